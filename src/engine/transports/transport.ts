@@ -1,0 +1,237 @@
+// What the engine asks of a protocol, and what a protocol may ask of the engine.
+//
+// A transport knows bytes, partners and sessions; it knows neither channels' rules nor the store. The engine decides
+// what may move, makes every step durable and runs scripts; the transport carries one file at a time and says exactly
+// how far it got. A session that this node opened and one that the partner opened look the same to the engine.
+//
+// Promises a transport makes:
+// - every byte of a `WireFile` from the agreed position on is read once, in ascending order (the engine hashes there);
+// - `push` resolves only when the partner has said that it holds the whole file under its real name;
+// - whatever ends early rejects with a NodeError whose code tells whether trying again can help;
+// - after `signal` aborts or `close()` resolves nothing is left open: no socket, timer, file handle or listener.
+
+/** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
+export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
+
+/** CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). */
+export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean; suite: string }
+
+export type Capabilities = {
+  /** Record boundaries travel outside the bytes (OFTP2). Otherwise a file is bytes alone. */
+  records: boolean
+  /** The partner answers with an end-to-end receipt. */
+  receipts: boolean
+  /** The transport can tell the SHA-256 of what lies at the partner's end. */
+  remoteHash: boolean
+  /** The protocol's port when the contact names none; undefined where there is no port. */
+  defaultPort: number | undefined
+}
+
+/** Local bytes to send. Reads ascend from the agreed position; a short read before `size` means the file changed. */
+export interface Source {
+  readonly size: number
+  read(into: Uint8Array, position: number): Promise<number>
+}
+
+/** One outgoing file, already in its wire form (translated, enveloped), on local disk. */
+export interface WireFile {
+  readonly transferId: string
+  /** Same on every attempt and every retry of the same file: what lets a partner recognise a resumption. */
+  readonly key: FileKey
+  /** The application of the channel, or its alias: at most 8 characters on OFTP2. */
+  readonly application: string
+  /** The real name, UTF-8, at most 255 octets, no path. */
+  readonly name: string
+  readonly source: Source
+  readonly format: RecordFormat
+  readonly envelope: Envelope | undefined
+  /** Octets of the original file before translation and envelope; what OFTP2 calls the original size. */
+  readonly originalSize: number
+  /** Octets believed to be safe at the partner's end; the partner may know less, never more. */
+  readonly restartFrom: number
+  /** Ask for a signed receipt where the protocol has one. */
+  readonly signedReceipt: boolean
+}
+
+/** Date and counter are fixed when the transfer is made; `name` is what the protocol may have to shorten. */
+export interface FileKey {
+  readonly name: string
+  /** CCYYMMDD */
+  readonly date: string
+  /** HHMMSScccc */
+  readonly time: string
+}
+
+export interface PushProgress {
+  /** Octets handed over so far in this file, position included. May be called very often; never awaited. */
+  moved(position: number): void
+  /** Octets the partner is known to hold durably enough to resume from. The engine keeps it; awaited by nobody. */
+  safe(position: number): void
+}
+
+export interface PushResult {
+  /** `awaited`: the receipt comes later, maybe in another session, by `SessionHost.receipt`. */
+  receipt: 'none' | 'awaited'
+  /** Lower-case hex SHA-256 of the bytes at the partner's end, where the transport could learn it. */
+  remoteSha256: string | undefined
+}
+
+export interface Session {
+  readonly contactId: string
+  readonly encrypted: boolean
+  /** Aborted when the session is over, with the reason. */
+  readonly ended: AbortSignal
+  push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
+  /** Lets the partner hand over what it has for us, each file through `SessionHost.offer`; resolves when it has no more. */
+  fetch(signal: AbortSignal): Promise<void>
+  /** Ends the session in the protocol's own polite way; cuts it if the partner does not answer in time. */
+  close(): Promise<void>
+}
+
+export interface Timeouts {
+  connectMs: number
+  /** Greeting, identification, authentication. */
+  syncMs: number
+  /** Answer to a block, a file's end, a receipt's confirmation. */
+  ackMs: number
+  /** How long a kept session may idle. */
+  idleMs: number
+}
+
+/** How the two ends prove themselves and how private the line must be; taken from the channel. */
+export interface SessionSecurity {
+  /** The line must be encrypted (TLS or SSH), else the session is refused. */
+  encrypted: boolean
+  authentication: 'NONE' | 'PASSWORD' | 'CERTIFICATE'
+  localKey: string | undefined
+  remoteKey: string | undefined
+  /** PEM: our private key followed by its certificate. */
+  rsaLocalKey: string | undefined
+  /** PEM: the partner's certificate or public key. */
+  rsaRemoteKey: string | undefined
+}
+
+/** A call to a partner. `settings` is the contact's own section (oftp2, sftp, folder) with secrets opened. */
+export interface Call<Settings> {
+  contactId: string
+  host: string
+  port: number
+  /** Our identity towards the partner: the local entity's OFTP2 id. */
+  localId: string
+  remoteId: string
+  settings: Settings
+  applications: readonly string[]
+  ways: 'S' | 'R' | 'B'
+  timeouts: Timeouts
+  security: SessionSecurity
+  /** Wire compression by the protocol itself. */
+  compression: boolean
+  signal: AbortSignal
+}
+
+export interface Transport<Settings = unknown> {
+  readonly protocol: string
+  readonly capabilities: Capabilities
+  connect(call: Call<Settings>, host: SessionHost): Promise<Session>
+}
+
+/** What a partner says of a file it wants to hand over. */
+export interface Offer {
+  contactId: string
+  /** What the partner said the file belongs to (OFTP2: SFIDUSER; SFTP: the folder); '' when it said nothing. */
+  application: string
+  name: string
+  key: FileKey
+  format: RecordFormat
+  envelope: Envelope | undefined
+  /** Octets announced; undefined when the protocol does not say, or says only an estimate. */
+  size: number | undefined
+  /** Octets of an earlier try that the partner is ready to skip. */
+  restartFrom: number
+  encryptedSession: boolean
+  signedReceipt: boolean
+}
+
+/** A file on its way in. Nothing is visible under its real name before `complete` resolves. */
+export interface Incoming {
+  /** Octets durably here from an earlier try of the same file, at most `Offer.restartFrom`; 0 otherwise. */
+  readonly position: number
+  /** Reads back what is already here; V restarts count records with it. */
+  read(into: Uint8Array, position: number): Promise<number>
+  /** Cuts what is here to `length` octets before writing goes on (a restart point in the middle of a record). */
+  truncate(length: number): Promise<void>
+  /** Resolves when the bytes are handed to the file: awaiting it is the back-pressure. Any order of positions. */
+  write(chunk: Uint8Array, position: number): Promise<void>
+  /**
+   * The partner says that is all. Resolves when the file is in place and recorded, and not before: only then may
+   * the protocol acknowledge. `sha256` (hex) is checked where the partner gave one.
+   */
+  complete(end: { size: number; sha256?: string }): Promise<void>
+  /** The partner broke off or broke the rules: what is safe stays for a resumption if `keep`, else it is removed. */
+  abandon(reason: unknown, keep: boolean): Promise<void>
+}
+
+/** Who a caller says it is, before the engine has looked it up. */
+export interface Caller {
+  protocol: string
+  /** OFTP2 id or SFTP user name. */
+  id: string
+  address: string
+  encrypted: boolean
+}
+
+/** What the engine knows of an admitted caller: everything a responder needs to answer it. */
+export interface Admission<Settings> {
+  contactId: string
+  localId: string
+  remoteId: string
+  settings: Settings
+  applications: readonly string[]
+  ways: 'S' | 'R' | 'B'
+  timeouts: Timeouts
+  security: SessionSecurity
+  compression: boolean
+}
+
+/** An end-to-end receipt (OFTP2: EERP, NERP). */
+export interface Receipt {
+  key: FileKey
+  positive: boolean
+  /** Reason in words, for a negative one. */
+  reason: string
+  reasonCode: string
+  /** Hash of the transmitted bytes, hex, and whether a valid signature covers it. */
+  hash: string | undefined
+  signed: boolean
+  /** Identification codes as they travelled: who made the file, who received it. */
+  originator: string
+  destination: string
+}
+
+/** A receipt this node still has to send. */
+export interface OwedReceipt extends Receipt {
+  id: string
+  suite: string
+}
+
+/** What a transport may ask of the engine. Every rejection is a NodeError; its code picks the protocol's reason. */
+export interface SessionHost {
+  /** Looks a caller up and checks address, hours and calling end. Rejects with login_refused or remote_busy. */
+  admit<Settings>(caller: Caller): Promise<Admission<Settings>>
+  /** A session that the partner opened is ready; the engine may push through it when `turn` is called. */
+  opened(session: Session): void
+  /** It is this node's turn to speak: the engine pushes what waits and resolves when nothing is left. */
+  turn(session: Session): Promise<void>
+  offer(offer: Offer): Promise<Incoming>
+  /** A receipt came in: resolves when it is recorded, and not before it may be confirmed. */
+  receipt(contactId: string, receipt: Receipt): Promise<void>
+  receiptsOwed(contactId: string): Promise<OwedReceipt[]>
+  receiptDelivered(id: string): Promise<void>
+  /** A caller was turned away: kept in the history of the channels concerned, and in the log. */
+  refused(caller: Caller, reason: string): Promise<void>
+}
+
+export interface Listener {
+  readonly address: { host: string; port: number }
+  close(): Promise<void>
+}

@@ -1,0 +1,104 @@
+// One error class, one closed table of codes. The code alone decides the HTTP status, whether the engine may try
+// again, and the exit code of the command line; nothing matches on message text and there is no class per error.
+// Foreign errors (driver, socket, file system) are translated once, where they enter, and kept as `cause`.
+
+type Row = { status: number; retry: boolean; exit: number; means: string }
+
+export const ERROR_CODES = {
+  bad_request: { status: 400, retry: false, exit: 3, means: 'The request is malformed; the message names the field.' },
+  unauthorized: { status: 401, retry: false, exit: 3, means: 'No valid token; log in again.' },
+  forbidden: { status: 403, retry: false, exit: 3, means: 'The role, a permission flag or the channel’s user list does not allow it.' },
+  not_found: { status: 404, retry: false, exit: 3, means: 'No such channel, transfer or route.' },
+  method_not_allowed: { status: 405, retry: false, exit: 3, means: 'The path exists, but not with this method; see the Allow header.' },
+  conflict: { status: 409, retry: false, exit: 3, means: 'The state of the channel does not allow it now; the message says why.' },
+  too_large: { status: 413, retry: false, exit: 3, means: 'The body is over the limit.' },
+  unsupported_media: { status: 415, retry: false, exit: 3, means: 'The body is not JSON.' },
+  too_many: { status: 429, retry: true, exit: 3, means: 'Too many failed logins; wait as long as Retry-After says.' },
+  internal: { status: 500, retry: false, exit: 1, means: 'A fault of the node; the log has it under the request id.' },
+  unavailable: { status: 503, retry: true, exit: 1, means: 'The node is draining or its database does not answer.' },
+
+  bad_use: { status: 500, retry: false, exit: 2, means: 'Wrong command line, setting or platform file.' },
+  unreachable: { status: 500, retry: true, exit: 4, means: 'The node does not answer at that address.' },
+
+  connect_failed: { status: 500, retry: true, exit: 1, means: 'No connection to the partner’s address.' },
+  connection_lost: { status: 500, retry: true, exit: 1, means: 'The connection to the partner broke.' },
+  timed_out: { status: 500, retry: true, exit: 1, means: 'The partner did not answer in time.' },
+  remote_busy: { status: 500, retry: true, exit: 1, means: 'The partner asks to try again later.' },
+  remote_refused: { status: 500, retry: false, exit: 1, means: 'The partner refused the file or the session.' },
+  login_refused: { status: 500, retry: false, exit: 1, means: 'One end does not accept the other’s identity, password or key.' },
+  host_key_mismatch: { status: 500, retry: false, exit: 1, means: 'The partner’s host key is not the pinned one.' },
+  insecure_session: { status: 500, retry: false, exit: 1, means: 'The session would be less secure than the channel asks.' },
+  protocol_violation: { status: 500, retry: false, exit: 1, means: 'The partner broke the protocol.' },
+  hash_mismatch: { status: 500, retry: true, exit: 1, means: 'What arrived is not what was sent.' },
+  receipt_negative: { status: 500, retry: false, exit: 1, means: 'The partner’s end-to-end receipt says the file was not delivered.' },
+  receipt_late: { status: 500, retry: false, exit: 1, means: 'The partner’s receipt did not come in time.' },
+
+  file_missing: { status: 500, retry: false, exit: 1, means: 'A file to send is gone.' },
+  file_changed: { status: 500, retry: false, exit: 1, means: 'A file changed while it was sent.' },
+  file_refused: { status: 500, retry: false, exit: 1, means: 'A file does not fit the channel (format, group, duplicate).' },
+  bad_signature: { status: 500, retry: false, exit: 1, means: 'The signature is missing or wrong; the file is in quarantine.' },
+  bad_envelope: { status: 500, retry: false, exit: 1, means: 'An encrypted, signed or compressed file does not open.' },
+  name_taken: { status: 500, retry: false, exit: 1, means: 'A file of that name exists already and must not be overwritten.' },
+  no_space: { status: 500, retry: true, exit: 1, means: 'The disk is full.' },
+  no_rights: { status: 500, retry: false, exit: 1, means: 'The node may not read or write there.' },
+  script_failed: { status: 500, retry: false, exit: 1, means: 'An integration script failed or took too long.' },
+  cancelled: { status: 500, retry: false, exit: 1, means: 'The transfer was stopped by a reset.' },
+  lease_lost: { status: 500, retry: false, exit: 1, means: 'Another node has taken the transfer over.' },
+} as const satisfies Record<string, Row>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+export class NodeError extends Error {
+  readonly code: ErrorCode
+  /** Sent as Retry-After where the status is 429 or 503. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'NodeError'
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code].status
+  }
+
+  /** Whether the same attempt may succeed later without anybody changing anything. */
+  get retry(): boolean {
+    return ERROR_CODES[this.code].retry
+  }
+}
+
+/** The message of whatever was thrown, for a person. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** The `code` of a system error (ENOENT, ECONNRESET, …), if it is one. */
+export function systemCode(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
+
+/** Translates an error of the local file system where it enters the engine. */
+export function fromFileError(thrown: unknown, path: string): NodeError {
+  if (thrown instanceof NodeError) return thrown
+  const code = systemCode(thrown)
+  if (code === 'ENOENT') return new NodeError('file_missing', `${path} does not exist`, { cause: thrown })
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
+    return new NodeError('no_space', `no space left to write ${path}`, { cause: thrown })
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return new NodeError('no_rights', `the node has no rights on ${path} (${code})`, { cause: thrown })
+  if (code === 'EEXIST') return new NodeError('name_taken', `${path} exists already`, { cause: thrown })
+  return new NodeError('internal', `${path}: ${messageOf(thrown)}`, { cause: thrown })
+}
+
+/** Translates an error of a TCP or TLS socket where it enters a transport. */
+export function fromSocketError(thrown: unknown, peer: string): NodeError {
+  if (thrown instanceof NodeError) return thrown
+  const code = systemCode(thrown)
+  if (code === 'ETIMEDOUT') return new NodeError('timed_out', `${peer} did not answer in time`, { cause: thrown })
+  if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ENOTFOUND')
+    return new NodeError('connect_failed', `no connection to ${peer} (${code})`, { cause: thrown })
+  return new NodeError('connection_lost', `the connection to ${peer} broke: ${messageOf(thrown)}`, { cause: thrown })
+}
