@@ -1,0 +1,64 @@
+// Bearer tokens: JWT, HS512 and nothing else. A token says who and until when, never what: roles and flags are read
+// from the account at each request, and the credential version voids tokens older than a password change.
+//
+// Verifying HS512 costs about as much as the rest of a small request, so verified tokens are kept in a bounded map;
+// expiry is still checked at each use, and revocation by the account.
+
+import { createSigner, createVerifier } from 'fast-jwt'
+import { LRUCache } from 'lru-cache'
+import { randomUUID } from 'node:crypto'
+import { NodeError } from '../errors.ts'
+
+export const TOKEN_SECONDS = 7200
+
+export type Claims = { sub: string; ver: number; exp: number }
+
+export type Tokens = {
+  make(subject: { username: string; credentialVersion: number }, nowMs: number, seconds?: number): { token: string; expiresAt: number }
+  /** Throws `unauthorized`. */
+  read(token: string, nowMs: number): Claims
+}
+
+export function makeTokens(secret: string): Tokens {
+  const key = Buffer.from(secret, 'utf8')
+  const sign = createSigner({ algorithm: 'HS512', key })
+  const verify = createVerifier({ algorithms: ['HS512'], key, cache: false, requiredClaims: ['sub', 'exp'] })
+  const verified = new LRUCache<string, Claims>({ max: 10_000 })
+  return {
+    make({ username, credentialVersion }, nowMs, seconds = TOKEN_SECONDS) {
+      const iat = Math.floor(nowMs / 1000)
+      const claims = { sub: username, ver: credentialVersion, iat, exp: iat + seconds, jti: randomUUID() }
+      return { token: sign(claims), expiresAt: claims.exp * 1000 }
+    },
+    read(token, nowMs) {
+      let claims = verified.get(token)
+      if (!claims) {
+        claims = check(token, verify)
+        verified.set(token, claims)
+      }
+      if (claims.exp * 1000 <= nowMs) throw refused('the token has expired: log in again')
+      return claims
+    },
+  }
+}
+
+function check(token: string, verify: (token: string) => unknown): Claims {
+  let claims: unknown
+  try {
+    claims = verify(token)
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    throw refused(code === 'FAST_JWT_EXPIRED' ? 'the token has expired: log in again' : 'the token is not valid', cause)
+  }
+  if (!isClaims(claims)) throw refused('the token is not valid')
+  return claims
+}
+
+function isClaims(value: unknown): value is Claims {
+  const claims = value as Partial<Claims> | null
+  return typeof claims?.sub === 'string' && typeof claims.ver === 'number' && typeof claims.exp === 'number'
+}
+
+function refused(message: string, cause?: unknown): NodeError {
+  return new NodeError('unauthorized', message, { cause })
+}

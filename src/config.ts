@@ -1,0 +1,152 @@
+// The node's settings: read once from the environment, checked, frozen. The only reader of process.env in the node.
+// A wrong setting stops the node at once, with its name and what it should be.
+
+import { availableParallelism } from 'node:os'
+import { isAbsolute, resolve } from 'node:path'
+import { NodeError } from './errors.ts'
+
+type Env = Record<string, string | undefined>
+
+export type Config = Readonly<{
+  dataDir: string
+  host: string
+  port: number
+  tls: { certPath: string; keyPath: string } | undefined
+  databaseUrl: string | undefined
+  jwtSecret: string | undefined
+  masterKey: string | undefined
+  timezone: string
+  maxPageSize: number
+  fileRoots: readonly string[]
+  scriptRoots: readonly string[]
+  listenHost: string
+  oftp2Port: number | undefined
+  oftp2TlsPort: number | undefined
+  sftpPort: number | undefined
+  codePage: CodePage
+  workers: number
+  drainSeconds: number
+  leaseSeconds: number
+  scriptSeconds: number
+  logLevel: LogLevel
+}>
+
+export const CODE_PAGES = ['1047', '037', '500', '1145', '1148'] as const
+export type CodePage = (typeof CODE_PAGES)[number]
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Every setting, its default in words and its meaning: the docs' table and `esclusa --help` come from here. */
+export const SETTINGS = {
+  ESCLUSA_DATA_DIR: ['./data', 'database, generated secrets (mode 0600), partial files'],
+  ESCLUSA_HOST: ['127.0.0.1', 'address of the HTTP listener'],
+  ESCLUSA_PORT: ['8080', 'port of the HTTP listener; 0 takes a free one'],
+  ESCLUSA_TLS_CERT: ['none', 'PEM certificate chain: HTTP over TLS (with ESCLUSA_TLS_KEY)'],
+  ESCLUSA_TLS_KEY: ['none', 'PEM private key of that certificate'],
+  ESCLUSA_DATABASE_URL: ['SQLite in the data folder', 'postgres://… for several nodes on one platform'],
+  ESCLUSA_JWT_SECRET: ['generated, kept', 'HMAC key of tokens, used as its UTF-8 bytes; 64 bytes at least'],
+  ESCLUSA_MASTER_KEY: ['generated, kept', 'encrypts secrets at rest; 32 bytes at least'],
+  ESCLUSA_TIMEZONE: ['UTC', 'IANA name; hours windows, shown times and calendar days'],
+  ESCLUSA_MAX_PAGE_SIZE: ['1000', 'largest page a list answers with'],
+  ESCLUSA_FILE_ROOTS: ['files in the data folder', 'where channel paths may point, separated by colons'],
+  ESCLUSA_SCRIPT_ROOTS: ['none', 'where integration scripts may lie, separated by colons'],
+  ESCLUSA_LISTEN_HOST: ['127.0.0.1', 'address of the partner listeners'],
+  ESCLUSA_OFTP2_PORT: ['off', 'OFTP2 listener, plain'],
+  ESCLUSA_OFTP2_TLS_PORT: ['off', 'OFTP2 listener, TLS'],
+  ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
+  ESCLUSA_CODE_PAGE: ['1047', 'EBCDIC code page: 1047, 037, 500, 1145 or 1148'],
+  ESCLUSA_WORKERS: ['cores', 'transfers at once'],
+  ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
+  ESCLUSA_LEASE_SECONDS: ['15', 'how long a silent node keeps a transfer before another may take it over'],
+  ESCLUSA_SCRIPT_SECONDS: ['300', 'time limit of integration scripts'],
+  ESCLUSA_LOG_LEVEL: ['info', 'trace, debug, info, warn, error, fatal or silent'],
+} as const satisfies Record<string, readonly [string, string]>
+
+type Name = keyof typeof SETTINGS
+
+export function readConfig(env: Env): Config {
+  for (const name of Object.keys(env))
+    if (name.startsWith('ESCLUSA_') && !(name in SETTINGS) && !CLIENT_SETTINGS.has(name))
+      throw wrong(name, 'is not a setting of Esclusa; see the operator’s guide for the list')
+  const get = (name: Name) => (env[name] === '' ? undefined : env[name])
+  const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? './data')
+  const cert = get('ESCLUSA_TLS_CERT')
+  const key = get('ESCLUSA_TLS_KEY')
+  if ((cert === undefined) !== (key === undefined))
+    throw wrong(cert ? 'ESCLUSA_TLS_KEY' : 'ESCLUSA_TLS_CERT', 'must be set too: TLS needs both')
+  return Object.freeze({
+    dataDir,
+    host: get('ESCLUSA_HOST') ?? '127.0.0.1',
+    port: integer('ESCLUSA_PORT', get('ESCLUSA_PORT'), 8080, 0, 65_535),
+    tls: cert && key ? { certPath: resolve(cert), keyPath: resolve(key) } : undefined,
+    databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
+    jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
+    masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
+    timezone: timezone(get('ESCLUSA_TIMEZONE') ?? 'UTC'),
+    maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', get('ESCLUSA_MAX_PAGE_SIZE'), 1000, 1, 100_000),
+    fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],
+    scriptRoots: roots('ESCLUSA_SCRIPT_ROOTS', get('ESCLUSA_SCRIPT_ROOTS')) ?? [],
+    listenHost: get('ESCLUSA_LISTEN_HOST') ?? '127.0.0.1',
+    oftp2Port: port('ESCLUSA_OFTP2_PORT', get('ESCLUSA_OFTP2_PORT')),
+    oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT', get('ESCLUSA_OFTP2_TLS_PORT')),
+    sftpPort: port('ESCLUSA_SFTP_PORT', get('ESCLUSA_SFTP_PORT')),
+    codePage: oneOf('ESCLUSA_CODE_PAGE', get('ESCLUSA_CODE_PAGE') ?? '1047', CODE_PAGES),
+    workers: integer('ESCLUSA_WORKERS', get('ESCLUSA_WORKERS'), availableParallelism(), 1, 1024),
+    drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', get('ESCLUSA_DRAIN_SECONDS'), 30, 0, 3600),
+    leaseSeconds: integer('ESCLUSA_LEASE_SECONDS', get('ESCLUSA_LEASE_SECONDS'), 15, 1, 3600),
+    scriptSeconds: integer('ESCLUSA_SCRIPT_SECONDS', get('ESCLUSA_SCRIPT_SECONDS'), 300, 1, 86_400),
+    logLevel: oneOf('ESCLUSA_LOG_LEVEL', get('ESCLUSA_LOG_LEVEL') ?? 'info', LOG_LEVELS),
+  })
+}
+
+/** Read by the client commands alone. */
+export const CLIENT_SETTINGS = new Set(['ESCLUSA_URL', 'ESCLUSA_TOKEN', 'ESCLUSA_PASSWORD'])
+
+function wrong(name: string, should: string): NodeError {
+  return new NodeError('bad_use', `setting ${name} ${should}`)
+}
+
+function integer(name: Name, value: string | undefined, byDefault: number, min: number, max: number): number {
+  if (value === undefined) return byDefault
+  const number = /^\d{1,10}$/.test(value) ? Number(value) : Number.NaN
+  if (!(number >= min && number <= max)) throw wrong(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
+  return number
+}
+
+function port(name: Name, value: string | undefined): number | undefined {
+  return value === undefined || value === 'off' ? undefined : integer(name, value, 0, 0, 65_535)
+}
+
+function oneOf<T extends string>(name: Name, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value)
+  if (found === undefined) throw wrong(name, `must be one of ${allowed.join(', ')}, not "${value}"`)
+  return found
+}
+
+/** The value itself is never shown: it is a secret. */
+function secret(name: Name, value: string | undefined, minBytes: number): string | undefined {
+  if (value !== undefined && Buffer.byteLength(value) < minBytes)
+    throw wrong(name, `must have at least ${minBytes} bytes; it has ${Buffer.byteLength(value)}`)
+  return value
+}
+
+function timezone(name: string): string {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone === '' ? 'UTC' : name
+  } catch {
+    throw wrong('ESCLUSA_TIMEZONE', `must be an IANA time zone such as Europe/Madrid, not "${name}"`)
+  }
+}
+
+function roots(name: Name, value: string | undefined): string[] | undefined {
+  const paths = value?.split(':').filter((path) => path !== '')
+  for (const path of paths ?? [])
+    if (!isAbsolute(path)) throw wrong(name, `must list absolute paths separated by colons; "${path}" is not absolute`)
+  return paths?.map((path) => resolve(path))
+}
+
+function databaseUrl(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  if (!/^postgres(ql)?:\/\/[^\s]+$/.test(value)) throw wrong('ESCLUSA_DATABASE_URL', 'must be a postgres:// address')
+  return value
+}

@@ -1,0 +1,99 @@
+// What a channel is: its code, how an update changes it, which ways are open, what its status is. Pure rules.
+
+import { CHANNEL_CODE_PATTERN } from '../contract/channel.ts'
+import type { Channel, ChannelPatch, ChannelStatusValue, Directory } from '../contract/channel.ts'
+import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
+import { isOpenAt } from './time.ts'
+import type { Hours, Zone } from './time.ts'
+
+const CODE = new RegExp(CHANNEL_CODE_PATTERN)
+
+export type CodeParts = { localCode: string; remoteCode: string; application: string }
+
+export function parseCode(code: string): CodeParts | undefined {
+  if (!CODE.test(code)) return undefined
+  const [localCode = '', remoteCode = '', application = ''] = code.split('-')
+  return { localCode, remoteCode, application }
+}
+
+type Json = { [key: string]: unknown }
+
+/** Fields sent replace, nested objects merge, arrays replace whole, null clears. The original is left alone. */
+export function mergeChannel(channel: Channel, patch: ChannelPatch): Channel {
+  return merge(channel as Json, patch as Json) as Channel
+}
+
+function merge(into: Json, patch: Json): Json {
+  const merged: Json = { ...into }
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name]
+    else if (isObject(value)) merged[name] = merge(isObject(merged[name]) ? merged[name] : {}, value)
+    else if (Array.isArray(value)) merged[name] = value.map(withoutNulls)
+    else merged[name] = value
+  }
+  return merged
+}
+
+/** An array replaces whole, so a null field in one of its items is simply a field left out. */
+export function withoutNulls<T>(value: T): T {
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Sets the path of the directory that serves one way; a BIDIRECCIONAL one where there is none of its own. */
+export function withPath(channel: Channel, way: TransferDirection, filePath: string): Channel {
+  const directories = [...(channel.directories ?? [])]
+  let index = directories.findIndex((directory) => directory.direction === way)
+  if (index < 0) index = directories.findIndex((directory) => directory.direction === 'BIDIRECCIONAL')
+  if (index < 0) directories.push({ direction: way, filePath })
+  else directories[index] = { ...directories[index], filePath }
+  return { ...channel, directories }
+}
+
+/** The directories that serve one way, with their place in the channel's list. */
+export function directoriesFor(channel: Channel, way: TransferDirection): { index: number; directory: Directory }[] {
+  return (channel.directories ?? [])
+    .map((directory, index) => ({ index, directory }))
+    .filter(({ directory }) => allows(directory.direction, way) && directory.filePath !== undefined)
+}
+
+/** A direction left out allows both ways. */
+function allows(direction: string | undefined, way: TransferDirection): boolean {
+  return direction === undefined || direction === 'BIDIRECCIONAL' || direction === way
+}
+
+/** Why files may not go that way, in words; undefined when they may. `direction` is a matter of the request, the rest of state. */
+export function closedBecause(channel: Channel, way: TransferDirection): string | undefined {
+  const [planning, field] = way === 'EMISION' ? [channel.emission, 'emission'] : [channel.reception, 'reception']
+  if (channel.deactivateChannel) return 'the channel is inactive (deactivateChannel is true)'
+  if (planning?.active === false) return `the channel’s ${field}.active is false`
+  if (!allows(planning?.direction, way)) return `the channel’s ${field}.direction does not allow ${way}`
+  return undefined
+}
+
+export function goes(channel: Channel, way: TransferDirection): boolean {
+  return allows(channel.direction, way)
+}
+
+export function hoursOf(channel: Channel): Hours {
+  return channel.connection?.advancedConfigurationConnection ?? {}
+}
+
+export type Activity = {
+  /** States of the active transfers, one per direction at most. */
+  active: readonly TransferStatus[]
+  /** The last transfer that is over failed and was neither retried nor reset. */
+  failed: boolean
+}
+
+export function statusOf(channel: Channel, activity: Activity, now: number, zone: Zone): ChannelStatusValue {
+  if (channel.deactivateChannel) return 'INACTIVE'
+  if (activity.active.includes('IN_PROGRESS')) return 'IN_PROGRESS'
+  if (activity.active.includes('PENDING')) return 'PENDING'
+  if (activity.failed) return 'ERROR'
+  return isOpenAt(hoursOf(channel), now, zone) ? 'IDLE' : 'CLOSED'
+}

@@ -1,0 +1,120 @@
+// Times are stored in UTC milliseconds and shown with the offset of the node's time zone. The offset of a zone is
+// asked of Intl once per quarter of an hour and kept: zones change their offset only at such a boundary.
+
+const QUARTER_MS = 900_000
+const DAY_MS = 86_400_000
+
+export type Zone = {
+  readonly name: string
+  /** Milliseconds to add to UTC to get local time at that instant. */
+  offsetMs(at: number): number
+}
+
+const zones = new Map<string, Zone>()
+
+export function zoneOf(name: string): Zone {
+  let zone = zones.get(name)
+  if (!zone) zones.set(name, (zone = name === 'UTC' ? { name, offsetMs: () => 0 } : makeZone(name)))
+  return zone
+}
+
+function makeZone(name: string): Zone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  const known = new Map<number, number>()
+  return {
+    name,
+    offsetMs(at) {
+      const quarter = Math.floor(at / QUARTER_MS)
+      let offset = known.get(quarter)
+      if (offset === undefined) {
+        const part = Object.fromEntries(format.formatToParts(quarter * QUARTER_MS).map((p) => [p.type, Number(p.value)]))
+        const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
+        offset = Date.UTC(year, month - 1, day, hour, minute, second) - quarter * QUARTER_MS
+        if (known.size > 10_000) known.clear()
+        known.set(quarter, offset)
+      }
+      return offset
+    },
+  }
+}
+
+/** `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`; UTC prints Z. */
+export function showTime(at: number, zone: Zone): string {
+  const offset = zone.offsetMs(at)
+  const local = new Date(at + offset).toISOString()
+  if (offset === 0) return local
+  const minutes = Math.abs(offset) / 60_000
+  const sign = offset < 0 ? '-' : '+'
+  return `${local.slice(0, 23)}${sign}${two(Math.floor(minutes / 60))}:${two(Math.floor(minutes % 60))}`
+}
+
+/** `dd-MM-yyyy HH:mm:ss` in the zone. */
+export function showExpiry(at: number, zone: Zone): string {
+  const local = new Date(at + zone.offsetMs(at)).toISOString()
+  return `${local.slice(8, 10)}-${local.slice(5, 7)}-${local.slice(0, 4)} ${local.slice(11, 19)}`
+}
+
+/** The instant at which a calendar day begins in the zone; undefined where `yyyy-MM-dd` is not a real date. */
+export function startOfDay(day: string, zone: Zone): number | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined
+  const utc = Date.parse(`${day}T00:00:00.000Z`)
+  if (Number.isNaN(utc) || new Date(utc).toISOString().slice(0, 10) !== day) return undefined
+  return fromLocal(utc, zone)
+}
+
+/** The first instant whose local time is `local` or, where clocks leap over it, the leap itself. */
+function fromLocal(local: number, zone: Zone): number {
+  const before = local - zone.offsetMs(local - DAY_MS)
+  if (before + zone.offsetMs(before) === local) return before
+  const after = local - zone.offsetMs(local + DAY_MS)
+  return after + zone.offsetMs(after) === local ? after : Math.max(before, after)
+}
+
+/** The day after, as `yyyy-MM-dd`. */
+export function nextDay(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00.000Z`) + DAY_MS).toISOString().slice(0, 10)
+}
+
+export type Hours = { initialHour?: string | undefined; finishHour?: string | undefined }
+
+/** Whether calls are made and taken at that instant. No hours, or two equal ones: always. */
+export function isOpenAt(hours: Hours, at: number, zone: Zone): boolean {
+  const from = minuteOf(hours.initialHour) ?? 0
+  const to = minuteOf(hours.finishHour) ?? 24 * 60
+  if (from === to) return true
+  const local = at + zone.offsetMs(at)
+  const minute = (local - Math.floor(local / DAY_MS) * DAY_MS) / 60_000
+  return from < to ? minute >= from && minute < to : minute >= from || minute < to
+}
+
+/** The next instant, `at` included, at which the window is open. */
+export function nextOpening(hours: Hours, at: number, zone: Zone): number {
+  if (isOpenAt(hours, at, zone)) return at
+  const from = minuteOf(hours.initialHour) ?? 0
+  const local = at + zone.offsetMs(at)
+  const midnight = Math.floor(local / DAY_MS) * DAY_MS
+  const today = fromLocal(midnight + from * 60_000, zone)
+  return today > at ? today : fromLocal(midnight + DAY_MS + from * 60_000, zone)
+}
+
+function minuteOf(hour: string | undefined): number | undefined {
+  return hour === undefined ? undefined : Number(hour.slice(0, 2)) * 60 + Number(hour.slice(3, 5))
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, '0')
+}
+
+/** Local time as digits, for file stamps: the first 8, 14 or 17 of yyyyMMddHHmmssSSS. */
+export function stamp(at: number, zone: Zone, digits: number): string {
+  return new Date(at + zone.offsetMs(at)).toISOString().replaceAll(/[^0-9]/g, '').slice(0, digits)
+}

@@ -1,0 +1,93 @@
+// A transfer's life as one table of moves. Whoever changes a state names the state it is leaving; the store refuses
+// any move that is not in the table, or that the row is no longer in.
+//
+//   PENDING      asked for, waiting for its hour, its partner, its next attempt or a free place
+//   IN_PROGRESS  claimed by a node under a lease
+//   COMPLETED    every file is known to be at the other end and its post-action is done
+//   FAILED       gave up; `error` says why. Retry makes a new transfer, this one stays as it is
+//   CANCELLED    stopped by a reset
+
+import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
+
+export const MOVES = {
+  PENDING: ['IN_PROGRESS', 'FAILED', 'CANCELLED'],
+  IN_PROGRESS: ['PENDING', 'COMPLETED', 'FAILED', 'CANCELLED'],
+  COMPLETED: [],
+  FAILED: [],
+  CANCELLED: [],
+} as const satisfies Record<TransferStatus, readonly TransferStatus[]>
+
+export const ACTIVE = ['PENDING', 'IN_PROGRESS'] as const satisfies TransferStatus[]
+
+export function mayMove(from: TransferStatus, to: TransferStatus): boolean {
+  return (MOVES[from] as readonly TransferStatus[]).includes(to)
+}
+
+export function isOver(state: TransferStatus): boolean {
+  return MOVES[state].length === 0
+}
+
+/** What is left to do: move files, or wait for the partner's receipts of files that have all arrived. */
+export type TransferPhase = 'FILES' | 'RECEIPTS'
+
+/**
+ * One file's way. Outgoing: WAITING, STAGED (pre-script done, wire form on disk), ARRIVED (the partner holds it; only
+ * now may the post-action run), DONE. Incoming: MOVING, PLACED (under its real name), DONE (post-action done).
+ */
+export type FilePhase = 'WAITING' | 'STAGED' | 'ARRIVED' | 'MOVING' | 'PLACED' | 'DONE'
+
+export type ReceiptState = 'NONE' | 'AWAITED' | 'POSITIVE' | 'NEGATIVE'
+
+export type TransferFileRecord = {
+  index: number
+  /** Which of the channel's directories it belongs to. */
+  directory: number
+  name: string
+  path: string
+  size: number | null
+  modifiedAt: number | null
+  /** Hex SHA-256 of the local file. */
+  hash: string | null
+  phase: FilePhase
+  position: number
+  keyDate: string
+  keyTime: string
+  stagedPath: string | null
+  /** Hex SHA-256 of the bytes as transmitted, where a receipt is to be compared with it. */
+  wireHash: string | null
+  receipt: ReceiptState
+  actionPost: string | null
+  pathPost: string | null
+}
+
+export type TransferRecord = {
+  id: string
+  channelCode: string
+  direction: TransferDirection
+  state: TransferStatus
+  type: TransferType
+  encryption: boolean
+  error: string | null
+  requestedAt: number
+  startedAt: number | null
+  endedAt: number | null
+  retryOf: string | null
+  settled: boolean
+  phase: TransferPhase
+  attempts: number
+  dueAt: number
+  fence: number
+  files: TransferFileRecord[]
+}
+
+/** A time that never comes by itself: a transfer that waits for the partner to call. */
+export const PARKED = 8_640_000_000_000_000
+
+const BACKOFF_FIRST_MS = 1000
+const BACKOFF_MAX_MS = 300_000
+
+/** When to try again after `attempts` failed ones: exponential, with jitter so that partners are not called in step. */
+export function nextAttemptAt(now: number, attempts: number, random: () => number): number {
+  const base = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(attempts - 1, 20))
+  return now + Math.round(base * (0.5 + random() * 0.5))
+}

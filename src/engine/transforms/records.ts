@@ -1,0 +1,252 @@
+// Local record forms to canonical wire forms and back.
+//
+//   local file                                      canonical form                             kind
+//   BINARIO   any bytes                             the same bytes                             U
+//   FIJO      registerLength octets + delimiter     records back to back                       F
+//   VARIABLE  line + delimiter, or RDW + record     2-octet length (without itself) + record   V
+//   HIBRIDO   text lines                            text, lines end in CR LF                   T
+//
+// What comes back exactly: BINARIO, FIJO, VARIABLE with descriptor words (NINGUNO) and HIBRIDO always; VARIABLE lines
+// but for a last line without delimiter, which is a record and gets one. A canonical text that has bare LF lines loses
+// that difference in a UNIX file; a V record that holds the delimiter itself, or is no registerLength long in F, is
+// refused instead of written wrongly. HIBRIDO with NINGUNO is carried as it stands.
+//
+// Order with translation: out toCanonical, then translateCanonical; in translateCanonical, then fromCanonical. So
+// delimiters are always looked for as the local alphabet has them (`newline`), and length prefixes are never
+// translated. On transports without records the whole local file is translated instead, delimiters and all.
+
+import { NodeError } from '../../errors.ts'
+import { translate, translateInto, translationTable, type Alphabet, type Translation } from './alphabet.ts'
+import { fixedForm, lineForm, prefixedForm, refuseRecord, type RecordForm } from './record-forms.ts'
+import { dosLines, unixLines } from './text-lines.ts'
+import { blocks, Packer, passThrough, type Step } from './step.ts'
+
+export type FileFormat = 'BINARIO' | 'FIJO' | 'VARIABLE' | 'HIBRIDO'
+export type Delimitator = 'NINGUNO' | 'DOS' | 'UNIX'
+export type Newline = { cr: number; lf: number }
+
+export type RecordOptions = {
+  fileFormat: FileFormat
+  delimitator: Delimitator
+  registerLength: number
+  /** The line end of the local file's alphabet; ASCII when absent. */
+  newline?: Newline
+}
+
+export type CanonicalKind = 'U' | 'F' | 'V' | 'T'
+export type CanonicalOptions = { kind: CanonicalKind; recordLength: number; newline?: Newline }
+
+/** The EBCDIC one is CR NL: what the translation tables turn into CR LF. */
+export const NEWLINES: Record<Alphabet, Newline> = {
+  ASCII: { cr: 0x0d, lf: 0x0a },
+  EBCDIC: { cr: 0x0d, lf: 0x15 },
+}
+
+const KINDS: Record<FileFormat, CanonicalKind> = { BINARIO: 'U', FIJO: 'F', VARIABLE: 'V', HIBRIDO: 'T' }
+
+/** FIJO records are held whole to check their delimiters; this bounds the memory a setting can ask for. */
+const MAX_FIXED_OCTETS = 16 * 1024 * 1024
+
+export function canonicalKind(fileFormat: FileFormat): CanonicalKind {
+  return KINDS[fileFormat]
+}
+
+export function toCanonical(options: RecordOptions): Step {
+  const local = localForm(options)
+  const canonical = canonicalForm(options)
+  const newline = options.newline ?? NEWLINES.ASCII
+  if (options.fileFormat === 'HIBRIDO')
+    return options.delimitator === 'UNIX' ? dosLines(newline) : passThrough
+  if (local === undefined || canonical === undefined) return passThrough
+  if (options.fileFormat === 'FIJO' && options.delimitator === 'NINGUNO') return checkRecords(options)
+  return recode(local, canonical)
+}
+
+export function fromCanonical(options: RecordOptions): Step {
+  const local = localForm(options)
+  const canonical = canonicalForm(options)
+  const newline = options.newline ?? NEWLINES.ASCII
+  if (options.fileFormat === 'HIBRIDO')
+    return options.delimitator === 'UNIX' ? unixLines(newline) : passThrough
+  if (local === undefined || canonical === undefined) return passThrough
+  if (options.fileFormat === 'FIJO' && options.delimitator === 'NINGUNO') return checkRecords(options)
+  return recode(canonical, local)
+}
+
+/** Lets a local file through untouched, and fails at the first octet that does not fit its format. */
+export function checkRecords(options: RecordOptions): Step {
+  return recordMeter(options).step
+}
+
+export interface RecordMeter {
+  readonly step: Step
+  /** Whole records (lines, for text) seen so far; 0 for plain bytes. */
+  readonly records: number
+}
+
+/** Counts and checks the records of a local file that passes through. */
+export function recordMeter(options: RecordOptions): RecordMeter {
+  if (options.fileFormat === 'HIBRIDO') return lineMeter(options.newline ?? NEWLINES.ASCII)
+  return formMeter(localForm(options))
+}
+
+/** Counts and checks the records of a stream in canonical form that passes through. */
+export function canonicalMeter(options: CanonicalOptions): RecordMeter {
+  if (options.kind === 'T') return lineMeter(options.newline ?? NEWLINES.ASCII)
+  if (options.kind === 'U') return formMeter(undefined)
+  if (options.kind === 'V') return formMeter(prefixedForm(options.recordLength, 2))
+  return formMeter(fixedForm(fixedLength(options.recordLength), NO_DELIMITER))
+}
+
+/** Translates the content of canonical records and leaves the lengths of V alone. */
+export function translateCanonical(options: Translation & { kind: CanonicalKind }): Step {
+  if (options.kind !== 'V' || options.from === options.to) return translate(options)
+  const table = translationTable(options)
+  return async function* translatedRecords(source) {
+    const lengths = new LengthWalk()
+    for await (const block of blocks(source)) {
+      const out = Buffer.allocUnsafeSlow(block.length)
+      // Everything at full speed first, then the lengths as they were.
+      translateInto(out, block, table)
+      lengths.restore(block, out)
+      yield out
+    }
+    lengths.end()
+  }
+}
+
+/** Finds the 2-octet lengths of V records, wherever blocks cut them. */
+class LengthWalk {
+  #number = 0
+  /** The first octet of a length whose second one is in the next block. */
+  #high = -1
+  #left = 0
+
+  restore(block: Buffer, out: Buffer): void {
+    let at = this.#left
+    while (at < block.length) {
+      const octet = block[at]!
+      out[at++] = octet
+      if (this.#high < 0) {
+        this.#high = octet
+        this.#number++
+        continue
+      }
+      at += this.#high * 256 + octet
+      this.#high = -1
+    }
+    this.#left = at - block.length
+  }
+
+  end(): void {
+    if (this.#left > 0 || this.#high >= 0) throw refuseRecord(this.#number, 'the file ends inside it')
+  }
+}
+
+const NO_DELIMITER = Buffer.alloc(0)
+
+function localForm(options: RecordOptions): RecordForm | undefined {
+  const { cr, lf } = options.newline ?? NEWLINES.ASCII
+  const delimiter = { NINGUNO: NO_DELIMITER, DOS: Buffer.from([cr, lf]), UNIX: Buffer.from([lf]) }[
+    options.delimitator
+  ]
+  if (options.fileFormat === 'FIJO') return fixedForm(fixedLength(options.registerLength), delimiter)
+  if (options.fileFormat !== 'VARIABLE') return undefined
+  if (options.delimitator === 'NINGUNO') return prefixedForm(options.registerLength, 4)
+  return lineForm(options.registerLength, delimiter)
+}
+
+function canonicalForm(options: RecordOptions): RecordForm | undefined {
+  if (options.fileFormat === 'FIJO') return fixedForm(fixedLength(options.registerLength), NO_DELIMITER)
+  return options.fileFormat === 'VARIABLE' ? prefixedForm(options.registerLength, 2) : undefined
+}
+
+function fixedLength(length: number): number {
+  if (Number.isInteger(length) && length > 0 && length <= MAX_FIXED_OCTETS) return length
+  throw new NodeError('bad_use', `FIJO needs a registerLength from 1 to ${MAX_FIXED_OCTETS}, not ${length}`)
+}
+
+function recode(read: RecordForm, write: RecordForm): Step {
+  return async function* recoded(source) {
+    const out = new Packer()
+    const walk = new Walk(read)
+    const put = (data: Buffer, start: number, end: number): void =>
+      write.write(data, start, end, out, walk.records)
+    for await (const block of blocks(source)) {
+      walk.take(block, put)
+      if (out.ready) yield* out.drain()
+    }
+    walk.end(put)
+    yield* out.finish()
+  }
+}
+
+function formMeter(form: RecordForm | undefined): RecordMeter {
+  if (form === undefined) return { step: passThrough, records: 0 }
+  const walk = new Walk(form)
+  return {
+    step: async function* checked(source) {
+      for await (const block of blocks(source)) {
+        walk.take(block, ignore)
+        yield block
+      }
+      walk.end(ignore)
+    },
+    get records() {
+      return walk.records
+    },
+  }
+}
+
+function lineMeter({ lf }: Newline): RecordMeter {
+  let lines = 0
+  return {
+    step: async function* counted(source) {
+      let open = false
+      for await (const block of blocks(source)) {
+        for (let at = block.indexOf(lf); at >= 0; at = block.indexOf(lf, at + 1)) lines++
+        open = block.at(-1) !== lf
+        yield block
+      }
+      if (open) lines++
+    },
+    get records() {
+      return lines
+    },
+  }
+}
+
+type Put = (data: Buffer, start: number, end: number) => void
+
+function ignore(): void {}
+
+/** Goes through a stream record by record, keeping the beginning of the one that the last block did not end. */
+class Walk {
+  records = 0
+  readonly #form: RecordForm
+  readonly #span = { start: 0, end: 0, next: 0 }
+  #rest: Buffer = NO_DELIMITER
+
+  constructor(form: RecordForm) {
+    this.#form = form
+  }
+
+  take(block: Buffer, put: Put): void {
+    const data = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block])
+    const span = this.#span
+    let at = 0
+    while (at < data.length && this.#form.find(data, at, span, this.records + 1)) {
+      this.records++
+      put(data, span.start, span.end)
+      at = span.next
+    }
+    this.#rest = data.subarray(at)
+  }
+
+  end(put: Put): void {
+    if (this.#rest.length === 0) return
+    this.#form.findLast(this.#rest, 0, this.#span, this.records + 1)
+    this.records++
+    put(this.#rest, this.#span.start, this.#span.end)
+  }
+}

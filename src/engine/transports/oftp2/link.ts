@@ -1,0 +1,140 @@
+// The socket under a session: exchange buffers in, octets out, one clock, one end.
+//
+// Nothing is delivered while the link is held (that is the back-pressure on the line) or after it has ended.
+import type { Socket } from 'node:net'
+import { fromSocketError, NodeError } from '../../../errors.ts'
+import { StreamBuffers } from './buffers.ts'
+
+export interface LinkEvents {
+  /** One exchange buffer; it may be overwritten once this returns, unless the link is held. */
+  exchange(bytes: Uint8Array): void
+  /** The octets make no stream buffer, or handling one threw. */
+  faulty(error: unknown): void
+  timedOut(): void
+  /** The line is closed; called once, last. `error` is absent when the partner closed in order. */
+  closed(error: NodeError | undefined): void
+}
+
+export class Link {
+  readonly buffers = new StreamBuffers()
+  readonly #socket: Socket
+  readonly #events: LinkEvents
+  readonly #peer: string
+  #held = false
+  #error: NodeError | undefined
+  #timer: NodeJS.Timeout | undefined
+  #clockMs: number | undefined
+  #corked = false
+  #delivering = false
+
+  constructor(socket: Socket, peer: string, events: LinkEvents) {
+    this.#socket = socket
+    this.#peer = peer
+    this.#events = events
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, 60_000)
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('error', (error) => {
+      this.#error ??= fromSocketError(error, peer)
+    })
+    socket.on('end', () => socket.destroy())
+    socket.on('close', () => {
+      this.clock(undefined)
+      events.closed(this.#error)
+    })
+  }
+
+  get open(): boolean {
+    return !this.#socket.destroyed
+  }
+
+  get writable(): boolean {
+    return this.#socket.writable
+  }
+
+  /** Resolves when the octets are with the system, or the line is gone: the session hears of that by `closed`. */
+  write(bytes: Uint8Array): Promise<void> {
+    if (!this.#socket.writable) return Promise.resolve()
+    if (!this.#corked) {
+      // What is written in one turn of the event loop leaves together.
+      this.#corked = true
+      this.#socket.cork()
+      process.nextTick(() => {
+        this.#corked = false
+        this.#socket.uncork()
+      })
+    }
+    return new Promise((resolve) => {
+      this.#socket.write(bytes, () => {
+        this.#timer?.refresh()
+        resolve()
+      })
+    })
+  }
+
+  /** Starts the clock afresh; it is pushed back by whatever moves on the line. undefined stops it. */
+  clock(milliseconds: number | undefined): void {
+    if (milliseconds !== undefined && milliseconds === this.#clockMs && this.#timer !== undefined) {
+      this.#timer.refresh()
+      return
+    }
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#clockMs = milliseconds
+    if (milliseconds === undefined || !this.open) return
+    this.#timer = setTimeout(() => this.#events.timedOut(), milliseconds)
+  }
+
+  hold(): void {
+    this.#held = true
+    this.#socket.pause()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  release(): void {
+    if (!this.#held) return
+    this.#held = false
+    this.clock(this.#clockMs)
+    this.#deliver()
+    if (!this.#held) this.#socket.resume()
+  }
+
+  /** Cuts the line now. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Lets what was written leave, then closes. */
+  end(): void {
+    this.#held = false
+    this.#socket.resume()
+    this.#socket.end()
+  }
+
+  get lost(): NodeError {
+    return this.#error ?? new NodeError('connection_lost', `${this.#peer} closed the connection`)
+  }
+
+  #take(chunk: Buffer): void {
+    this.#timer?.refresh()
+    this.buffers.push(chunk)
+    this.#deliver()
+  }
+
+  #deliver(): void {
+    if (this.#delivering) return
+    this.#delivering = true
+    try {
+      while (!this.#held && this.open) {
+        const exchange = this.buffers.next()
+        if (exchange === undefined) break
+        this.#events.exchange(exchange)
+      }
+    } catch (error) {
+      this.#events.faulty(error)
+    } finally {
+      this.#delivering = false
+    }
+  }
+}

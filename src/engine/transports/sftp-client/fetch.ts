@@ -1,0 +1,179 @@
+// Takes what lies in the partner's outbox. Each regular file that is neither hidden nor a `.part` is offered to the
+// engine, read, completed, and only then removed at the partner's end: a crash in between shows the same file again,
+// and its key (name, size, modification time) lets the engine recognise it.
+//
+// A file that changes while it is read is left for the next time. Several files are under way at once, since a small
+// one costs round trips and nothing else.
+
+import { NodeError } from '../../../errors.ts'
+import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
+import type { Attrs } from '../ssh/sftp-packet.ts'
+import type { FileKey, Incoming, SessionHost } from '../transport.ts'
+
+import { receiveBytes } from './byte-flow.ts'
+import { abortReason } from './line.ts'
+import { refusal } from './remote.ts'
+import type { Remote } from './remote.ts'
+import { inFolder, isPlainName } from './settings.ts'
+
+const FILES_AT_ONCE = 32
+const MOST_ENTRIES = 100_000
+
+export interface FetchContext {
+  remote: Remote
+  host: SessionHost
+  contactId: string
+  /** Folders to look in, each with the application its files belong to ('' when the folder does not say). */
+  outboxes: readonly { folder: string; application: string }[]
+}
+
+interface RemoteFile {
+  path: string
+  name: string
+  application: string
+  size: number
+  mtime: number
+}
+
+export async function fetchFiles(context: FetchContext, signal: AbortSignal): Promise<void> {
+  for (const { folder, application } of context.outboxes) {
+    const files = await listFiles(context.remote, folder, application, signal)
+    await takeAll(context, files, signal)
+  }
+}
+
+async function listFiles(
+  remote: Remote,
+  folder: string,
+  application: string,
+  signal: AbortSignal,
+): Promise<RemoteFile[]> {
+  const files: RemoteFile[] = []
+  const handle = await remote.openFolder(folder, signal)
+  let seen = 0
+  try {
+    for (;;) {
+      const entries = await remote.readFolder(handle, signal)
+      if (entries === undefined) break
+      seen += entries.length
+      if (seen > MOST_ENTRIES) break
+      for (const { name, attrs } of entries) {
+        const { size, mtime } = attrs
+        if (size === undefined || !isRegular(attrs) || attrs.permissions === undefined || !isOffered(name))
+          continue
+        files.push({ path: inFolder(folder, name), name, application, size, mtime: mtime ?? 0 })
+      }
+    }
+  } finally {
+    remote.closeLater(handle)
+  }
+  // Oldest first; the name settles ties, so that two runs go the same way.
+  return files.sort((a, b) => a.mtime - b.mtime || (a.name < b.name ? -1 : 1))
+}
+
+function isOffered(name: string): boolean {
+  return isPlainName(name) && !name.startsWith('.') && !name.toLowerCase().endsWith('.part')
+}
+
+/** A refused file does not hold up the others; anything that ends the session, or the engine's stop, does. */
+async function takeAll(
+  context: FetchContext,
+  files: readonly RemoteFile[],
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = files.values()
+  let failed: unknown
+  const work = async () => {
+    for (const file of queue) {
+      if (failed !== undefined) return
+      if (signal.aborted) throw abortReason(signal)
+      await takeFile(context, file, signal)
+    }
+  }
+  const workers = Array.from({ length: Math.min(FILES_AT_ONCE, files.length) }, () =>
+    work().catch((error: unknown) => void (failed ??= error)),
+  )
+  await Promise.all(workers)
+  if (failed !== undefined) throw failed
+}
+
+/** The engine answered the offer with a refusal of this one file: it knows, and the file stays where it is. */
+const SKIPS_FILE = new Set([
+  'file_refused',
+  'name_taken',
+  'conflict',
+  'forbidden',
+  'not_found',
+  'file_changed',
+])
+
+async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSignal): Promise<void> {
+  let incoming: Incoming
+  try {
+    incoming = await context.host.offer({
+      contactId: context.contactId,
+      application: file.application,
+      name: file.name,
+      key: keyOf(file),
+      format: { kind: 'U', recordLength: 0 },
+      envelope: undefined,
+      size: file.size,
+      restartFrom: file.size,
+      encryptedSession: true,
+      signedReceipt: false,
+    })
+  } catch (error) {
+    if (error instanceof NodeError && SKIPS_FILE.has(error.code)) return
+    throw error
+  }
+  try {
+    await download(context.remote, file, incoming, signal)
+  } catch (error) {
+    const fault = signal.aborted ? abortReason(signal) : error
+    const changed = fault instanceof NodeError && fault.code === 'file_changed'
+    const cancelled = fault instanceof NodeError && fault.code === 'cancelled'
+    await incoming.abandon(fault, !changed && !cancelled)
+    if (changed) return
+    throw fault
+  }
+  await incoming.complete({ size: file.size })
+  await removeTaken(context.remote, file)
+}
+
+/** '/' cannot be part of a name, so name and size cannot be mistaken for another pair. */
+export function keyOf(file: { name: string; size: number; mtime: number }): FileKey {
+  const digits = new Date(file.mtime * 1000).toISOString().replace(/\D/g, '')
+  return { name: `${file.name}/${file.size}`, date: digits.slice(0, 8), time: `${digits.slice(8, 14)}0000` }
+}
+
+async function download(
+  remote: Remote,
+  file: RemoteFile,
+  incoming: Incoming,
+  signal: AbortSignal,
+): Promise<void> {
+  const handle = await remote.open(file.path, OPEN.READ, signal)
+  const from = Math.min(incoming.position, file.size)
+  try {
+    await receiveBytes({ remote, handle, from, to: file.size, signal }, (bytes, position) =>
+      incoming.write(bytes, position),
+    )
+    checkSame(file, await remote.fstat(handle, signal))
+  } finally {
+    if (!remote.requests.ended.aborted) remote.closeLater(handle)
+  }
+}
+
+function checkSame(file: RemoteFile, attrs: Attrs | undefined): void {
+  if (attrs?.size === file.size && (attrs.mtime ?? 0) === file.mtime) return
+  throw new NodeError('file_changed', `the partner's file ${file.path} changed while it was read`)
+}
+
+/** The file is ours now. It is removed unless the partner has put another one in its place meanwhile. */
+async function removeTaken(remote: Remote, file: RemoteFile): Promise<void> {
+  const attrs = await remote.lstat(file.path)
+  if (attrs === undefined || attrs.size !== file.size || (attrs.mtime ?? 0) !== file.mtime) return
+  const status = await remote.remove(file.path)
+  if (status.code !== STATUS.OK && status.code !== STATUS.NO_SUCH_FILE)
+    throw refusal(status, `remove ${file.path} after taking it`)
+}

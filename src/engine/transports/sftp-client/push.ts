@@ -1,0 +1,246 @@
+// Carries one file to the partner's inbox: bytes to a hidden temporary name, then one step that makes the file appear
+// under its real name without ever replacing another.
+//
+// - The temporary name is made from the file's key, so every attempt finds what the one before left. What is there is
+//   trusted only after it was read back and compared with the local bytes.
+// - The last step is the plain SFTP rename on OpenSSH, where it refuses a taken name in one atomic move; elsewhere a
+//   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
+//   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
+// - When the answer to that step is lost, the next attempt looks: a file of the right size and moment with the same
+//   bytes is ours. The modification time, set to the moment in the key, survives a crash of this node; when even the
+//   file is gone, this process's own memory of the unanswered step tells that the partner has taken it already.
+
+import { createHash } from 'node:crypto'
+
+import { NodeError } from '../../../errors.ts'
+import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
+import type { Attrs } from '../ssh/sftp-packet.ts'
+import type { FileKey, PushProgress, PushResult, WireFile } from '../transport.ts'
+
+import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
+import { abortReason } from './line.ts'
+import { refusal } from './remote.ts'
+import type { Remote } from './remote.ts'
+import { inFolder, isPlainName } from './settings.ts'
+import type { StepsInDoubt } from './steps-in-doubt.ts'
+
+export interface PushContext {
+  remote: Remote
+  /** Where the partner wants the file, `{application}` replaced. */
+  folder: string
+  /** Tells apart nodes that push into one inbox. */
+  localId: string
+  peer: string
+  inDoubt: StepsInDoubt
+  sync: boolean
+  verifyByReadingBack: boolean
+}
+
+interface Job {
+  context: PushContext
+  remote: Remote
+  file: WireFile
+  target: string
+  part: string
+  progress: PushProgress
+  signal: AbortSignal
+}
+
+/** What there was before anything was sent, and the temporary file, open. */
+interface Beginning {
+  target: Attrs | undefined
+  part: Attrs | undefined
+  handle: Buffer
+}
+
+export async function pushFile(
+  context: PushContext,
+  file: WireFile,
+  progress: PushProgress,
+  signal: AbortSignal,
+): Promise<PushResult> {
+  if (!isPlainName(file.name))
+    throw new NodeError('file_refused', `"${file.name}" cannot be a file name at the partner`)
+  const { remote, folder } = context
+  const job: Job = {
+    context,
+    remote,
+    file,
+    target: inFolder(folder, file.name),
+    part: inFolder(folder, partName(context.localId, file)),
+    progress,
+    signal,
+  }
+  const beginning = await begin(job)
+  try {
+    if (await deliveredBefore(job, beginning)) return done(undefined)
+    const remoteSha256 = await sendPart(job, beginning)
+    await putInPlace(job)
+    return done(remoteSha256)
+  } catch (error) {
+    await giveUp(job, beginning, error)
+    throw signal.aborted ? abortReason(signal) : error
+  }
+}
+
+function done(remoteSha256: string | undefined): PushResult {
+  return { receipt: 'none', remoteSha256 }
+}
+
+/** Hidden, so that nobody takes it for a file, and the same on every attempt. */
+function partName(localId: string, file: WireFile): string {
+  const { name, date, time } = file.key
+  const identity = JSON.stringify([localId, file.application, file.name, name, date, time])
+  return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}.part`
+}
+
+/** Seconds since 1970 of the moment in a key; undefined when it holds none. */
+export function momentOf(key: FileKey): number | undefined {
+  const written = `${key.date}${key.time.slice(0, 6)}`
+  const found = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(written)
+  if (found === null) return undefined
+  const [year, month, day, hour, minute, second] = found.slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const moment = Date.UTC(year, month - 1, day, hour, minute, second) / 1000
+  return moment > 0 && moment < 0x100000000 ? moment : undefined
+}
+
+/** Everything that is asked before the first byte goes out in one round trip. */
+async function begin(job: Job): Promise<Beginning> {
+  const { remote, signal, file } = job
+  // Bytes that are not to be trusted need not be kept; bytes that may be must be read back first.
+  const flags =
+    file.restartFrom === 0 ? OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC : OPEN.READ | OPEN.WRITE | OPEN.CREAT
+  const [target, part, handle] = await Promise.allSettled([
+    remote.lstat(job.target, signal),
+    remote.lstat(job.part, signal),
+    remote.open(job.part, flags, signal),
+  ])
+  if (handle.status === 'rejected') throw handle.reason
+  if (target.status === 'fulfilled' && part.status === 'fulfilled' && !signal.aborted)
+    return { target: target.value, part: part.value, handle: handle.value }
+  remote.closeLater(handle.value)
+  if (target.status === 'rejected') throw target.reason
+  throw part.status === 'rejected' ? part.reason : abortReason(signal)
+}
+
+/** Whether an earlier attempt delivered the file; throws name_taken when another file has the name. */
+async function deliveredBefore(job: Job, { target, part }: Beginning): Promise<boolean> {
+  const { context, file } = job
+  const { inDoubt, peer } = context
+  const asked = inDoubt.has(peer, job.part)
+  if (target === undefined) {
+    // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
+    if (!asked || part !== undefined) return false
+    await dropPart(job)
+    inDoubt.settle(peer, job.part)
+    return true
+  }
+  const ours = asked || file.restartFrom === file.source.size || target.mtime === momentOf(file.key)
+  if (!ours || !isRegular(target) || target.size !== file.source.size || !(await sameBytes(job)))
+    throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
+  await dropPart(job)
+  inDoubt.settle(peer, job.part)
+  return true
+}
+
+async function sameBytes(job: Job): Promise<boolean> {
+  const { remote, file, signal } = job
+  const handle = await remote.open(job.target, OPEN.READ, signal)
+  try {
+    return (await equalOctets(remote, handle, file.source, file.source.size, signal)) === file.source.size
+  } finally {
+    remote.closeLater(handle)
+  }
+}
+
+async function dropPart(job: Job): Promise<void> {
+  const status = await job.remote.remove(job.part)
+  if (status.code !== STATUS.OK && status.code !== STATUS.NO_SUCH_FILE)
+    throw refusal(status, `remove ${job.part}`)
+}
+
+/** Where to go on from: as far as the bytes there equal ours. Anything behind that is cut off. */
+async function restartPoint(job: Job, { part, handle }: Beginning): Promise<number> {
+  const { remote, file, signal } = job
+  const there = part?.size ?? 0
+  const believed = Math.min(file.restartFrom, there, file.source.size)
+  const equal = believed === 0 ? 0 : await equalOctets(remote, handle, file.source, believed, signal)
+  if (there > equal) {
+    const status = await remote.setAttrs(handle, { size: equal }, signal)
+    if (status.code !== STATUS.OK) throw refusal(status, `shorten ${job.part}`)
+  }
+  return equal
+}
+
+async function sendPart(job: Job, beginning: Beginning): Promise<string | undefined> {
+  const { remote, file, progress, signal, context } = job
+  const { handle } = beginning
+  const from = file.restartFrom === 0 ? 0 : await restartPoint(job, beginning)
+  const { answered } = await sendBytes({ remote, handle, source: file.source, from, progress, signal })
+  // All of this is sent behind the last write, without waiting for its answer.
+  const moment = momentOf(file.key)
+  const stamped = moment === undefined ? undefined : remote.setAttrs(handle, { mtime: moment }, signal)
+  const synced = context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
+  const closed = remote.close(handle, signal)
+  await Promise.all([answered, stamped, synced, closed])
+  progress.safe(file.source.size)
+  return context.verifyByReadingBack ? readBack(job) : undefined
+}
+
+async function readBack(job: Job): Promise<string> {
+  const handle = await job.remote.open(job.part, OPEN.READ, job.signal)
+  try {
+    return await sha256Of(job.remote, handle, job.file.source.size, job.signal)
+  } finally {
+    job.remote.closeLater(handle)
+  }
+}
+
+/** From here on the signal is not heeded: a step that was asked for is worth its answer. */
+async function putInPlace(job: Job): Promise<void> {
+  const { remote, context } = job
+  const { inDoubt, peer } = context
+  if (job.signal.aborted) throw abortReason(job.signal)
+  inDoubt.add(peer, job.part)
+  const isOpenSsh = /^SSH-[\d.]+-OpenSSH/.test(remote.ident)
+  let status =
+    !isOpenSsh && remote.offers('hardlink@openssh.com') ? await remote.link(job.part, job.target) : undefined
+  if (status?.code === STATUS.OK) {
+    inDoubt.settle(peer, job.part)
+    return dropPart(job)
+  }
+  if (!isOpenSsh && (await remote.lstat(job.target)) !== undefined)
+    status = { code: STATUS.FAILURE, message: '' }
+  else status = await remote.rename(job.part, job.target)
+  inDoubt.settle(peer, job.part)
+  if (status.code === STATUS.OK) return
+  if ((await remote.lstat(job.target)) !== undefined)
+    throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
+  throw refusal(status, `rename ${job.part} to ${job.target}`)
+}
+
+const KEEPS_PART = new Set([
+  'connection_lost',
+  'timed_out',
+  'no_space',
+  'unavailable',
+  'lease_lost',
+  'file_changed',
+])
+
+/** Leaves the temporary file where a later attempt can use it, removes it where none will come. */
+async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<void> {
+  const { remote, signal } = job
+  if (remote.requests.ended.aborted) return
+  remote.closeLater(handle)
+  const fault = signal.aborted ? abortReason(signal) : error
+  if (fault instanceof NodeError && KEEPS_PART.has(fault.code)) return
+  await remote.remove(job.part).catch(() => {})
+}

@@ -1,0 +1,492 @@
+// The calling side against a real OpenSSH server: what is there afterwards, byte for byte.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+
+import { NodeError } from '../../../errors.ts'
+import type { ErrorCode } from '../../../errors.ts'
+import { HostDouble, keyFor, patternBytes, sourceOf } from '../ssh/host-double.ts'
+import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../ssh/openssh-fixture.ts'
+import type { CuttingProxy, OpenSsh } from '../ssh/openssh-fixture.ts'
+import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
+
+import type { SftpSettings } from './settings.ts'
+import { sftpClientTransport } from './sftp-client.ts'
+
+const skip = noOpenSsh
+const quiet: PushProgress = { moved: () => {}, safe: () => {} }
+const never = new AbortController().signal
+const MIB = 1024 * 1024
+
+let sshd: OpenSsh
+let proxy: CuttingProxy
+let root: string
+let folders = 0
+
+before(async () => {
+  if (skip) return
+  sshd = await startOpenSsh()
+  proxy = await startCuttingProxy(sshd.port)
+  root = await mkdtemp(join(tmpdir(), 'esclusa-sftp-'))
+})
+
+after(async () => {
+  if (skip) return
+  await proxy.stop()
+  await sshd.stop()
+  await rm(root, { recursive: true, force: true })
+})
+
+async function freshFolders(): Promise<{ inbox: string; outbox: string; host: HostDouble }> {
+  const folder = join(root, `case-${folders++}`)
+  const inbox = join(folder, 'inbox')
+  const outbox = join(folder, 'outbox')
+  await mkdir(inbox, { recursive: true })
+  await mkdir(outbox)
+  return { inbox, outbox, host: new HostDouble(join(folder, 'engine')) }
+}
+
+function callTo(
+  settings: Partial<SftpSettings>,
+  change: Partial<Call<SftpSettings>> = {},
+): Call<SftpSettings> {
+  return {
+    contactId: 'acme',
+    host: '127.0.0.1',
+    port: sshd.port,
+    localId: 'BANCO',
+    remoteId: 'ACME',
+    settings: {
+      username: sshd.username,
+      privateKey: sshd.userKey.private,
+      hostKeys: [sshd.hostKey.fingerprint],
+      inbox: '/nowhere',
+      outbox: '/nowhere',
+      ...settings,
+    },
+    applications: ['NOMINA'],
+    ways: 'B',
+    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
+    security: {
+      encrypted: true,
+      authentication: 'NONE',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: undefined,
+    },
+    compression: false,
+    signal: never,
+    ...change,
+  }
+}
+
+function wireFile(
+  name: string,
+  bytes: Buffer,
+  change: Partial<WireFile> = {},
+): WireFile & { source: { reads: number[] } } {
+  const source = sourceOf(bytes)
+  const fixed = { format: { kind: 'U', recordLength: 0 }, envelope: undefined, signedReceipt: false } as const
+  const about = {
+    transferId: 't1',
+    key: keyFor(name),
+    application: 'NOMINA',
+    name,
+    originalSize: bytes.length,
+  }
+  return { ...fixed, ...about, restartFrom: 0, ...change, source }
+}
+
+async function withSession<T>(
+  call: Call<SftpSettings>,
+  host: HostDouble,
+  use: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = await sftpClientTransport().connect(call, host)
+  try {
+    return await use(session)
+  } finally {
+    await session.close()
+  }
+}
+
+function failsWith(code: ErrorCode, words = '') {
+  return (error: unknown) => {
+    assert.ok(error instanceof NodeError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.ok(error.message.includes(words), error.message)
+    return true
+  }
+}
+
+test('a pushed file lies in the inbox under its real name and nothing else does', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(5 * MIB + 17, 1)
+  let safe = 0
+  const file = wireFile('nómina €.txt', bytes)
+  await withSession(callTo({ inbox }), host, (session) =>
+    session.push(file, { moved: () => {}, safe: (at) => (safe = at) }, never),
+  )
+  assert.deepEqual(await readdir(inbox), ['nómina €.txt'])
+  assert.ok((await readFile(join(inbox, 'nómina €.txt'))).equals(bytes))
+  assert.equal(safe, bytes.length)
+  assert.deepEqual(
+    file.source.reads,
+    [...file.source.reads].sort((a, b) => a - b),
+  )
+})
+
+test('an empty file and a hundred small ones arrive over one connection at once', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const names = Array.from({ length: 100 }, (_, at) => `small-${at}`)
+  await withSession(callTo({ inbox }), host, async (session) => {
+    await session.push(wireFile('empty', Buffer.alloc(0)), quiet, never)
+    await Promise.all(
+      names.map((name, at) => session.push(wireFile(name, patternBytes(10_240, at)), quiet, never)),
+    )
+  })
+  assert.deepEqual((await readdir(inbox)).sort(), ['empty', ...names].sort())
+  for (const [at, name] of names.entries())
+    assert.ok((await readFile(join(inbox, name))).equals(patternBytes(10_240, at)), name)
+  assert.equal((await readFile(join(inbox, 'empty'))).length, 0)
+})
+
+test('the hash of what lies at the partner is told when reading back is asked for', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(700_000, 2)
+  const transport = sftpClientTransport({ verifyByReadingBack: true })
+  assert.equal(transport.capabilities.remoteHash, true)
+  const session = await transport.connect(callTo({ inbox }), host)
+  const result = await session.push(wireFile('hashed', bytes), quiet, never)
+  await session.close()
+  assert.equal(result.remoteSha256, createHash('sha256').update(bytes).digest('hex'))
+})
+
+test(
+  'a taken name is not overwritten, even by a file of the same bytes from another transfer',
+  { skip },
+  async () => {
+    const { inbox, host } = await freshFolders()
+    await writeFile(join(inbox, 'taken'), 'theirs')
+    await withSession(callTo({ inbox }), host, async (session) => {
+      await assert.rejects(
+        session.push(wireFile('taken', Buffer.from('ours!!')), quiet, never),
+        failsWith('name_taken'),
+      )
+      await assert.rejects(
+        session.push(wireFile('taken', Buffer.from('theirs')), quiet, never),
+        failsWith('name_taken'),
+      )
+    })
+    assert.equal(await readFile(join(inbox, 'taken'), 'utf8'), 'theirs')
+    assert.deepEqual(await readdir(inbox), ['taken'])
+  },
+)
+
+test('a name taken while the file is on its way is not overwritten either', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const file = wireFile('late', patternBytes(3 * MIB, 3))
+  let planted: Promise<void> | undefined
+  const progress = {
+    safe: () => {},
+    moved: () => void (planted ??= writeFile(join(inbox, 'late'), 'theirs')),
+  }
+  await withSession(callTo({ inbox }), host, (session) =>
+    assert.rejects(session.push(file, progress, never), failsWith('name_taken')),
+  )
+  await planted
+  assert.equal(await readFile(join(inbox, 'late'), 'utf8'), 'theirs')
+  assert.deepEqual(await readdir(inbox), ['late'])
+})
+
+async function cutPush(inbox: string, host: HostDouble, bytes: Buffer, octets: number): Promise<number> {
+  proxy.cutAfter(octets)
+  let safe = 0
+  await assert.rejects(
+    withSession(callTo({ inbox }, { port: proxy.port }), host, (session) =>
+      session.push(wireFile('resumed', bytes), { moved: () => {}, safe: (at) => (safe = at) }, never),
+    ),
+    failsWith('connection_lost'),
+  )
+  proxy.cutAfter(Infinity)
+  return safe
+}
+
+test('a cut push resumes at its restart point and reads only the rest once more', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(12 * MIB, 4)
+  const safe = await cutPush(inbox, host, bytes, 6 * MIB)
+  assert.ok(safe > 0, 'nothing was safe')
+  const file = wireFile('resumed', bytes, { restartFrom: safe })
+  let first: number | undefined
+  await withSession(callTo({ inbox }), host, (session) =>
+    session.push(file, { safe: () => {}, moved: (at) => void (first ??= at) }, never),
+  )
+  assert.ok((first ?? 0) > safe, `sent again from ${first}`)
+  assert.ok((await readFile(join(inbox, 'resumed'))).equals(bytes))
+  assert.deepEqual(await readdir(inbox), ['resumed'])
+})
+
+test('bytes that changed at the partner are found by comparing and sent again', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(12 * MIB, 5)
+  const safe = await cutPush(inbox, host, bytes, 8 * MIB)
+  const [part = ''] = await readdir(inbox)
+  const there = await readFile(join(inbox, part))
+  there[2 * MIB] = (there[2 * MIB] ?? 0) ^ 1
+  await writeFile(join(inbox, part), there)
+  await withSession(callTo({ inbox }), host, (session) =>
+    session.push(wireFile('resumed', bytes, { restartFrom: safe }), quiet, never),
+  )
+  assert.ok((await readFile(join(inbox, 'resumed'))).equals(bytes))
+})
+
+test('a file whose rename was never answered counts as delivered, once', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(50_000, 6)
+  await withSession(callTo({ inbox }), host, async (session) => {
+    await session.push(wireFile('sure', bytes), quiet, never)
+    // What a crash leaves behind: the file in place, and an engine that knows nothing of it.
+    await session.push(wireFile('sure', bytes), quiet, never)
+    await session.push(wireFile('sure', bytes, { restartFrom: bytes.length }), quiet, never)
+    await assert.rejects(
+      session.push(wireFile('sure', patternBytes(50_000, 7)), quiet, never),
+      failsWith('name_taken'),
+    )
+  })
+  assert.deepEqual(await readdir(inbox), ['sure'])
+  assert.ok((await readFile(join(inbox, 'sure'))).equals(bytes))
+})
+
+test('a wrong host key stops the call and the message shows the key offered', { skip }, async () => {
+  const { host } = await freshFolders()
+  const other = await makeKey(root, 'other-host')
+  const call = callTo({ hostKeys: [other.fingerprint] })
+  await assert.rejects(
+    sftpClientTransport().connect(call, host),
+    failsWith('host_key_mismatch', sshd.hostKey.fingerprint),
+  )
+  await assert.rejects(
+    sftpClientTransport().connect(callTo({ hostKeys: [] }), host),
+    failsWith('host_key_mismatch'),
+  )
+})
+
+test('a pinned RSA key is found on a server that prefers to show another one', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  await withSession(callTo({ inbox, hostKeys: [sshd.rsaHostKey.fingerprint] }), host, (session) =>
+    session.push(wireFile('pinned', Buffer.from('x')), quiet, never),
+  )
+  assert.deepEqual(await readdir(inbox), ['pinned'])
+})
+
+test('a wrong password, a wrong key and an unreadable key are refused for good', { skip }, async () => {
+  const { host } = await freshFolders()
+  const stranger = await makeKey(root, 'stranger')
+  const connect = (settings: Partial<SftpSettings>) => sftpClientTransport().connect(callTo(settings), host)
+  await assert.rejects(connect({ privateKey: undefined, password: 'wrong' }), failsWith('login_refused'))
+  await assert.rejects(connect({ privateKey: stranger.private }), failsWith('login_refused'))
+  await assert.rejects(connect({ privateKey: 'not a key' }), failsWith('bad_use'))
+})
+
+for (const [kind, args] of [
+  ['rsa', ['-t', 'rsa', '-b', '3072']],
+  ['ecdsa', ['-t', 'ecdsa', '-b', '256']],
+] as const) {
+  test(`an ${kind} key signs in`, { skip }, async () => {
+    const { inbox, host } = await freshFolders()
+    const key = await makeKey(root, `user-${kind}`, args)
+    await writeFile(join(sshd.folder, 'authorized_keys'), `${sshd.userKey.public}\n${key.public}\n`)
+    await withSession(callTo({ inbox, privateKey: key.private }), host, (session) =>
+      session.push(wireFile('signed', Buffer.from('x')), quiet, never),
+    )
+    assert.deepEqual(await readdir(inbox), ['signed'])
+  })
+}
+
+test('a folder that is missing or closed to us refuses the file in clear words', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  await withSession(callTo({ inbox: `${inbox}/missing` }), host, (session) =>
+    assert.rejects(
+      session.push(wireFile('x', Buffer.from('x')), quiet, never),
+      failsWith('remote_refused', 'no such file or folder'),
+    ),
+  )
+})
+
+test(
+  'a folder without rights is refused',
+  { skip: skip || (userInfo().uid === 0 && 'root has all rights') },
+  async () => {
+    const { inbox, host } = await freshFolders()
+    await chmod(inbox, 0o500)
+    await withSession(callTo({ inbox }), host, (session) =>
+      assert.rejects(
+        session.push(wireFile('x', Buffer.from('x')), quiet, never),
+        failsWith('remote_refused', 'permission denied'),
+      ),
+    )
+  },
+)
+
+function mountSmallDisk(folder: string): string | false {
+  if (userInfo().uid !== 0) return 'mounting a small disk needs root'
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', folder], { stdio: 'ignore' })
+    return false
+  } catch {
+    return 'a small disk cannot be mounted here'
+  }
+}
+
+test(
+  'a full disk at the partner is told as such and the rest follows when there is room',
+  { skip },
+  async (t) => {
+    const { inbox, host } = await freshFolders()
+    const unable = mountSmallDisk(inbox)
+    if (unable) return t.skip(unable)
+    try {
+      const bytes = patternBytes(4 * MIB, 8)
+      let safe = 0
+      const progress = { moved: () => {}, safe: (at: number) => (safe = at) }
+      await withSession(callTo({ inbox }), host, (session) =>
+        assert.rejects(session.push(wireFile('big', bytes), progress, never), failsWith('no_space')),
+      )
+      execFileSync('mount', ['-o', 'remount,size=16m', inbox])
+      await withSession(callTo({ inbox }), host, (session) =>
+        session.push(wireFile('big', bytes, { restartFrom: safe }), quiet, never),
+      )
+      assert.ok((await readFile(join(inbox, 'big'))).equals(bytes))
+    } finally {
+      execFileSync('umount', [inbox])
+    }
+  },
+)
+
+test(
+  'what lies in the outbox is taken once, and hidden, partial and strange things are left',
+  { skip },
+  async () => {
+    const { outbox, host } = await freshFolders()
+    const big = patternBytes(9 * MIB + 5, 9)
+    await writeFile(join(outbox, 'big.bin'), big)
+    for (let at = 0; at < 60; at++) await writeFile(join(outbox, `f${at}`), patternBytes(5000, at))
+    await writeFile(join(outbox, 'empty'), '')
+    await writeFile(join(outbox, '.hidden'), 'x')
+    await writeFile(join(outbox, 'growing.part'), 'x')
+    await mkdir(join(outbox, 'folder'))
+    execFileSync('ln', ['-s', '/etc/passwd', join(outbox, 'link')])
+    await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+    assert.equal(host.received.length, 62)
+    assert.ok((await host.bytesOf('big.bin'))[0]?.equals(big))
+    assert.ok((await host.bytesOf('f33'))[0]?.equals(patternBytes(5000, 33)))
+    assert.deepEqual((await readdir(outbox)).sort(), ['.hidden', 'folder', 'growing.part', 'link'])
+    assert.equal(host.open.size, 0)
+    assert.equal(host.received[0]?.offer.application, 'NOMINA')
+  },
+)
+
+test('an outbox named after the application is looked at for each of them', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  for (const application of ['AAA', 'BBB']) {
+    await mkdir(join(outbox, application))
+    await writeFile(join(outbox, application, 'file'), application)
+  }
+  await withSession(
+    callTo({ outbox: `${outbox}/{application}` }, { applications: ['AAA', 'BBB'] }),
+    host,
+    (session) => session.fetch(never),
+  )
+  assert.deepEqual(host.received.map((one) => one.offer.application).sort(), ['AAA', 'BBB'])
+})
+
+test('a refused file stays at the partner and the others still come', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  for (const name of ['a', 'b', 'c']) await writeFile(join(outbox, name), name)
+  host.onOffer = (offer) => {
+    if (offer.name === 'b') throw new NodeError('file_refused', 'not here')
+  }
+  await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+  assert.deepEqual(await readdir(outbox), ['b'])
+  assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['a', 'c'])
+})
+
+test('a file that cannot be completed stays at the partner', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  await writeFile(join(outbox, 'kept'), 'kept')
+  host.onComplete = () => {
+    throw new NodeError('no_space', 'the disk is full')
+  }
+  await withSession(callTo({ outbox }), host, (session) =>
+    assert.rejects(session.fetch(never), failsWith('no_space')),
+  )
+  assert.deepEqual(await readdir(outbox), ['kept'])
+})
+
+test('a file replaced while the engine completes the old one is not removed', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  await writeFile(join(outbox, 'again'), 'first')
+  host.onComplete = async () => {
+    await writeFile(join(outbox, 'again'), 'second version')
+  }
+  await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+  assert.equal(await readFile(join(outbox, 'again'), 'utf8'), 'second version')
+})
+
+test(
+  'the same file offered twice has the same key; another moment or size makes another one',
+  { skip },
+  async () => {
+    const { outbox, host } = await freshFolders()
+    const path = join(outbox, 'keyed')
+    const put = async (text: string, moment: number) => {
+      await writeFile(path, text)
+      await utimes(path, moment, moment)
+      await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+    }
+    await put('aaaa', 1_700_000_000)
+    await put('aaaa', 1_700_000_000)
+    await put('aaaa', 1_700_000_001)
+    await put('aaaaa', 1_700_000_000)
+    const keys = host.offers.map((offer) => JSON.stringify(offer.key))
+    assert.equal(keys[0], keys[1])
+    assert.equal(new Set(keys).size, 3)
+  },
+)
+
+test('a stopped push ends at once, leaves no temporary file and the session goes on', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const stop = new AbortController()
+  await withSession(callTo({ inbox }), host, async (session) => {
+    const progress = { safe: () => {}, moved: () => stop.abort(new NodeError('cancelled', 'reset')) }
+    await assert.rejects(
+      session.push(wireFile('stopped', patternBytes(4 * MIB, 10)), progress, stop.signal),
+      failsWith('cancelled'),
+    )
+    await session.push(wireFile('next', Buffer.from('next')), quiet, never)
+  })
+  assert.deepEqual(await readdir(inbox), ['next'])
+})
+
+test('nothing listens: the call fails as unreachable and may be tried again', { skip }, async () => {
+  const { host } = await freshFolders()
+  await assert.rejects(
+    sftpClientTransport().connect(callTo({}, { port: 1 }), host),
+    failsWith('connect_failed'),
+  )
+})
+
+test('a session left idle closes itself', { skip }, async () => {
+  const { host } = await freshFolders()
+  const timeouts = { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60 }
+  const session = await sftpClientTransport().connect(callTo({}, { timeouts, port: proxy.port }), host)
+  await new Promise((resolve) => session.ended.addEventListener('abort', resolve))
+  assert.equal(proxy.connections(), 0)
+})

@@ -1,0 +1,157 @@
+// The SFTP transport for calls: this node signs in at the partner's server, pushes to its inbox, fetches from its
+// outbox. One connection carries many files at once; push may be called again before an earlier one has finished.
+
+import { NodeError } from '../../../errors.ts'
+import type { Call, PushProgress, Session, SessionHost, Transport, WireFile } from '../transport.ts'
+
+import { fetchFiles } from './fetch.ts'
+import { openLine } from './line.ts'
+import type { Line } from './line.ts'
+import { pushFile } from './push.ts'
+import { Remote } from './remote.ts'
+import { Requests } from './requests.ts'
+import { checkSettings, folderFor } from './settings.ts'
+import type { SftpSettings } from './settings.ts'
+import { StepsInDoubt } from './steps-in-doubt.ts'
+
+export interface SftpClientOptions {
+  /**
+   * Read every uploaded file back and hash it before it gets its real name: the only way to learn the SHA-256 of what
+   * lies at the partner's end. Doubles the traffic, hence off unless asked for.
+   */
+  verifyByReadingBack?: boolean
+  /** Ask the server to sync each file to its disk where it can. On unless turned off. */
+  syncFiles?: boolean
+}
+
+export function sftpClientTransport(options: SftpClientOptions = {}): Transport<SftpSettings> {
+  const inDoubt = new StepsInDoubt()
+  return {
+    protocol: 'sftp',
+    capabilities: {
+      records: false,
+      receipts: false,
+      remoteHash: options.verifyByReadingBack === true,
+      defaultPort: 22,
+    },
+    async connect(call, host) {
+      const settings = checkSettings(call.settings)
+      const line = await openLine({ ...call, settings })
+      const requests = new Requests(line, call.timeouts.ackMs)
+      const remote = new Remote(requests, line.ident)
+      try {
+        await remote.greet()
+      } catch (error) {
+        await hangUp(line, requests, 0)
+        throw error
+      }
+      return new SftpClientSession({ ...call, settings }, host, { line, remote, inDoubt, options })
+    },
+  }
+}
+
+interface Parts {
+  line: Line
+  remote: Remote
+  inDoubt: StepsInDoubt
+  options: SftpClientOptions
+}
+
+class SftpClientSession implements Session {
+  readonly contactId: string
+  readonly encrypted = true
+  readonly ended: AbortSignal
+  readonly #call: Call<SftpSettings>
+  readonly #host: SessionHost
+  readonly #parts: Parts
+  #working = 0
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(call: Call<SftpSettings>, host: SessionHost, parts: Parts) {
+    this.contactId = call.contactId
+    this.ended = parts.remote.requests.ended
+    this.#call = call
+    this.#host = host
+    this.#parts = parts
+    const stop = () => parts.remote.requests.end(new NodeError('cancelled', 'the session was stopped'))
+    call.signal.addEventListener('abort', stop, { once: true })
+    this.ended.addEventListener('abort', () => {
+      call.signal.removeEventListener('abort', stop)
+      clearTimeout(this.#idle)
+    })
+    this.#startIdling()
+  }
+
+  push(file: WireFile, progress: PushProgress, signal: AbortSignal) {
+    const { remote, inDoubt, options } = this.#parts
+    const { settings, localId } = this.#call
+    return this.#busy(async () => {
+      const folder = folderFor(settings.inbox, 'inbox', file.application)
+      const peer = this.#parts.line.peer
+      const sync = options.syncFiles !== false
+      const verifyByReadingBack = options.verifyByReadingBack === true
+      return pushFile(
+        { remote, folder, localId, peer, inDoubt, sync, verifyByReadingBack },
+        file,
+        progress,
+        signal,
+      )
+    })
+  }
+
+  fetch(signal: AbortSignal): Promise<void> {
+    const { settings, applications, contactId } = this.#call
+    return this.#busy(async () => {
+      const perApplication = settings.outbox?.includes('{application}') === true
+      // Without the placeholder one folder serves all: it says nothing of the application unless there is only one.
+      const names = perApplication ? applications : [applications.length === 1 ? (applications[0] ?? '') : '']
+      const outboxes = names.map((application) => ({
+        folder: folderFor(settings.outbox, 'outbox', application),
+        application,
+      }))
+      await fetchFiles({ remote: this.#parts.remote, host: this.#host, contactId, outboxes }, signal)
+    })
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.#idle)
+    return hangUp(this.#parts.line, this.#parts.remote.requests, Math.min(2000, this.#call.timeouts.ackMs))
+  }
+
+  async #busy<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#idle)
+    this.#working++
+    try {
+      return await work()
+    } finally {
+      if (--this.#working === 0) this.#startIdling()
+    }
+  }
+
+  #startIdling(): void {
+    if (this.ended.aborted) return
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => void this.close(), this.#call.timeouts.idleMs)
+    this.#idle.unref()
+  }
+}
+
+/** Says goodbye, waits a moment for the socket to close, and cuts it otherwise. */
+async function hangUp(line: Line, requests: Requests, graceMs: number): Promise<void> {
+  const { socket, client } = line
+  const reason = new NodeError('connection_lost', 'the session was closed')
+  if (!socket.destroyed && graceMs > 0 && !requests.ended.aborted) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      socket.once('close', () => (clearTimeout(timer), resolve()))
+      client.end()
+    })
+  }
+  requests.end(reason)
+  if (!socket.closed) {
+    await new Promise<void>((resolve) => {
+      socket.once('close', () => resolve())
+      socket.destroy()
+    })
+  }
+}

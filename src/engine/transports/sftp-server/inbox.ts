@@ -1,0 +1,264 @@
+// The `in` folders of one partner, over all its connections: uploads on their way, uploads kept from connections that
+// broke, and for a while the names of files already handed over, because clients look at a file after sending it.
+//
+// A file is handed to the engine when it is closed under a final name, or renamed from a temporary one to a final
+// one; from then on it is the engine's and can be neither changed, renamed nor removed from here.
+
+import { NodeError } from '../../../errors.ts'
+import type { Incoming, SessionHost } from '../transport.ts'
+
+import type { KeptUpload } from './outbox.ts'
+import { finalNameOf, isTemporaryName } from './paths.ts'
+import { Upload } from './upload.ts'
+
+const REMEMBER_MS = 10 * 60_000
+const MOST_REMEMBERED = 5000
+const COPY_OCTETS = 256 * 1024
+
+export interface Look {
+  size: number
+  mtime: number
+}
+
+type Kept = Look & { application: string; name: string }
+
+const textKey = (application: string, name: string) => `${application}/${name}`
+
+export interface InboxParts {
+  contactId: string
+  host: SessionHost
+  /** Uploads that earlier runs of the node have kept; asked once per application. */
+  keptUploads: (application: string) => Promise<readonly KeptUpload[]>
+}
+
+export class Inbox {
+  readonly #parts: InboxParts
+  readonly #uploads = new Map<string, Upload>()
+  readonly #kept = new Map<string, Kept>()
+  readonly #handedOver = new Map<string, Kept & { until: number }>()
+  readonly #loaded = new Map<string, Promise<void>>()
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts
+  }
+
+  /** Whether anything would be forgotten if this object were. */
+  get isEmpty(): boolean {
+    this.#forgetOld()
+    return this.#uploads.size === 0 && this.#kept.size === 0 && this.#handedOver.size === 0
+  }
+
+  async look(application: string, name: string): Promise<Look | undefined> {
+    await this.#load(application)
+    this.#forgetOld()
+    const key = textKey(application, name)
+    const upload = this.#uploads.get(key)
+    if (upload !== undefined) return { size: upload.safeSize, mtime: upload.mtime }
+    return this.#kept.get(key) ?? this.#handedOver.get(key)
+  }
+
+  async list(application: string): Promise<(Look & { name: string })[]> {
+    await this.#load(application)
+    this.#forgetOld()
+    const seen = new Map<string, Look & { name: string }>()
+    for (const one of [...this.#handedOver.values(), ...this.#kept.values()])
+      if (one.application === application) seen.set(one.name, one)
+    for (const one of this.#uploads.values())
+      if (one.application === application)
+        seen.set(one.name, { name: one.name, size: one.safeSize, mtime: one.mtime })
+    return [...seen.values()]
+  }
+
+  async open(at: { application: string; name: string; owner: object }, how: { create: boolean; truncate: boolean; exclusive: boolean }): Promise<Upload> {
+    const { application, name, owner } = at
+    await this.#load(application)
+    const key = textKey(application, name)
+    const running = this.#uploads.get(key)
+    if (running?.state === 'open' && running.owner === owner)
+      throw new NodeError('conflict', 'the file is open already')
+    const there = running !== undefined || this.#kept.has(key)
+    if (how.exclusive && there) throw new NodeError('conflict', 'the file is there already')
+    if (!there && !how.truncate && this.#handedOver.has(key))
+      throw new NodeError('forbidden', 'the file was handed over already')
+    if (!there && !how.create) throw new NodeError('not_found', 'there is no such file')
+    // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
+    if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
+    const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
+    const upload = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom, owner })
+    return upload
+  }
+
+  /** The client has closed its handle. Resolves when a final file is handed over. */
+  async close(upload: Upload): Promise<void> {
+    if (upload.state !== 'open') throw new NodeError('conflict', 'the file was taken over by another connection')
+    try {
+      await upload.settled()
+      if (!upload.isWhole) throw new NodeError('protocol_violation', 'the file was closed before all of it was there')
+    } catch (error) {
+      await this.leave(upload, error)
+      throw error
+    }
+    upload.owner = undefined
+    upload.state = 'closed'
+    if (!isTemporaryName(upload.name)) await this.#handOver(upload, upload.name)
+  }
+
+  async rename(application: string, from: string, to: string, replace: boolean): Promise<void> {
+    await this.#load(application)
+    const target = textKey(application, to)
+    const taken = this.#uploads.has(target) || this.#kept.has(target)
+    if (taken && !replace) throw new NodeError('conflict', 'the new name is taken')
+    const upload = await this.#waiting(application, from)
+    if (taken) await this.remove(application, to)
+    if (!isTemporaryName(to)) return this.#handOver(upload, to)
+    this.#uploads.delete(textKey(application, from))
+    upload.name = to
+    this.#uploads.set(target, upload)
+  }
+
+  async remove(application: string, name: string): Promise<void> {
+    await this.#load(application)
+    const key = textKey(application, name)
+    if (!this.#uploads.has(key) && !this.#kept.has(key))
+      throw this.#handedOver.has(key)
+        ? new NodeError('forbidden', 'the file was handed over already')
+        : new NodeError('not_found', 'there is no such file')
+    const upload = await this.#waiting(application, name)
+    this.#end(upload)
+    await upload.incoming.abandon(new NodeError('cancelled', 'removed by the partner'), false)
+  }
+
+  /** Clients set times on what they have sent; it is shown back to them and means nothing else. */
+  async stamp(application: string, name: string, mtime: number): Promise<void> {
+    const key = textKey(application, name)
+    const there = this.#uploads.get(key) ?? this.#kept.get(key) ?? this.#handedOver.get(key)
+    if (there === undefined) throw new NodeError('not_found', 'there is no such file')
+    there.mtime = mtime
+  }
+
+  /** The connection is gone, or the file cannot go on: what is safe is kept for the next one. */
+  async leave(upload: Upload, reason: unknown): Promise<void> {
+    if (upload.state === 'over') return
+    this.#end(upload)
+    const size = await upload.keep(reason)
+    const { application, name, mtime } = upload
+    if (size > 0) this.#kept.set(textKey(application, name), { application, name, size, mtime })
+  }
+
+  /** Everything that waits for a rename of this owner's connection, and everything open on it. */
+  async leaveAll(owner: object | undefined, reason: unknown): Promise<void> {
+    const mine = [...this.#uploads.values()].filter((upload) => upload.owner === owner)
+    await Promise.allSettled(mine.map((upload) => this.leave(upload, reason)))
+  }
+
+  #end(upload: Upload): void {
+    upload.state = 'over'
+    const key = textKey(upload.application, upload.name)
+    if (this.#uploads.get(key) === upload) this.#uploads.delete(key)
+  }
+
+  async #begin(at: { application: string; name: string; offeredAs: string; restartFrom: number; owner: object }): Promise<Upload> {
+    const { application, name, offeredAs, restartFrom, owner } = at
+    const incoming = await this.#offer(application, { name: offeredAs, key: name, restartFrom })
+    const key = textKey(application, name)
+    const mtime = this.#kept.get(key)?.mtime
+    this.#kept.delete(key)
+    this.#handedOver.delete(key)
+    const upload = new Upload({ application, name, offeredAs, incoming, owner })
+    if (mtime !== undefined) upload.mtime = mtime
+    this.#uploads.set(key, upload)
+    return upload
+  }
+
+  /** SFTP says neither size nor date ahead: the key is the client's name alone, good for finding a kept part. */
+  #offer(application: string, file: { name: string; key: string; restartFrom: number }): Promise<Incoming> {
+    return this.#parts.host.offer({
+      contactId: this.#parts.contactId,
+      application,
+      name: file.name,
+      key: { name: file.key, date: '00000000', time: '0000000000' },
+      format: { kind: 'U', recordLength: 0 },
+      envelope: undefined,
+      size: undefined,
+      restartFrom: file.restartFrom,
+      encryptedSession: true,
+      signedReceipt: false,
+    })
+  }
+
+  /** An upload that no handle writes to: closed under a temporary name now, or kept from an earlier connection. */
+  async #waiting(application: string, name: string): Promise<Upload> {
+    const key = textKey(application, name)
+    const upload = this.#uploads.get(key)
+    if (upload?.state === 'open') throw new NodeError('conflict', 'the file is still open')
+    if (upload !== undefined) return upload
+    const kept = this.#kept.get(key)
+    if (kept === undefined)
+      throw this.#handedOver.has(key)
+        ? new NodeError('forbidden', 'the file was handed over already')
+        : new NodeError('not_found', 'there is no such file')
+    const resumed = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom: kept.size, owner: this })
+    resumed.owner = undefined
+    resumed.state = 'closed'
+    if (resumed.safeSize === kept.size) return resumed
+    await this.leave(resumed, new NodeError('file_missing', 'part of the file is no longer here'))
+    throw new NodeError('conflict', 'part of the file is no longer here')
+  }
+
+  async #handOver(upload: Upload, name: string): Promise<void> {
+    const { application, mtime } = upload
+    const size = upload.spans.end
+    const incoming = upload.offeredAs === name ? upload.incoming : await this.#copy(upload, name)
+    this.#end(upload)
+    await incoming.complete({ size })
+    const until = Date.now() + REMEMBER_MS
+    this.#handedOver.set(textKey(application, name), { application, name, size, mtime, until })
+    this.#forgetOld()
+  }
+
+  /** The engine was told another name at the start; it must judge the real one, so the bytes are offered anew. */
+  async #copy(upload: Upload, name: string): Promise<Incoming> {
+    const size = upload.spans.end
+    const next = await this.#offer(upload.application, { name, key: name, restartFrom: 0 })
+    try {
+      const buffer = Buffer.allocUnsafeSlow(Math.min(COPY_OCTETS, Math.max(1, size)))
+      for (let at = 0; at < size; ) {
+        const got = await upload.incoming.read(buffer.subarray(0, Math.min(buffer.length, size - at)), at)
+        if (got === 0) throw new NodeError('file_missing', `the upload ended at ${at} of ${size} octets`)
+        await next.write(buffer.subarray(0, got), at)
+        at += got
+      }
+    } catch (error) {
+      await next.abandon(error, false)
+      throw error
+    }
+    await upload.incoming.abandon(new NodeError('cancelled', `goes on as ${name}`), false)
+    return next
+  }
+
+  async #load(application: string): Promise<void> {
+    let loading = this.#loaded.get(application)
+    if (loading === undefined) {
+      loading = this.#parts.keptUploads(application).then((kept) => {
+        const mtime = Math.floor(Date.now() / 1000)
+        for (const { name, size } of kept.slice(0, MOST_REMEMBERED))
+          this.#kept.set(textKey(application, name), { application, name, size, mtime })
+      })
+      this.#loaded.set(application, loading)
+      loading.catch(() => this.#loaded.delete(application))
+    }
+    await loading
+  }
+
+  #forgetOld(): void {
+    const now = Date.now()
+    for (const [key, one] of this.#handedOver) {
+      if (one.until > now && this.#handedOver.size <= MOST_REMEMBERED) break
+      this.#handedOver.delete(key)
+    }
+    for (const key of this.#kept.keys()) {
+      if (this.#kept.size <= MOST_REMEMBERED) break
+      this.#kept.delete(key)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// Signs a caller in: asks the engine who it is, then checks a password or the signature of an authorized key. Unknown
+// account, refused caller and wrong password look and last the same from outside.
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+import type { AuthContext, ParsedKey, PublicKeyAuthContext } from 'ssh2'
+
+import { messageOf } from '../../../errors.ts'
+import { readAuthorizedKey } from '../ssh/keys.ts'
+import type { Admission, Caller, SessionHost } from '../transport.ts'
+
+import type { FailedLogins } from './failed-logins.ts'
+
+/** The `access` section of a contact, secrets opened. */
+export interface AccessSettings {
+  username: string
+  password?: string | undefined
+  authorizedKeys?: readonly string[] | undefined
+}
+
+const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = ['publickey', 'password', 'keyboard-interactive']
+
+function samePassword(given: string, expected: string | undefined): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest()
+  const same = timingSafeEqual(hash(given), hash(expected ?? ''))
+  return same && expected !== undefined && expected !== ''
+}
+
+function isAuthorized(context: PublicKeyAuthContext, keys: readonly string[]): ParsedKey | undefined {
+  for (const line of keys) {
+    const key = readAuthorizedKey(line)
+    if (key === undefined) continue
+    const blob = key.getPublicSSH()
+    if (blob.length === context.key.data.length && timingSafeEqual(blob, context.key.data)) return key
+  }
+  return undefined
+}
+
+/** RSA without a named hash is SHA-1, which is off. */
+function signatureHolds(context: PublicKeyAuthContext, key: ParsedKey): boolean {
+  const hash = 'hashAlgo' in context && typeof context.hashAlgo === 'string' ? context.hashAlgo : undefined
+  if (key.type === 'ssh-rsa' && hash === undefined) return false
+  if (context.signature === undefined || context.blob === undefined) return false
+  return key.verify(context.blob, context.signature, hash) === true
+}
+
+export class SignIn {
+  readonly #host: SessionHost
+  readonly #failedLogins: FailedLogins
+  readonly #address: string
+  readonly #triesLeft: { count: number }
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #admissions = new Map<string, Promise<Admission<AccessSettings>>>()
+  #lastFailure: { caller: Caller; reason: string } | undefined
+
+  constructor(parts: { host: SessionHost; failedLogins: FailedLogins; address: string; tries: number }) {
+    this.#host = parts.host
+    this.#failedLogins = parts.failedLogins
+    this.#address = parts.address
+    this.#triesLeft = { count: parts.tries }
+  }
+
+  /** Answers one request. Resolves to the admission when it was the right one, `over` when there are no tries left. */
+  async answer(context: AuthContext): Promise<Admission<AccessSettings> | 'refused' | 'over'> {
+    if (context.method === 'none' || context.method === 'hostbased') {
+      context.reject(METHODS)
+      return 'refused'
+    }
+    const admission = await this.#admit(context.username)
+    const outcome = await this.#check(context, admission)
+    if (outcome === 'asked') return 'refused'
+    if (outcome === 'right' && admission !== undefined) {
+      this.#failedLogins.succeeded(context.username)
+      this.#lastFailure = undefined
+      context.accept()
+      return admission
+    }
+    const isQuery = context.method === 'publickey' && context.signature === undefined
+    this.#lastFailure ??= { caller: this.#caller(context.username), reason: `${context.method} not accepted` }
+    if (!isQuery) await this.#slowDown(context.username)
+    const over = --this.#triesLeft.count <= 0
+    context.reject(METHODS)
+    return over ? 'over' : 'refused'
+  }
+
+  /** Stops what still waits; tells the engine of a caller that tried and did not get in. */
+  async finish(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+    const failure = this.#lastFailure
+    this.#lastFailure = undefined
+    if (failure !== undefined) await this.#host.refused(failure.caller, failure.reason)
+  }
+
+  #caller(id: string): Caller {
+    return { protocol: 'sftp', id, address: this.#address, encrypted: true }
+  }
+
+  async #admit(username: string): Promise<Admission<AccessSettings> | undefined> {
+    let admission = this.#admissions.get(username)
+    if (admission === undefined) {
+      admission = this.#host.admit<AccessSettings>(this.#caller(username))
+      this.#admissions = new Map([[username, admission]])
+    }
+    try {
+      return await admission
+    } catch (error) {
+      this.#lastFailure ??= { caller: this.#caller(username), reason: messageOf(error) }
+      return undefined
+    }
+  }
+
+  async #check(context: AuthContext, admission: Admission<AccessSettings> | undefined): Promise<'right' | 'wrong' | 'asked'> {
+    const settings = admission?.settings
+    if (context.method === 'publickey') {
+      const key = isAuthorized(context, settings?.authorizedKeys ?? [])
+      if (key === undefined) return 'wrong'
+      if (context.signature !== undefined) return signatureHolds(context, key) ? 'right' : 'wrong'
+      context.accept()
+      return 'asked'
+    }
+    const given = context.method === 'password' ? context.password : await promptFor(context)
+    if (given === undefined || typeof given !== 'string') return 'wrong'
+    const same = samePassword(given, settings?.password)
+    return same && !this.#failedLogins.blocked(context.username, this.#address) ? 'right' : 'wrong'
+  }
+
+  async #slowDown(account: string): Promise<void> {
+    const delayMs = this.#failedLogins.failed(account, this.#address)
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer)
+        resolve()
+      }, delayMs)
+      this.#timers.add(timer)
+    })
+  }
+}
+
+function promptFor(context: AuthContext & { method: 'keyboard-interactive' }): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    // An aborted prompt answers with an Error where the answers would be.
+    context.prompt([{ prompt: 'Password: ', echo: false }], (answers: unknown) => {
+      const [first] = Array.isArray(answers) ? (answers as unknown[]) : []
+      resolve(typeof first === 'string' ? first : undefined)
+    })
+  })
+}

@@ -1,0 +1,96 @@
+// One file that a partner is dropping, from open to hand-over. Writes go to the engine one after the other in the
+// order they came, whatever their positions; the octets that are there are kept as spans, and a file with a gap is
+// never handed over.
+//
+// open     a handle writes to it                   -> closed, over
+// closed   under a temporary name, waits for rename -> open, over
+// over     handed over or abandoned
+
+import { NodeError } from '../../../errors.ts'
+import type { Incoming } from '../transport.ts'
+
+import { Spans } from './spans.ts'
+
+export class Upload {
+  readonly application: string
+  /** The name the engine was told: what the file will most likely be called. */
+  readonly offeredAs: string
+  readonly incoming: Incoming
+  readonly spans = new Spans()
+  /** The name the client uses now. */
+  name: string
+  /** Which channel holds the handle. */
+  owner: object | undefined
+  state: 'open' | 'closed' | 'over' = 'open'
+  mtime = Math.floor(Date.now() / 1000)
+  /** The size a client announced ahead of its data, or cut the file to. */
+  announced: number | undefined
+  #tail: Promise<void> = Promise.resolve()
+  #failure: unknown
+
+  constructor(about: { application: string; name: string; offeredAs: string; incoming: Incoming; owner: object }) {
+    this.application = about.application
+    this.name = about.name
+    this.offeredAs = about.offeredAs
+    this.incoming = about.incoming
+    this.owner = about.owner
+    this.spans.add(0, about.incoming.position)
+  }
+
+  /** What a client may skip when it goes on: octets from the start without a gap. */
+  get safeSize(): number {
+    return this.spans.prefix
+  }
+
+  write(bytes: Uint8Array, position: number): Promise<void> {
+    return this.#next(async () => {
+      await this.incoming.write(bytes, position)
+      if (!this.spans.add(position, position + bytes.length))
+        throw new NodeError('protocol_violation', 'the file is written in too many separate pieces')
+      this.mtime = Math.floor(Date.now() / 1000)
+    })
+  }
+
+  /** A client sets the size: shorter cuts, longer announces what is still to come. */
+  resize(length: number): Promise<void> {
+    return this.#next(async () => {
+      this.announced = length
+      if (length >= this.spans.end) return
+      await this.incoming.truncate(length)
+      this.spans.cut(length)
+    })
+  }
+
+  /** Resolves when every write before it is done; throws what the first failed one threw. */
+  async settled(): Promise<void> {
+    await this.#tail
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  get isWhole(): boolean {
+    const size = this.spans.end
+    return this.spans.prefix === size && (this.announced === undefined || this.announced <= size)
+  }
+
+  /** Leaves to a later connection exactly what a client will be told is there. */
+  async keep(reason: unknown): Promise<number> {
+    await this.#tail
+    const size = this.#failure === undefined ? this.safeSize : 0
+    try {
+      if (size < this.spans.end) await this.incoming.truncate(size)
+    } finally {
+      await this.incoming.abandon(reason, size > 0)
+    }
+    return size
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    const run = this.#tail.then(async () => {
+      if (this.state === 'over') throw new NodeError('conflict', 'the file was taken over by another connection')
+      if (this.#failure !== undefined) throw this.#failure
+      await work()
+    })
+    this.#tail = run.catch((error: unknown) => void (this.#failure ??= error))
+    return run
+  }
+}

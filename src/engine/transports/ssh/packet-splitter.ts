@@ -1,0 +1,84 @@
+// Cuts the bytes of an SFTP channel into packets. A packet that lies whole in one piece is handed on as a view;
+// otherwise it is gathered in a buffer of its own, large ones from a short list of buffers given back after use,
+// so that a long transfer does not allocate 256 KiB per request.
+
+import { NodeError } from '../../../errors.ts'
+
+import { MAX_PACKET } from './sftp-packet.ts'
+
+const POOLED_FROM = 64 * 1024
+const MAX_FREE = 16
+
+export class PacketSplitter {
+  readonly #maxLength: number
+  readonly #free: ArrayBuffer[] = []
+  readonly #lent = new WeakSet<ArrayBuffer>()
+  #lengthBytes = 0
+  #length = 0
+  #packet: Buffer | undefined
+  #filled = 0
+
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength
+  }
+
+  /** A packet has begun to arrive and is not whole yet. */
+  get inMiddle(): boolean {
+    return this.#lengthBytes > 0
+  }
+
+  push(chunk: Buffer, take: (packet: Buffer) => void): void {
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#lengthBytes < 4) {
+        this.#length = this.#length * 256 + (chunk[at++] ?? 0)
+        if (++this.#lengthBytes === 4) this.#checkLength()
+        continue
+      }
+      const wanted = this.#length - this.#filled
+      const given = Math.min(wanted, chunk.length - at)
+      if (this.#packet === undefined && given === this.#length) {
+        const whole = chunk.subarray(at, at + given)
+        at += given
+        this.#reset()
+        take(whole)
+        continue
+      }
+      this.#packet ??= this.#allocate(this.#length)
+      this.#packet.set(chunk.subarray(at, at + given), this.#filled)
+      this.#filled += given
+      at += given
+      if (given === wanted) {
+        const whole = this.#packet
+        this.#reset()
+        take(whole)
+      }
+    }
+  }
+
+  /** Gives a packet's memory back once nobody looks at it any more. */
+  recycle(packet: Buffer): void {
+    const memory = packet.buffer
+    if (!(memory instanceof ArrayBuffer) || !this.#lent.delete(memory)) return
+    if (this.#free.length < MAX_FREE) this.#free.push(memory)
+  }
+
+  #checkLength(): void {
+    if (this.#length >= 1 && this.#length <= this.#maxLength) return
+    throw new NodeError('protocol_violation', `an SFTP packet announces ${this.#length} octets`)
+  }
+
+  #allocate(length: number): Buffer {
+    if (length < POOLED_FROM || length > MAX_PACKET) return Buffer.allocUnsafe(length)
+    const memory = this.#free.pop() ?? new ArrayBuffer(MAX_PACKET)
+    this.#lent.add(memory)
+    return Buffer.from(memory, 0, length)
+  }
+
+  #reset(): void {
+    this.#lengthBytes = 0
+    this.#length = 0
+    this.#packet = undefined
+    this.#filled = 0
+  }
+}

@@ -1,0 +1,22 @@
+// SHA-256 of a local file, in pieces small enough that other requests are served in between.
+
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { fromFileError } from '../errors.ts'
+
+const PIECE = 256 * 1024
+
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  try {
+    await using file = await open(path, 'r')
+    const piece = Buffer.allocUnsafe(PIECE)
+    for (;;) {
+      const { bytesRead } = await file.read(piece, 0, PIECE)
+      if (bytesRead === 0) return hash.digest('hex')
+      hash.update(piece.subarray(0, bytesRead))
+    }
+  } catch (thrown) {
+    throw fromFileError(thrown, path)
+  }
+}

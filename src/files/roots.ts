@@ -1,0 +1,93 @@
+// Where the node may touch the file system. A path that passed the rules as text may still lead out of its root by a
+// link: these checks resolve what exists. They run again at every use, because links can change.
+
+import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Channel } from '../contract/channel.ts'
+import type { TransferDirection } from '../contract/transfer.ts'
+import { isInside, pathFaults } from '../domain/channel-rules.ts'
+import type { Fault, Roots } from '../domain/channel-rules.ts'
+import { NodeError, systemCode } from '../errors.ts'
+
+/** The part of a path before its first glob character: what must lie inside a root. */
+export function fixedPart(path: string): string {
+  const steps = path.split('/')
+  const glob = steps.findIndex((step) => /[*?[\]{}()!]/.test(step))
+  return glob < 0 ? path : steps.slice(0, glob).join('/') || '/'
+}
+
+/** The real place of a path, following links as far as it exists; undefined when that leads out of every root. */
+export function confined(path: string, roots: readonly string[]): string | undefined {
+  const real = realPlace(path)
+  return roots.some((root) => isInside(real, realPlace(root))) ? real : undefined
+}
+
+function realPlace(path: string): string {
+  let existing = path
+  let rest = ''
+  for (;;) {
+    try {
+      return realpathSync(existing) + rest
+    } catch (thrown) {
+      if (systemCode(thrown) !== 'ENOENT' && systemCode(thrown) !== 'ENOTDIR') return path
+      // A dangling link is not a missing name: what would be made there lies wherever it points.
+      if (isLink(existing)) return '/dev/null/dangling link'
+      const parent = dirname(existing)
+      if (parent === existing) return path
+      rest = existing.slice(parent === '/' ? 0 : parent.length) + rest
+      existing = parent
+    }
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+export function requireConfined(path: string, roots: readonly string[]): string {
+  const real = confined(path, roots)
+  if (real === undefined) throw new NodeError('no_rights', `${path} leads out of the node’s roots by a link`)
+  return real
+}
+
+/** Faults that only the disk can tell: links that lead out of the roots. */
+export function diskFaults(channel: Channel, roots: Roots): Fault[] {
+  const { integrations = {}, directories = [] } = channel
+  const paths: [string, string | undefined, readonly string[]][] = [
+    ...directories.map(({ filePath }, index): [string, string | undefined, readonly string[]] => [
+      `/directories/${index}/filePath`,
+      filePath === undefined ? undefined : fixedPart(filePath),
+      roots.fileRoots,
+    ]),
+    ['/integrations/postEmisionDirectory', integrations.postEmisionDirectory, roots.fileRoots],
+    ['/integrations/postReceptionDirectory', integrations.postReceptionDirectory, roots.fileRoots],
+  ]
+  return paths.flatMap(([pointer, path, allowed]) =>
+    path === undefined || confined(path, allowed) !== undefined
+      ? []
+      : [{ pointer, message: 'leads out of the allowed folders by a link' }],
+  )
+}
+
+/** verifyExists: a directory, or for outbound a regular file too. */
+export async function checkPathExists(path: string, way: TransferDirection, roots: Roots, field: string): Promise<void> {
+  const [fault] = pathFaults(path, field, roots.fileRoots, 'ESCLUSA_FILE_ROOTS')
+  if (fault) throw new NodeError('bad_request', `${fault.pointer} ${fault.message}`)
+  const kind = kindOf(path)
+  if (kind === 'directory' || (kind === 'file' && way === 'EMISION')) return
+  const wanted = way === 'EMISION' ? 'an existing directory or regular file' : 'an existing directory'
+  throw new NodeError('bad_request', `${field} must be ${wanted} on the node`)
+}
+
+function kindOf(path: string): 'directory' | 'file' | 'other' | undefined {
+  try {
+    const stat = statSync(path)
+    return stat.isDirectory() ? 'directory' : stat.isFile() ? 'file' : 'other'
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,119 @@
+// What a send picks up: for each outbound directory of the channel its regular files, or the one file, or what the
+// glob matches; named by fileGroupsName; not hidden, not `.part`, not locked by its writer, not still being written.
+// Links are never followed: a link is not a regular file, and a root reached through one must lie inside the roots.
+
+import type { Stats } from 'node:fs'
+import { glob, lstat, readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import picomatch from 'picomatch'
+import type { Channel } from '../contract/channel.ts'
+import { directoriesFor } from '../domain/channel.ts'
+import { NodeError, systemCode } from '../errors.ts'
+import { confined, fixedPart } from './roots.ts'
+
+export type Candidate = { directory: number; name: string; path: string; size: number; modifiedAt: number }
+
+export type SendSet = {
+  files: Candidate[]
+  /** Where it was looked, for a message. */
+  places: string[]
+  /** Files left alone because they are locked or still growing. */
+  busy: number
+}
+
+/** More than this in one transfer is refused rather than held in memory. */
+const MOST_FILES = 100_000
+/** A file touched more recently than this is looked at twice. */
+const FRESH_MS = 2000
+const SECOND_LOOK_MS = 100
+
+export async function findSendSet(channel: Channel, fileRoots: readonly string[], now: number): Promise<SendSet> {
+  const found = new Map<string, Candidate>()
+  const places: string[] = []
+  let busy = 0
+  for (const { index, directory } of directoriesFor(channel, 'EMISION')) {
+    const place = directory.filePath ?? ''
+    places.push(directory.fileGroupsName ? `${place} (${directory.fileGroupsName})` : place)
+    const belongs = groupMatcher(directory.fileGroupsName)
+    for (const path of await pathsAt(place, fileRoots)) {
+      const name = basename(path)
+      if (found.has(path) || !isSendable(name) || !belongs(name)) continue
+      const stat = await regularFile(path)
+      if (!stat) continue
+      if (await isLocked(path)) busy++
+      else found.set(path, { directory: index, name, path, size: stat.size, modifiedAt: Math.floor(stat.mtimeMs) })
+      if (found.size > MOST_FILES)
+        throw new NodeError('conflict', `more than ${MOST_FILES} files lie in ${place}: narrow it with fileGroupsName`)
+    }
+  }
+  const growing = await stillGrowing([...found.values()], now)
+  for (const path of growing) found.delete(path)
+  const files = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  return { files, places, busy: busy + growing.length }
+}
+
+/** Names that belong to a directory, out and in alike. */
+export function groupMatcher(groups: string | undefined): (name: string) => boolean {
+  const globs = (groups ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+  return globs.length === 0 ? () => true : picomatch(globs, { dot: true })
+}
+
+export function isSendable(name: string): boolean {
+  // U+FFFD: the name is not UTF-8, so it cannot be opened by the text we have of it.
+  return !name.startsWith('.') && !/\.(part|lock|lck)$/i.test(name) && !name.includes('\uFFFD')
+}
+
+async function pathsAt(place: string, fileRoots: readonly string[]): Promise<string[]> {
+  const base = fixedPart(place)
+  if (confined(base, fileRoots) === undefined)
+    throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
+  if (base !== place) return globPaths(place, base)
+  try {
+    const stat = await lstat(place)
+    if (!stat.isDirectory()) return [place]
+    return (await readdir(place)).map((name) => join(place, name))
+  } catch (thrown) {
+    if (systemCode(thrown) === 'ENOENT') return []
+    throw new NodeError('conflict', `${place} cannot be read (${systemCode(thrown) ?? 'error'})`, { cause: thrown })
+  }
+}
+
+async function globPaths(place: string, base: string): Promise<string[]> {
+  const paths: string[] = []
+  for await (const path of glob(place.slice(base.length + 1), { cwd: base })) {
+    paths.push(join(base, path))
+    if (paths.length > MOST_FILES) break
+  }
+  return paths
+}
+
+async function regularFile(path: string): Promise<Stats | undefined> {
+  try {
+    const stat = await lstat(path)
+    return stat.isFile() ? stat : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A writer that leaves `name.lock` or `name.lck` beside its file is not done with it. */
+async function isLocked(path: string): Promise<boolean> {
+  const looks = ['lock', 'lck'].map((ending) => regularFile(join(dirname(path), `${basename(path)}.${ending}`)))
+  return (await Promise.all(looks)).some((stat) => stat !== undefined)
+}
+
+async function stillGrowing(files: readonly Candidate[], now: number): Promise<string[]> {
+  const fresh = files.filter((file) => file.modifiedAt > now - FRESH_MS)
+  if (fresh.length === 0) return []
+  await delay(SECOND_LOOK_MS)
+  const growing: string[] = []
+  for (const file of fresh) {
+    const stat = await regularFile(file.path)
+    if (!stat || stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt) growing.push(file.path)
+  }
+  return growing
+}

@@ -1,0 +1,39 @@
+// What the handlers of operations work with. `main` builds it once; nothing here is global.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Limiter } from '../accounts/limiter.ts'
+import type { Tokens } from '../accounts/token.ts'
+import type { BodyOf, InputOf, OperationName, OutputOf } from '../contract/operations.ts'
+import type { Roots } from '../domain/channel-rules.ts'
+import type { Zone } from '../domain/time.ts'
+import type { Account } from '../store/accounts.ts'
+import type { Directory } from '../store/directory.ts'
+import type { Store } from '../store/open.ts'
+import type { Seal } from '../store/seal.ts'
+
+export type Context = {
+  store: Store
+  seal: Seal
+  tokens: Tokens
+  limiter: Limiter
+  directory: Directory
+  zone: Zone
+  roots: Roots
+  maxPageSize: number
+  now: () => number
+  /** Tells the engine, here and on other nodes, that there is something new; called after the commit. */
+  wake: (what: Wake) => void
+}
+
+export type Wake = { kind: 'due' } | { kind: 'cancelled'; transferId: string } | { kind: 'configuration'; channelCode: string }
+
+/** One call of an operation, its input already checked against the contract. */
+export type Call<N extends OperationName> = {
+  input: InputOf<N>
+  body: BodyOf<N>
+  user: Account
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+export type Handler<N extends OperationName> = (context: Context, call: Call<N>) => Promise<OutputOf<N>>

@@ -1,0 +1,111 @@
+// Turns whatever was thrown into the one error body. A fault of the node itself never shows its internals: it is
+// logged with the request id, and the answer says only that.
+
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { STATUS_CODES } from 'node:http'
+import type { ErrorBody } from '../contract/error-body.ts'
+import { showTime } from '../domain/time.ts'
+import type { Zone } from '../domain/time.ts'
+import { NodeError } from '../errors.ts'
+
+export function errorBody(error: NodeError, path: string, at: number, zone: Zone): ErrorBody {
+  return {
+    timestamp: showTime(at, zone),
+    status: error.status,
+    error: STATUS_CODES[error.status] ?? 'Error',
+    message: error.message,
+    path,
+  }
+}
+
+export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, at: number, zone: Zone): void {
+  const error = toNodeError(thrown)
+  if (error.status >= 500) request.log.error({ err: thrown, path: pathOf(request) }, 'a request failed')
+  const shown = error.status === 500 ? new NodeError('internal', `internal error; the log has it as request ${request.id}`) : error
+  if (error.status === 401) void reply.header('WWW-Authenticate', 'Bearer')
+  if (error.retryAfterSeconds !== undefined) void reply.header('Retry-After', String(error.retryAfterSeconds))
+  void reply
+    .code(shown.status)
+    .header('Content-Type', 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(errorBody(shown, pathOf(request), at, zone))
+}
+
+export function pathOf(request: FastifyRequest): string {
+  const url = request.raw.url ?? '/'
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
+
+function toNodeError(thrown: unknown): NodeError {
+  if (thrown instanceof NodeError) return thrown
+  const error = thrown as Partial<FastifyError>
+  if (error.validation) return new NodeError('bad_request', validationMessage(error.validation, error.validationContext))
+  switch (error.statusCode) {
+    case 400:
+      return new NodeError('bad_request', jsonMessage(error), { cause: thrown })
+    case 404:
+      return new NodeError('not_found', 'there is nothing at this path', { cause: thrown })
+    case 413:
+      return new NodeError('too_large', 'the body is larger than this node accepts (1 MiB)', { cause: thrown })
+    case 415:
+      return new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json', { cause: thrown })
+    default:
+      return new NodeError('internal', 'internal error', { cause: thrown })
+  }
+}
+
+function jsonMessage(error: Partial<FastifyError>): string {
+  if (error.code === 'FST_ERR_BAD_URL') return 'the path is not a well-formed URL'
+  return `the body is not well-formed JSON: ${error.message ?? ''}`
+}
+
+/** Names the field by JSON pointer, or the query parameter by its name, and says what it should be. */
+function validationMessage(faults: FastifySchemaValidationError[], where: string | undefined): string {
+  const [fault] = faults
+  if (!fault) return 'the request is malformed'
+  const { keyword, params, instancePath } = fault
+  const field = (extra = '') =>
+    where === 'querystring'
+      ? `query parameter ${(instancePath + extra).slice(1).split('/')[0]}`
+      : where === 'params'
+        ? `path parameter ${(instancePath + extra).slice(1)}`
+        : instancePath + extra || 'the body'
+  switch (keyword) {
+    case 'additionalProperties':
+      return `${field(`/${escapePointer(String(params.additionalProperty))}`)} is not known here`
+    case 'required':
+      return `${field(`/${String(params.missingProperty)}`)} is required`
+    case 'enum':
+      return `${field()} must be one of ${(params.allowedValues as unknown[]).filter((one) => one !== null).join(', ')}`
+    case 'type':
+      return `${field()} must be ${typeNames(params.type)}`
+    case 'minimum':
+    case 'maximum':
+      return `${field()} must be ${keyword === 'minimum' ? 'at least' : 'at most'} ${String(params.limit)}`
+    case 'format':
+      return `${field()} must be a ${String(params.format) === 'date' ? 'date, yyyy-MM-dd' : String(params.format)}`
+    case 'maxLength':
+    case 'maxItems':
+      return `${field()} must have at most ${String(params.limit)} ${keyword === 'maxItems' ? 'items' : 'characters'}`
+    case 'pattern':
+      return `${field()} ${patternMeaning(String(params.pattern), where)}`
+    default:
+      return `${field()} ${fault.message ?? 'is not valid'}`
+  }
+}
+
+function patternMeaning(pattern: string, where: string | undefined): string {
+  if (where === 'params') return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
+  if (pattern.includes('[01][0-9]')) return 'must be an hour, HH:mm'
+  return 'must not contain control characters'
+}
+
+function typeNames(type: unknown): string {
+  const names = (Array.isArray(type) ? type : String(type).split(',')).filter((name) => name !== 'null')
+  return names.map((name: string) => (/^[aio]/.test(name) ? `an ${name}` : `a ${name}`)).join(' or ')
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,47 @@
+// Who is calling, and may they: the first two checks of every operation, before the body is even read. So a caller
+// without the role cannot learn which channels exist.
+
+import type { FastifyRequest } from 'fastify'
+import type { Operation } from '../contract/operations.ts'
+import { mayReach } from '../domain/user.ts'
+import { NodeError } from '../errors.ts'
+import { findAccount } from '../store/accounts.ts'
+import type { Account } from '../store/accounts.ts'
+import { findChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import type { Context } from './context.ts'
+import { parseCode } from '../domain/channel.ts'
+
+/** 401 for the token, with the account read afresh: a disabled user or a changed password ends older tokens at once. */
+export async function authenticate(context: Context, request: Pick<FastifyRequest, 'headers'>): Promise<Account> {
+  const header = request.headers.authorization
+  if (header === undefined) throw new NodeError('unauthorized', 'a bearer token is needed: log in first')
+  const match = /^bearer +([^\s]+) *$/i.exec(header)
+  if (!match?.[1]) throw new NodeError('unauthorized', 'the Authorization header must be: Bearer <token>')
+  const claims = context.tokens.read(match[1], context.now())
+  const account = await findAccount(context.store.db, claims.sub)
+  if (!account || account.disabled || account.credentialVersion !== claims.ver)
+    throw new NodeError('unauthorized', 'the token is no longer valid: log in again')
+  return account
+}
+
+/** 403 for the role or the flag. */
+export function authorise(operation: Operation, user: Account): void {
+  if (operation.roles === 'public') return
+  if (!operation.roles.includes(user.role)) throw new NodeError('forbidden', `role ${user.role} may not do this`)
+  if (operation.auth && !user.auths[operation.auth])
+    throw new NodeError('forbidden', `this needs the permission ${operation.auth}, which is off for ${user.username}`)
+}
+
+/** 404 for a channel that does not exist, then 403 for one that is not open to this user. */
+export async function reachChannel(context: Context, user: Account, code: string): Promise<ChannelRecord> {
+  const channel = parseCode(code) && (await findChannel(context.store.db, code))
+  if (!channel) throw new NodeError('not_found', `channel ${code} does not exist`)
+  checkReach(user, channel)
+  return channel
+}
+
+export function checkReach(user: Account, channel: ChannelRecord): void {
+  if (!mayReach(user, channel.config.users))
+    throw new NodeError('forbidden', `channel ${channel.code} is not open to ${user.username}`)
+}

@@ -1,0 +1,38 @@
+// Every operation of the contract with the function that carries it out; the type makes a missing one an error.
+
+import type { OperationName } from '../contract/operations.ts'
+import {
+  channelConfiguration,
+  channelHistory,
+  channelStatus,
+  listChannels,
+  setInboundPath,
+  setOutboundPath,
+  updateChannel,
+  updateDirectories,
+  updateIps,
+} from './channels.ts'
+import { listContacts } from './contacts.ts'
+import type { Handler } from './context.ts'
+import { loginV1, loginV2 } from './login.ts'
+import { listTransfers, resetChannel, retryTransfer, sendTransfer, transferDetail } from './transfers.ts'
+
+export const handlers: { [N in OperationName]: Handler<N> } = {
+  loginV1,
+  loginV2,
+  listChannels,
+  channelConfiguration,
+  channelStatus,
+  channelHistory,
+  updateChannel,
+  updateIps,
+  updateDirectories,
+  setOutboundPath,
+  setInboundPath,
+  listTransfers,
+  transferDetail,
+  resetChannel,
+  retryTransfer,
+  sendTransfer,
+  listContacts,
+}

@@ -1,0 +1,125 @@
+// The HTTP door: routes made from the table of operations, one error body for everything, limits on what comes in.
+//
+// Order of checks, by hook: onRequest 401 and 403 for role and flag; then Fastify parses and validates (413, 415, 400);
+// the handler answers 404, 403 for a channel not open to the user, and 409.
+
+import Fastify from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { BASE_PATH, operations } from '../contract/operations.ts'
+import type { Operation, OperationName } from '../contract/operations.ts'
+import { NodeError } from '../errors.ts'
+import type { Account } from '../store/accounts.ts'
+import type { Call, Context, Handler } from './context.ts'
+import { replyWithError, pathOf } from './error-reply.ts'
+import { authenticate, authorise } from './guard.ts'
+import { handlers } from './handlers.ts'
+
+const BODY_LIMIT = 1_048_576
+
+export type HttpOptions = {
+  log: FastifyBaseLogger
+  tls?: { certPath: string; keyPath: string } | undefined
+}
+
+export function buildServer(context: Context, options: HttpOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 120_000,
+    routerOptions: { maxParamLength: 1000 },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allowUnionTypes: true } },
+    frameworkErrors: (error, request, reply) =>
+      replyWithError(error, request as FastifyRequest, reply as FastifyReply, context.now(), context.zone),
+    ...tlsOptions(options.tls),
+  }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
+  app.setErrorHandler((error, request, reply) => replyWithError(error, request, reply, context.now(), context.zone))
+  app.setNotFoundHandler((request, reply) => replyWithError(noRoute(request, reply), request, reply, context.now(), context.zone))
+  parseBodies(app)
+  for (const name of Object.keys(operations) as OperationName[]) addOperation(app, context, name)
+  return app as unknown as FastifyInstance
+}
+
+function tlsOptions(tls: HttpOptions['tls']) {
+  return tls ? { https: { cert: readFileSync(tls.certPath), key: readFileSync(tls.keyPath), minVersion: 'TLSv1.2' as const } } : {}
+}
+
+/** An empty body is no body, whatever its type says; anything else must be JSON. */
+function parseBodies(app: FastifyInstance<Server>): void {
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
+    if (body === '') done(null, undefined)
+    else parseJson(request, body, done)
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0) done(null, undefined)
+    else done(new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json'))
+  })
+}
+
+function addOperation<N extends OperationName>(app: FastifyInstance<Server>, context: Context, name: N): void {
+  const operation: Operation = operations[name]
+  const handle = handlers[name] as Handler<N>
+  const users = new WeakMap<FastifyRequest, Account>()
+  app.route({
+    method: operation.method,
+    url: BASE_PATH + operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    schema: {
+      ...(operation.badCode === 400 && { params: operation.params }),
+      ...(operation.query && { querystring: operation.query }),
+      ...(operation.body && { body: operation.body }),
+      response: { 200: operation.ok },
+    },
+    onRequest: async (request) => {
+      if (operation.roles === 'public') return
+      const user = await authenticate(context, request)
+      authorise(operation, user)
+      users.set(request, user)
+    },
+    preValidation: async (request) => {
+      if (operation.query) request.query = readNumbers(request.query as Record<string, unknown>, operation)
+      if (operation.emptyBody) requireEmpty(request.body)
+    },
+    handler: async (request, reply) => {
+      const input = { ...(request.params as object), ...(request.query as object) }
+      // Checked just above against the schemas that these types are derived from; public operations have no user.
+      const call = { input, body: request.body, user: users.get(request), request, reply } as unknown as Call<N>
+      return handle(context, call)
+    },
+  })
+}
+
+/** Whole decimal numbers become numbers; whatever else was written stays text and is refused by the schema. */
+function readNumbers(query: Record<string, unknown>, operation: Operation): Record<string, unknown> {
+  const properties = (operation.query as { properties?: Record<string, { type?: string }> }).properties ?? {}
+  const read = ([name, value]: [string, unknown]) =>
+    properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)
+      ? [name, Number(value)]
+      : [name, value]
+  return Object.fromEntries(Object.entries(query).map(read))
+}
+
+function requireEmpty(body: unknown): void {
+  const isEmptyObject = typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0
+  if (body !== undefined && body !== null && !isEmptyObject)
+    throw new NodeError('bad_request', 'the body must be empty or {}: this operation takes no fields')
+  if (body === null) throw new NodeError('bad_request', 'the body must be empty or {}, not null')
+}
+
+const KNOWN_PATHS = Object.values(operations).map((operation: Operation) => ({
+  method: operation.method,
+  pattern: new RegExp(`^${BASE_PATH}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}))
+
+/** 405 with Allow where the path is known with another method, else 404. */
+function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError {
+  const path = pathOf(request)
+  const methods = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+  if (methods.length === 0) return new NodeError('not_found', `there is nothing at ${path}`)
+  const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ')
+  void reply.header('Allow', allowed)
+  return new NodeError('method_not_allowed', `${request.method} is not allowed here: use ${allowed}`)
+}

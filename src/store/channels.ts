@@ -1,0 +1,210 @@
+// Channels and their history. The configuration lies as JSON without its four secret fields; those lie sealed beside
+// it. Every change of a channel locks its row first, so two updates at once both apply.
+
+import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
+import { SECRET_FIELDS } from '../contract/channel.ts'
+import { NodeError } from '../errors.ts'
+import { hot } from './hot.ts'
+import type { Db, Dialect, Tx } from './open.ts'
+import type { Seal } from './seal.ts'
+import type { ChannelRow } from './tables.ts'
+
+export type ChannelRecord = {
+  code: string
+  id: string
+  contactId: string
+  localCode: string
+  /** What travels instead of the application where that does not fit the protocol. */
+  alias: string | null
+  /** Without secrets. */
+  config: Channel
+  secrets: Partial<Record<SecretField, string>>
+  automation: Automation | null
+  revision: number
+}
+
+export type Automation = { watch?: boolean; every?: string; cron?: string }
+
+const byCode = hot<{ code: string }, ChannelRow>((db, arg) =>
+  db.selectFrom('channel').selectAll().where('code', '=', arg('code')),
+)
+
+export async function findChannel(db: Db, code: string): Promise<ChannelRecord | undefined> {
+  return (await byCode(db, { code })).map(toChannel)[0]
+}
+
+export async function findChannels(db: Db, codes: readonly string[]): Promise<ChannelRecord[]> {
+  if (codes.length === 0) return []
+  return (await db.selectFrom('channel').selectAll().where('code', 'in', codes).orderBy('code').execute()).map(toChannel)
+}
+
+export async function channelsOfContact(db: Db, contactId: string): Promise<ChannelRecord[]> {
+  const rows = await db.selectFrom('channel').selectAll().where('contact_id', '=', contactId).orderBy('code').execute()
+  return rows.map(toChannel)
+}
+
+export async function listChannels(db: Db): Promise<ChannelRecord[]> {
+  return (await db.selectFrom('channel').selectAll().orderBy('code').execute()).map(toChannel)
+}
+
+/** The channel, locked until the transaction ends. */
+export async function lockChannel(tx: Tx, dialect: Dialect, code: string): Promise<ChannelRecord> {
+  let query = tx.selectFrom('channel').selectAll().where('code', '=', code)
+  if (dialect.rowLocks) query = query.forUpdate()
+  const row = await query.executeTakeFirst()
+  if (!row) throw new NodeError('not_found', `channel ${code} does not exist`)
+  return toChannel(row)
+}
+
+export async function insertChannels(tx: Tx, channels: readonly ChannelRecord[]): Promise<void> {
+  for (let from = 0; from < channels.length; from += 500) {
+    const some = channels.slice(from, from + 500)
+    await tx.insertInto('channel').values(some.map(toRow)).execute()
+    await tx
+      .insertInto('channel_state')
+      .values(some.map(({ code }) => ({ code, history_count: 0, transfer_count: 0 })))
+      .execute()
+  }
+}
+
+export async function updateChannel(tx: Tx, channel: ChannelRecord): Promise<void> {
+  const { code, ...row } = toRow({ ...channel, revision: channel.revision + 1 })
+  await tx.updateTable('channel').set(row).where('code', '=', code).execute()
+}
+
+export async function removeChannel(tx: Tx, code: string): Promise<void> {
+  await tx.deleteFrom('channel').where('code', '=', code).execute()
+}
+
+/** What is parked (hours, calling end, a receipt's deadline) is looked at again under the new configuration. */
+export async function unparkTransfers(tx: Tx, code: string, now: number): Promise<void> {
+  await tx
+    .updateTable('transfer')
+    .set({ due_at: now })
+    .where('channel_code', '=', code)
+    .where('state', '=', 'PENDING')
+    .where('attempts', '=', 0)
+    .execute()
+}
+
+// History
+
+export type HistoryEntry = { at: number; event: HistoryEvent; detail?: string }
+
+/** Appends in the order given. */
+export async function addHistory(tx: Tx, code: string, entries: readonly HistoryEntry[]): Promise<void> {
+  const { history_count: count } = await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ history_count: eb('history_count', '+', entries.length) }))
+    .where('code', '=', code)
+    .returning('history_count')
+    .executeTakeFirstOrThrow()
+  await tx
+    .insertInto('history')
+    .values(
+      entries.map((entry, index) => ({
+        channel_code: code,
+        position: count - entries.length + index + 1,
+        at: entry.at,
+        event: entry.event,
+        detail: entry.detail ?? null,
+      })),
+    )
+    .execute()
+}
+
+type Span = { code: string; from: number; to: number }
+
+const stateOf = hot<{ code: string }, { history_count: number; transfer_count: number }>((db, arg) =>
+  db.selectFrom('channel_state').select(['history_count', 'transfer_count']).where('code', '=', arg('code')),
+)
+const historyBetween = hot<Span, { at: number; event: string; detail: string | null }>((db, arg) =>
+  db
+    .selectFrom('history')
+    .select(['at', 'event', 'detail'])
+    .where('channel_code', '=', arg('code'))
+    .where('position', '>=', arg('from'))
+    .where('position', '<=', arg('to'))
+    .orderBy('position', 'desc'),
+)
+
+/** Positions have no gap, so a page is a range of them: as cheap in the middle of a million as at the start. */
+export async function pageOfHistory(db: Db, code: string, asked: { offset: number; size: number }) {
+  const total = (await stateOf(db, { code }))[0]?.history_count ?? 0
+  const to = total - asked.offset
+  const rows = to < 1 ? [] : await historyBetween(db, { code, from: to - asked.size + 1, to })
+  return { total, rows: rows.map((row) => ({ at: row.at, event: row.event as HistoryEvent, detail: row.detail })) }
+}
+
+// Secrets
+
+export function channelPlace(code: string, field: SecretField): string {
+  return `channel ${code} ${field}`
+}
+
+/** The channel with its secret fields opened. */
+export function openChannel(seal: Seal, record: ChannelRecord): Channel {
+  const open: Record<string, string> = {}
+  for (const field of SECRET_FIELDS) {
+    const sealed = record.secrets[field]
+    if (sealed !== undefined) open[field] = seal.open(channelPlace(record.code, field), sealed)
+  }
+  if (Object.keys(open).length === 0) return record.config
+  return { ...record.config, security: { ...record.config.security, ...open } }
+}
+
+/** Takes the secret fields out of a channel and seals them; a value that did not change keeps its sealed form. */
+export function sealChannel(seal: Seal, code: string, channel: Channel, before?: ChannelRecord) {
+  const { security, ...config } = channel
+  const secrets: ChannelRecord['secrets'] = {}
+  const shown = { ...security }
+  for (const field of SECRET_FIELDS) {
+    const value = shown[field]
+    delete shown[field]
+    if (value === undefined) continue
+    const place = channelPlace(code, field)
+    const old = before?.secrets[field]
+    secrets[field] = old !== undefined && seal.open(place, old) === value ? old : seal.seal(place, value)
+  }
+  return { config: (security ? { ...config, security: shown } : config) as Channel, secrets }
+}
+
+// A configuration's text is parsed once: ten thousand channels make a few tens of megabytes at the most.
+const parsed = new Map<string, Channel>()
+
+function parseConfig(text: string): Channel {
+  let config = parsed.get(text)
+  if (!config) {
+    if (parsed.size >= 20_000) parsed.clear()
+    parsed.set(text, (config = JSON.parse(text) as Channel)) // written by toRow alone
+  }
+  return config
+}
+
+function toChannel(row: ChannelRow): ChannelRecord {
+  return {
+    code: row.code,
+    id: row.id,
+    contactId: row.contact_id,
+    localCode: row.local_code,
+    alias: row.alias,
+    config: parseConfig(row.config),
+    secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
+    automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
+    revision: row.revision,
+  }
+}
+
+function toRow(channel: ChannelRecord): ChannelRow {
+  return {
+    code: channel.code,
+    id: channel.id,
+    contact_id: channel.contactId,
+    local_code: channel.localCode,
+    alias: channel.alias,
+    config: JSON.stringify(channel.config),
+    secrets: JSON.stringify(channel.secrets),
+    automation: channel.automation === null ? null : JSON.stringify(channel.automation),
+    revision: channel.revision,
+  }
+}

@@ -1,0 +1,105 @@
+// Contacts and local entities: who the two ends of a channel are, and how a partner is reached.
+
+import type { Contact } from '../contract/contact.ts'
+import type { Db, Tx } from './open.ts'
+import type { Seal } from './seal.ts'
+import type { Tables } from './tables.ts'
+
+export type LocalEntity = { code: string; name: string; oftp2Id: string | null }
+
+export const PROTOCOLS = ['oftp2', 'sftp', 'folder'] as const
+export type Protocol = (typeof PROTOCOLS)[number]
+
+/** How a partner is reached: the protocol sections of the platform file. Secrets stand sealed beside them, by pointer. */
+export type ContactRecord = {
+  id: string
+  protocol: Protocol
+  /** What the interface shows, without the channel codes. */
+  data: Omit<Contact, 'channels'>
+  settings: Settings
+  /** JSON pointer into `settings` -> sealed value. */
+  secrets: Record<string, string>
+}
+
+export type Settings = { [section: string]: unknown }
+
+export async function listContacts(db: Db): Promise<ContactRecord[]> {
+  return (await db.selectFrom('contact').selectAll().orderBy('id').execute()).map(toContact)
+}
+
+export async function findContacts(db: Db, ids: readonly string[]): Promise<ContactRecord[]> {
+  if (ids.length === 0) return []
+  return (await db.selectFrom('contact').selectAll().where('id', 'in', ids).orderBy('id').execute()).map(toContact)
+}
+
+export async function findContact(db: Db, id: string): Promise<ContactRecord | undefined> {
+  return (await findContacts(db, [id]))[0]
+}
+
+export async function putContact(tx: Tx, contact: ContactRecord): Promise<void> {
+  const row = {
+    id: contact.id,
+    protocol: contact.protocol,
+    data: JSON.stringify(contact.data),
+    settings: JSON.stringify(contact.settings),
+    secrets: JSON.stringify(contact.secrets),
+  }
+  await tx
+    .insertInto('contact')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+    .execute()
+}
+
+export async function removeContact(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('contact').where('id', '=', id).execute()
+}
+
+/** Where a contact's secret lives: what its sealed value is bound to. */
+export function contactPlace(id: string, pointer: string): string {
+  return `contact ${id} ${pointer}`
+}
+
+/** The settings with their secrets opened and put back where they belong. */
+export function openSettings(seal: Seal, contact: ContactRecord): Settings {
+  const settings = structuredClone(contact.settings)
+  for (const [pointer, sealed] of Object.entries(contact.secrets))
+    setAt(settings, pointer, seal.open(contactPlace(contact.id, pointer), sealed))
+  return settings
+}
+
+function setAt(into: Settings, pointer: string, value: string): void {
+  const steps = pointer.split('/').slice(1)
+  const last = steps.pop() ?? ''
+  let at: Settings = into
+  for (const step of steps) at = (at[step] ??= {}) as Settings
+  at[last] = value
+}
+
+function toContact(row: Tables['contact']): ContactRecord {
+  return {
+    id: row.id,
+    protocol: row.protocol as Protocol, // written by putContact alone, as are the three below
+    data: JSON.parse(row.data) as ContactRecord['data'],
+    settings: JSON.parse(row.settings) as Settings,
+    secrets: JSON.parse(row.secrets) as Record<string, string>,
+  }
+}
+
+export async function listLocalEntities(db: Db): Promise<LocalEntity[]> {
+  const rows = await db.selectFrom('local_entity').selectAll().orderBy('code').execute()
+  return rows.map((row) => ({ code: row.code, name: row.name, oftp2Id: row.oftp2_id }))
+}
+
+export async function putLocalEntity(tx: Tx, entity: LocalEntity): Promise<void> {
+  const row = { code: entity.code, name: entity.name, oftp2_id: entity.oftp2Id }
+  await tx
+    .insertInto('local_entity')
+    .values(row)
+    .onConflict((conflict) => conflict.column('code').doUpdateSet(row))
+    .execute()
+}
+
+export async function removeLocalEntity(tx: Tx, code: string): Promise<void> {
+  await tx.deleteFrom('local_entity').where('code', '=', code).execute()
+}

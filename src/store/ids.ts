@@ -1,0 +1,17 @@
+// Identifiers: UUID version 7, so that text order is the order of making (RFC 9562).
+
+import { randomBytes } from 'node:crypto'
+
+let last = { at: 0, sequence: 0 }
+
+/** Within one millisecond of one process a counter keeps the order. */
+export function newId(now: number): string {
+  last = now > last.at ? { at: now, sequence: 0 } : { at: last.at, sequence: last.sequence + 1 }
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(last.at, 0, 6)
+  bytes[6] = 0x70 | ((last.sequence >> 8) & 0x0f)
+  bytes[7] = last.sequence & 0xff
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

@@ -1,0 +1,259 @@
+// Opens SQLite or PostgreSQL as one Store, and is the one place that knows how they differ.
+//
+// Reads go through `db`, every write through `write(tx => …)`; query functions take their executor as first argument,
+// so nothing inside a transaction can reach past it. On SQLite, writes that arrive together share one commit (and so
+// one fsync: synchronous=FULL is the mode that syncs each commit): each runs in a savepoint of its own, and all are
+// answered after the commit. A write must not wait for anything but the database: the lock is held meanwhile.
+
+import Database from 'better-sqlite3'
+import { Kysely, PostgresDialect, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { CompiledQuery, ControlledTransaction, DatabaseConnection, Transaction } from 'kysely'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { NodeError, messageOf, systemCode } from '../errors.ts'
+import { migrate } from './migrate.ts'
+import type { Tables } from './tables.ts'
+
+export type Db = Kysely<Tables>
+export type Tx = Transaction<Tables>
+
+/** How the two databases differ, by name. */
+export type Dialect = {
+  name: 'sqlite' | 'postgres'
+  /** Rows can be locked one by one; on SQLite a write holds the whole database already. */
+  rowLocks: boolean
+  /** Other nodes can be told by LISTEN and NOTIFY. */
+  notify: boolean
+}
+
+export type Store = {
+  readonly db: Db
+  readonly dialect: Dialect
+  write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  /** PostgreSQL: a connection for LISTEN, kept by the caller. */
+  listen?: (channel: string, heard: (payload: string) => void) => Promise<() => Promise<void>>
+  notify(channel: string, payload: string): Promise<void>
+  /** A number that changes when another process has written (SQLite; PostgreSQL notifies instead). */
+  foreignWrites(): number
+  close(): Promise<void>
+}
+
+const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }
+const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }
+
+const POOL_SIZE = 10
+
+export type OpenOptions = { databaseUrl?: string | undefined; dataDir: string }
+
+/** Opens the database and brings its schema up to date, under a lock so that only one of several nodes does it. */
+export async function openStore(options: OpenOptions): Promise<Store> {
+  const store = options.databaseUrl ? openPostgres(options.databaseUrl) : openSqlite(options.dataDir)
+  try {
+    await migrate(store)
+    return store
+  } catch (thrown) {
+    await store.close()
+    throw thrown instanceof NodeError
+      ? thrown
+      : new NodeError('unavailable', `the database cannot be opened: ${messageOf(thrown)}`, { cause: thrown })
+  }
+}
+
+function openSqlite(dataDir: string): Store {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const file = join(dataDir, 'esclusa.db')
+  const writer = connect(file)
+  const reader = connect(file)
+  const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(reader) })
+  const dataVersion = reader.prepare('pragma data_version').pluck()
+  return {
+    db,
+    dialect: SQLITE,
+    write: groupedWrites(writes),
+    notify: () => Promise.resolve(),
+    foreignWrites: () => Number(dataVersion.get()),
+    close: async () => {
+      await db.destroy()
+      await writes.destroy()
+    },
+  }
+}
+
+function connect(file: string): Database.Database {
+  const database = new Database(file, { timeout: 15_000 })
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  database.pragma('temp_store = MEMORY')
+  database.pragma('cache_size = -32000')
+  // Compiling a statement costs ten times what running a small one does: keep them, by text, a bounded number.
+  const prepared = new Map<string, Database.Statement>()
+  const prepare = database.prepare.bind(database)
+  return Object.assign(database, {
+    prepare: (sql: string) => {
+      const known = prepared.get(sql)
+      if (known) return known
+      const made = prepare(sql)
+      if (prepared.size >= 500) prepared.clear()
+      prepared.set(sql, made)
+      return made
+    },
+  })
+}
+
+// `begin immediate`: a transaction that reads and then writes must not find that another has written in between.
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(BEGIN_IMMEDIATE)
+  }
+}
+const BEGIN_IMMEDIATE: CompiledQuery = {
+  sql: 'begin immediate',
+  parameters: [],
+  query: { kind: 'RawNode', sqlFragments: ['begin immediate'], parameters: [] } as never, // raw text has no tree
+  queryId: { queryId: 'begin' },
+}
+
+function sqliteDialect(database: Database.Database) {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ImmediateDriver({ database }),
+    createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+const GROUP = 32
+
+type Waiting = { run: (tx: ControlledTransaction<Tables>) => Promise<void>; fail: (thrown: unknown) => void; done: () => void }
+
+function groupedWrites(writes: Kysely<Tables>): Store['write'] {
+  let waiting: Waiting[] = []
+  let draining = false
+  async function drain() {
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, GROUP)
+      waiting = waiting.slice(GROUP)
+      await commitTogether(writes, group)
+    }
+    draining = false
+  }
+  return (change) =>
+    new Promise((resolve, reject) => {
+      const entry: Waiting = {
+        run: async (tx) => {
+          const value = await change(tx)
+          entry.done = () => resolve(value)
+        },
+        fail: reject,
+        done: () => {},
+      }
+      waiting.push(entry)
+      if (draining) return
+      draining = true
+      setImmediate(() => void drain())
+    })
+}
+
+async function commitTogether(writes: Kysely<Tables>, group: Waiting[]): Promise<void> {
+  const passed: Waiting[] = []
+  try {
+    const tx = await writes.startTransaction().execute()
+    try {
+      for (const entry of group) await inSavepoint(tx, entry, passed)
+      await tx.commit().execute()
+    } catch (thrown) {
+      await tx.rollback().execute()
+      throw thrown
+    }
+    for (const entry of passed) entry.done()
+  } catch (thrown) {
+    for (const entry of group) entry.fail(translate(thrown))
+  }
+}
+
+async function inSavepoint(tx: ControlledTransaction<Tables>, entry: Waiting, passed: Waiting[]): Promise<void> {
+  const point = await tx.savepoint('entry').execute()
+  try {
+    await entry.run(point as unknown as ControlledTransaction<Tables>) // same executor, with the savepoint's name in its type
+    await point.releaseSavepoint('entry').execute()
+    passed.push(entry)
+  } catch (thrown) {
+    await point.rollbackToSavepoint('entry').execute()
+    await point.releaseSavepoint('entry').execute()
+    entry.fail(translate(thrown))
+  }
+}
+
+function openPostgres(url: string): Store {
+  // bigint columns hold milliseconds and sizes, all below 2^53.
+  const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
+  const settings = { connectionString: url, types: types as pg.CustomTypesConfig, application_name: 'esclusa' }
+  const pool = new pg.Pool({ ...settings, max: POOL_SIZE, connectionTimeoutMillis: 10_000 })
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on('error', () => {})
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return {
+    db,
+    dialect: POSTGRES,
+    write: (change) =>
+      db
+        .transaction()
+        .execute(change)
+        .catch((thrown: unknown) => {
+          throw translate(thrown)
+        }),
+    listen: (channel, heard) => listenForever(settings, channel, heard),
+    notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
+    foreignWrites: () => 0,
+    close: () => db.destroy(),
+  }
+}
+
+/** LISTEN on a connection of its own, opened again whenever it breaks; after each opening it hears '' once. */
+async function listenForever(settings: pg.ClientConfig, channel: string, heard: (payload: string) => void) {
+  let stopped = false
+  let client: pg.Client | undefined
+  let retry: NodeJS.Timeout | undefined
+  async function open(): Promise<void> {
+    const fresh = new pg.Client(settings)
+    const again = () => {
+      if (client !== fresh) return
+      client = undefined
+      if (!stopped) retry = setTimeout(() => void open().catch(again), 1000)
+    }
+    client = fresh
+    fresh.on('error', again)
+    fresh.on('end', again)
+    fresh.on('notification', (message) => heard(message.payload ?? ''))
+    try {
+      await fresh.connect()
+      await fresh.query(`listen ${channel}`)
+      heard('')
+    } catch {
+      again()
+    }
+  }
+  await open()
+  return async () => {
+    stopped = true
+    clearTimeout(retry)
+    await client?.end().catch(() => {})
+  }
+}
+
+/** A unique index said no: the one driver error that is an answer and not a fault. */
+export function isUniqueViolation(thrown: unknown): boolean {
+  const code = systemCode(thrown instanceof NodeError ? thrown.cause : thrown)
+  return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === '23505'
+}
+
+function translate(thrown: unknown): unknown {
+  const code = systemCode(thrown)
+  if (code === 'SQLITE_BUSY' || code === 'ECONNREFUSED' || code === '57P01')
+    return new NodeError('unavailable', 'the database does not answer', { cause: thrown, retryAfterSeconds: 1 })
+  if (code === 'SQLITE_FULL' || code === '53100') return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
+  return thrown
+}

@@ -1,0 +1,110 @@
+// The rows as they lie in the database, column by column. Only the store sees them: each query file turns its rows
+// into what the rest of the node works with.
+
+export type Tables = {
+  meta: { name: string; value: string }
+  local_entity: { code: string; name: string; oftp2_id: string | null }
+  account: AccountRow
+  contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
+  channel: ChannelRow
+  channel_state: { code: string; history_count: number; transfer_count: number }
+  history: { channel_code: string; position: number; at: number; event: string; detail: string | null }
+  transfer: TransferRow
+  transfer_file: TransferFileRow
+  sent_file: { channel_code: string; name: string; hash: string; size: number }
+  received_file: FileKeyRow & { transfer_id: string; size: number }
+  partial_file: FileKeyRow & { path: string; position: number; updated_at: number }
+  owed_receipt: { id: string; contact_id: string; body: string; created_at: number; delivered_at: number | null }
+  partner_health: {
+    contact_id: string
+    failures: number
+    open_until: number
+    error: string | null
+    probed_by: string | null
+  }
+  key_proposal: {
+    id: string
+    contact_id: string
+    channel_code: string
+    pem: string
+    fingerprint: string
+    received_at: number
+    accepted_at: number | null
+  }
+}
+
+export type FileKeyRow = { channel_code: string; key_name: string; key_date: string; key_time: string }
+
+export type AccountRow = {
+  username: string
+  email: string
+  email_key: string
+  name: string | null
+  last_name: string | null
+  second_last_name: string | null
+  language: string
+  role: string
+  auths: string
+  password_hash: string | null
+  credential_version: number
+  disabled: number
+}
+
+export type ChannelRow = {
+  code: string
+  id: string
+  contact_id: string
+  local_code: string
+  alias: string | null
+  config: string
+  secrets: string
+  automation: string | null
+  revision: number
+}
+
+export type TransferRow = {
+  id: string
+  channel_code: string
+  direction: string
+  state: string
+  type: string
+  encryption: number
+  error: string | null
+  error_code: string | null
+  requested_by: string | null
+  requested_at: number
+  started_at: number | null
+  ended_at: number | null
+  listed_at: number
+  position: number
+  retry_of: string | null
+  settled: number
+  phase: string
+  attempts: number
+  due_at: number
+  lease_owner: string | null
+  lease_until: number | null
+  fence: number
+  snapshot: string | null
+  output: string | null
+}
+
+export type TransferFileRow = {
+  transfer_id: string
+  idx: number
+  directory: number
+  name: string
+  path: string
+  size: number | null
+  modified_at: number | null
+  hash: string | null
+  phase: string
+  position: number
+  key_date: string
+  key_time: string
+  staged_path: string | null
+  wire_hash: string | null
+  receipt: string
+  action_post: string | null
+  path_post: string | null
+}

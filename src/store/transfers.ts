@@ -1,0 +1,366 @@
+// Transfers and their files. The only code that writes a transfer's `state`, always as a compare-and-set.
+//
+// Lists: `position` is a transfer's rank in its channel by (listed_at, id), kept without a gap, so any page and any
+// span of days is a range of positions, found in a few index steps whatever the table's size, and totals are exact
+// without counting. Rows move only when their listed_at changes (a start) and that shifts just the few rows between.
+
+import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
+import { ACTIVE, mayMove } from '../domain/transfer.ts'
+import type { FilePhase, ReceiptState, TransferFileRecord, TransferPhase, TransferRecord } from '../domain/transfer.ts'
+import { NodeError } from '../errors.ts'
+import { hot } from './hot.ts'
+import { isUniqueViolation } from './open.ts'
+import type { Db, Tx } from './open.ts'
+import type { TransferFileRow, TransferRow } from './tables.ts'
+
+export type NewTransfer = {
+  id: string
+  channelCode: string
+  direction: TransferDirection
+  type: TransferType
+  requestedBy: string | null
+  retryOf: string | null
+  now: number
+  files: readonly TransferFileRecord[]
+}
+
+const INSERT_BATCH = 500
+
+/** Makes a PENDING transfer. The unique index refuses a second active one in the same direction: a conflict. */
+export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
+  const row: TransferRow = {
+    id: made.id,
+    channel_code: made.channelCode,
+    direction: made.direction,
+    state: 'PENDING',
+    type: made.type,
+    encryption: 0,
+    error: null,
+    error_code: null,
+    requested_by: made.requestedBy,
+    requested_at: made.now,
+    started_at: null,
+    ended_at: null,
+    listed_at: made.now,
+    position: await makeRoom(tx, made.channelCode, made.now, made.id),
+    retry_of: made.retryOf,
+    settled: 0,
+    phase: 'FILES',
+    attempts: 0,
+    due_at: made.now,
+    lease_owner: null,
+    lease_until: null,
+    fence: 0,
+    snapshot: null,
+    output: null,
+  }
+  try {
+    await tx.insertInto('transfer').values(row).execute()
+  } catch (thrown) {
+    if (!isUniqueViolation(thrown)) throw thrown
+    const which = made.direction === 'EMISION' ? 'an emission' : 'a reception'
+    throw new NodeError('conflict', `${which} of channel ${made.channelCode} is already pending or in progress`, { cause: thrown })
+  }
+  await insertFiles(tx, made.id, made.files)
+}
+
+export async function insertFiles(tx: Tx, transferId: string, files: readonly TransferFileRecord[]): Promise<void> {
+  for (let from = 0; from < files.length; from += INSERT_BATCH) {
+    const rows = files.slice(from, from + INSERT_BATCH).map((file) => fileToRow(transferId, file))
+    await tx.insertInto('transfer_file').values(rows).execute()
+  }
+}
+
+/** The position for a new row at that time. Locks the channel's counters: writers of one channel take turns. */
+async function makeRoom(tx: Tx, code: string, at: number, id: string): Promise<number> {
+  const { transfer_count: count } = await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb('transfer_count', '+', 1) }))
+    .where('code', '=', code)
+    .returning('transfer_count')
+    .executeTakeFirstOrThrow()
+  const position = (await lastBefore(tx, code, at, id)) + 1
+  if (position < count) await shift(tx, code, { above: position - 1, by: 1 })
+  return position
+}
+
+async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise<number> {
+  const row = await tx
+    .selectFrom('transfer')
+    .select('position')
+    .where('channel_code', '=', code)
+    .where((eb) => eb.or([eb('listed_at', '<', at), eb.and([eb('listed_at', '=', at), eb('id', '<', id)])]))
+    .where('id', '!=', id)
+    .orderBy('listed_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.position ?? 0
+}
+
+async function shift(tx: Tx, code: string, rows: { above: number; upTo?: number; by: 1 | -1 }): Promise<void> {
+  let query = tx
+    .updateTable('transfer')
+    .set((eb) => ({ position: eb('position', '+', rows.by) }))
+    .where('channel_code', '=', code)
+    .where('position', '>', rows.above)
+  if (rows.upTo !== undefined) query = query.where('position', '<=', rows.upTo)
+  await query.execute()
+}
+
+/** A start moves the row to its new place in the list. */
+async function relist(tx: Tx, row: { id: string; channel_code: string; position: number }, at: number): Promise<number> {
+  // Written as it is: the lock on the counters is what counts.
+  await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
+    .where('code', '=', row.channel_code)
+    .execute()
+  const before = await lastBefore(tx, row.channel_code, at, row.id)
+  if (before > row.position) {
+    await shift(tx, row.channel_code, { above: row.position, upTo: before, by: -1 })
+    return before
+  }
+  if (before < row.position - 1) await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
+  return Math.min(row.position, before + 1)
+}
+
+export type Move = {
+  from: TransferStatus
+  to: TransferStatus
+  now: number
+  /** The claim under which the mover acts; a reset acts under none. */
+  fence?: number
+  error?: { message: string; code: string }
+  encryption?: boolean
+  dueAt?: number
+  attempts?: number
+  phase?: TransferPhase
+}
+
+/** The one compare-and-set. False: the row has left `from`, or another node holds it now. */
+export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<boolean> {
+  if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
+  const row = await tx
+    .selectFrom('transfer')
+    .select(['id', 'channel_code', 'position', 'started_at', 'state', 'fence'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!row || row.state !== move.from || (move.fence !== undefined && row.fence !== move.fence)) return false
+  const starts = move.to === 'IN_PROGRESS' && row.started_at === null
+  const over = move.to !== 'PENDING' && move.to !== 'IN_PROGRESS'
+  const changes: Partial<TransferRow> = {
+    state: move.to,
+    ...(starts && { started_at: move.now, listed_at: move.now, position: await relist(tx, row, move.now) }),
+    ...(over && { ended_at: move.now, snapshot: null }),
+    ...(move.to !== 'IN_PROGRESS' && { lease_owner: null, lease_until: null }),
+    ...(move.error && { error: move.error.message, error_code: move.error.code }),
+    ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
+    ...(move.dueAt !== undefined && { due_at: move.dueAt }),
+    ...(move.attempts !== undefined && { attempts: move.attempts }),
+    ...(move.phase !== undefined && { phase: move.phase }),
+  }
+  let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
+  if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
+  return (await query.executeTakeFirst()).numUpdatedRows === 1n
+}
+
+/** Marks a failure as dealt with (retried or reset). False: it was already. */
+export async function settle(tx: Tx, id: string): Promise<boolean> {
+  const done = await tx
+    .updateTable('transfer')
+    .set({ settled: 1 })
+    .where('id', '=', id)
+    .where('settled', '=', 0)
+    .executeTakeFirst()
+  return done.numUpdatedRows === 1n
+}
+
+// Reading
+
+type ByCode = { code: string }
+type ActiveRow = { id: string; direction: string; state: string }
+
+const activeOf = hot<ByCode, ActiveRow>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .select(['id', 'direction', 'state'])
+    .where('channel_code', '=', arg('code'))
+    .where('state', 'in', ACTIVE),
+)
+const lastOf = hot<ByCode, TransferRow>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .selectAll()
+    .where('channel_code', '=', arg('code'))
+    .where('ended_at', 'is not', null)
+    .orderBy('ended_at', 'desc')
+    .orderBy('position', 'desc')
+    .limit(1),
+)
+
+export type Active = { id: string; direction: TransferDirection; state: TransferStatus }
+
+export async function activeTransfers(db: Db, code: string): Promise<Active[]> {
+  return (await activeOf(db, { code })) as Active[] // closed lists, written above alone
+}
+
+/** The transfer of the channel that ended last, without its files. */
+export async function lastEnded(db: Db, code: string): Promise<TransferRecord | undefined> {
+  return (await lastOf(db, { code })).map((row) => toTransfer(row, []))[0]
+}
+
+const byId = hot<{ id: string }, TransferRow>((db, arg) => db.selectFrom('transfer').selectAll().where('id', '=', arg('id')))
+const filesById = hot<{ id: string }, TransferFileRow>((db, arg) =>
+  db.selectFrom('transfer_file').selectAll().where('transfer_id', '=', arg('id')).orderBy('idx'),
+)
+
+export async function findTransfer(db: Db, id: string): Promise<TransferRecord | undefined> {
+  if (id.includes('\0')) return undefined
+  const [row] = await byId(db, { id })
+  return row && toTransfer(row, await filesById(db, { id }))
+}
+
+type Span = { code: string; from: number; to: number }
+
+const countOf = hot<ByCode, { transfer_count: number }>((db, arg) =>
+  db.selectFrom('channel_state').select('transfer_count').where('code', '=', arg('code')),
+)
+const firstAt = hot<{ code: string; at: number }, { position: number }>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .select('position')
+    .where('channel_code', '=', arg('code'))
+    .where('listed_at', '>=', arg('at'))
+    .orderBy('listed_at')
+    .orderBy('id')
+    .limit(1),
+)
+const between = hot<Span, TransferRow>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .selectAll()
+    .where('channel_code', '=', arg('code'))
+    .where('position', '>=', arg('from'))
+    .where('position', '<=', arg('to'))
+    .orderBy('position', 'desc'),
+)
+const filesBetween = hot<Span, TransferFileRow>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
+    .selectAll('transfer_file')
+    .where('transfer.channel_code', '=', arg('code'))
+    .where('transfer.position', '>=', arg('from'))
+    .where('transfer.position', '<=', arg('to'))
+    .orderBy('transfer.position', 'desc')
+    .orderBy('transfer_file.idx'),
+)
+
+export type TransferPage = { offset: number; size: number; from?: number | undefined; before?: number | undefined }
+
+/** Newest first; `from` and `before` bound listed_at, the first included, the second not. */
+export async function pageOfTransfers(db: Db, code: string, asked: TransferPage) {
+  const count = (await countOf(db, { code }))[0]?.transfer_count ?? 0
+  const low = asked.from === undefined ? 1 : await rankOf(db, code, asked.from, count)
+  const high = asked.before === undefined ? count : (await rankOf(db, code, asked.before, count)) - 1
+  const total = Math.max(0, high - low + 1)
+  const to = high - asked.offset
+  if (to < low) return { total, transfers: [] }
+  const span = { code, from: Math.max(low, to - asked.size + 1), to }
+  return { total, transfers: join(await between(db, span), await filesBetween(db, span)) }
+}
+
+/** Position of the first transfer listed at or after that time; one past the last if there is none. */
+async function rankOf(db: Db, code: string, at: number, count: number): Promise<number> {
+  return (await firstAt(db, { code, at }))[0]?.position ?? count + 1
+}
+
+function join(rows: TransferRow[], files: TransferFileRow[]): TransferRecord[] {
+  const byTransfer = new Map<string, TransferFileRow[]>()
+  for (const file of files) {
+    const some = byTransfer.get(file.transfer_id)
+    if (some) some.push(file)
+    else byTransfer.set(file.transfer_id, [file])
+  }
+  return rows.map((row) => toTransfer(row, byTransfer.get(row.id) ?? []))
+}
+
+export function toTransfer(row: TransferRow, files: TransferFileRow[]): TransferRecord {
+  return {
+    id: row.id,
+    channelCode: row.channel_code,
+    direction: row.direction as TransferDirection, // closed lists, written by this file alone
+    state: row.state as TransferStatus,
+    type: row.type as TransferType,
+    encryption: row.encryption === 1,
+    error: row.error,
+    requestedAt: row.requested_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    retryOf: row.retry_of,
+    settled: row.settled === 1,
+    phase: row.phase as TransferPhase,
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    fence: row.fence,
+    files: files.map(toFile),
+  }
+}
+
+export function toFile(row: TransferFileRow): TransferFileRecord {
+  return {
+    index: row.idx,
+    directory: row.directory,
+    name: row.name,
+    path: row.path,
+    size: row.size,
+    modifiedAt: row.modified_at,
+    hash: row.hash,
+    phase: row.phase as FilePhase,
+    position: row.position,
+    keyDate: row.key_date,
+    keyTime: row.key_time,
+    stagedPath: row.staged_path,
+    wireHash: row.wire_hash,
+    receipt: row.receipt as ReceiptState,
+    actionPost: row.action_post,
+    pathPost: row.path_post,
+  }
+}
+
+export function fileToRow(transferId: string, file: TransferFileRecord): TransferFileRow {
+  return {
+    transfer_id: transferId,
+    idx: file.index,
+    directory: file.directory,
+    name: file.name,
+    path: file.path,
+    size: file.size,
+    modified_at: file.modifiedAt,
+    hash: file.hash,
+    phase: file.phase,
+    position: file.position,
+    key_date: file.keyDate,
+    key_time: file.keyTime,
+    staged_path: file.stagedPath,
+    wire_hash: file.wireHash,
+    receipt: file.receipt,
+    action_post: file.actionPost,
+    path_post: file.pathPost,
+  }
+}
+
+// Duplicates
+
+/** Hashes under which a file of that name and size was sent with success on the channel. */
+export async function sentHashes(db: Db, code: string, name: string, size: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('sent_file')
+    .select('hash')
+    .where('channel_code', '=', code)
+    .where('name', '=', name)
+    .where('size', '=', size)
+    .execute()
+  return rows.map((row) => row.hash)
+}

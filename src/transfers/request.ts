@@ -1,0 +1,170 @@
+// Asking for a transfer: what `send` and `retry` do, and what the engine's automation does by itself. The transfer is
+// a durable PENDING row when these return; the engine finds it there.
+//
+// Order: look at the files first (slow, no lock), then one transaction that locks the channel, looks at its state
+// again and inserts. Of two sends at once the unique index lets one through.
+
+import { randomInt } from 'node:crypto'
+import { lstat } from 'node:fs/promises'
+import type { Channel } from '../contract/channel.ts'
+import type { TransferType } from '../contract/transfer.ts'
+import { closedBecause, directoriesFor, goes, parseCode } from '../domain/channel.ts'
+import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
+import { NodeError } from '../errors.ts'
+import { hashFile } from '../files/hash.ts'
+import { findSendSet } from '../files/send-set.ts'
+import type { Candidate } from '../files/send-set.ts'
+import { addHistory, lockChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { newId } from '../store/ids.ts'
+import type { Store } from '../store/open.ts'
+import { activeTransfers, findTransfer, insertTransfer, lastEnded, sentHashes, settle } from '../store/transfers.ts'
+
+export type Asking = {
+  store: Store
+  fileRoots: readonly string[]
+  now: () => number
+  /** Who asks; null for the engine itself. */
+  requestedBy: string | null
+}
+
+export async function requestSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<TransferRecord> {
+  requireOutbound(channel)
+  requireOpen(channel.config)
+  await requireNoEmission(asking, channel)
+  const found = channel.config.keyExchangeChannel ? [certificateFile(channel)] : await filesToSend(asking, channel)
+  const now = asking.now()
+  const files = found.map((candidate, index) => ({ ...newFile(candidate, index), ...keyOf(now, index) }))
+  return insert(asking, channel, { type, files, now, retryOf: null })
+}
+
+function requireOutbound({ code, config }: ChannelRecord): void {
+  if (!goes(config, 'EMISION'))
+    throw new NodeError('bad_request', `the direction of channel ${code} is RECEPCION: it does not send`)
+  if (!config.keyExchangeChannel && directoriesFor(config, 'EMISION').length === 0)
+    throw new NodeError('bad_request', `channel ${code} has no outbound directory: set one by config/outbound-path`)
+}
+
+function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EMISION'): void {
+  const closed = closedBecause(channel, way)
+  if (closed) throw new NodeError('conflict', closed)
+}
+
+/** Only a kinder and earlier answer: what really forbids a second emission is the unique index. */
+async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Promise<void> {
+  const active = (await activeTransfers(store.db, code)).find((one) => one.direction === 'EMISION')
+  if (active) throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
+}
+
+async function filesToSend(asking: Asking, channel: ChannelRecord): Promise<Candidate[]> {
+  const { files, places, busy } = await findSendSet(channel.config, asking.fileRoots, asking.now())
+  if (files.length === 0) {
+    const wait = busy > 0 ? `; ${busy} still being written or locked` : ''
+    throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}`)
+  }
+  if (channel.config.allowSendDuplicateFiles) return files
+  const fresh: Candidate[] = []
+  for (const file of files) if (!(await wasSent(asking.store, channel.code, file))) fresh.push(file)
+  if (fresh.length > 0) return fresh
+  const what = files.length === 1 ? `${files[0]?.name} was` : `all ${files.length} files were`
+  throw new NodeError('conflict', `${what} sent already and allowSendDuplicateFiles is false`)
+}
+
+/** Hashes only a file whose name and size were sent before. */
+async function wasSent(store: Store, code: string, file: Candidate): Promise<boolean> {
+  const hashes = await sentHashes(store.db, code, file.name, file.size)
+  return hashes.length > 0 && hashes.includes(await hashFile(file.path))
+}
+
+/** A key-exchange channel sends the local certificate; the engine writes it out when it runs the transfer. */
+function certificateFile({ code }: ChannelRecord): Candidate {
+  const local = parseCode(code)?.localCode ?? 'local'
+  return { directory: -1, name: `${local}-certificate.pem`, path: '', size: 0, modifiedAt: 0 }
+}
+
+export function newFile(candidate: Candidate, index: number): Omit<TransferFileRecord, 'keyDate' | 'keyTime'> {
+  return {
+    index,
+    directory: candidate.directory,
+    name: candidate.name,
+    path: candidate.path,
+    size: candidate.size,
+    modifiedAt: candidate.modifiedAt,
+    hash: null,
+    phase: 'WAITING',
+    position: 0,
+    stagedPath: null,
+    wireHash: null,
+    receipt: 'NONE',
+    actionPost: null,
+    pathPost: null,
+  }
+}
+
+const counterStart = randomInt(9999)
+
+/** What names a file end to end on protocols that need it: the date, and the time with a four-digit counter. */
+function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
+  const digits = new Date(now + Math.floor(index / 9999) * 1000).toISOString().replaceAll(/[^0-9]/g, '')
+  const counter = ((counterStart + index) % 9999) + 1
+  return { keyDate: digits.slice(0, 8), keyTime: digits.slice(8, 14) + String(counter).padStart(4, '0') }
+}
+
+type Insertion = { type: TransferType; files: TransferFileRecord[]; now: number; retryOf: TransferRecord | null }
+
+async function insert(asking: Asking, channel: ChannelRecord, made: Insertion): Promise<TransferRecord> {
+  const id = newId(made.now)
+  const direction = made.retryOf?.direction ?? 'EMISION'
+  await asking.store.write(async (tx) => {
+    const current = await lockChannel(tx, asking.store.dialect, channel.code)
+    requireOpen(current.config, direction)
+    if (made.retryOf && !(await settle(tx, made.retryOf.id)))
+      throw new NodeError('conflict', `transfer ${made.retryOf.id} was retried already`)
+    await insertTransfer(tx, {
+      id,
+      channelCode: channel.code,
+      direction,
+      type: made.type,
+      requestedBy: asking.requestedBy,
+      retryOf: made.retryOf?.id ?? null,
+      now: made.now,
+      files: made.files,
+    })
+    const event = made.retryOf ? 'TRANSFER_RETRIED' : 'TRANSFER_REQUESTED'
+    await addHistory(tx, channel.code, [{ at: made.now, event, detail: id }])
+  })
+  const transfer = await findTransfer(asking.store.db, id)
+  if (!transfer) throw new NodeError('conflict', `channel ${channel.code} was removed meanwhile`)
+  return transfer
+}
+
+/** A new transfer with the same files that goes on from the failed one's last checkpoint. */
+export async function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
+  const last = await lastEnded(asking.store.db, channel.code)
+  if (last?.state !== 'FAILED' || last.settled)
+    throw new NodeError('conflict', `there is nothing to retry on channel ${channel.code}: ${whyNot(last)}`)
+  requireOpen(channel.config, last.direction)
+  if (last.direction === 'RECEPCION' && last.type === 'REMOTE')
+    throw new NodeError('conflict', `transfer ${last.id} was started by the partner: only the partner can send it again`)
+  const active = (await activeTransfers(asking.store.db, channel.code)).find((one) => one.direction === last.direction)
+  if (active) throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
+  const failed = await findTransfer(asking.store.db, last.id)
+  const files = failed?.files ?? []
+  if (last.direction === 'EMISION') for (const file of files) await requireUnchanged(file)
+  return insert(asking, channel, { type: 'RETRY', files, now: asking.now(), retryOf: last })
+}
+
+function whyNot(last: TransferRecord | undefined): string {
+  if (!last) return 'it has no transfer that ended'
+  if (last.state !== 'FAILED') return `the last transfer is ${last.state}`
+  return 'the last failed transfer was retried or reset already'
+}
+
+/** Only files that still have to travel matter; what has arrived may be gone by its post-action. */
+async function requireUnchanged(file: TransferFileRecord): Promise<void> {
+  if ((file.phase !== 'WAITING' && file.phase !== 'STAGED') || file.path === '') return
+  const stat = await lstat(file.path).catch(() => undefined)
+  if (!stat?.isFile()) throw new NodeError('conflict', `${file.path} is gone: it cannot be retried`)
+  if (stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt)
+    throw new NodeError('conflict', `${file.path} has changed since: send it anew`)
+}

@@ -1,0 +1,30 @@
+// Reset: what is pending or running becomes CANCELLED, and an error is cleared. Durable first; the nodes that run the
+// transfers are told after the commit and stop them (a node that misses the call finds out at its next write).
+
+import { addHistory, lockChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import type { HistoryEntry } from '../store/channels.ts'
+import type { Store, Tx } from '../store/open.ts'
+import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers.ts'
+
+/** Ids of the transfers that were cancelled. */
+export async function resetChannel(store: Store, channel: ChannelRecord, now: number, by: string): Promise<string[]> {
+  return store.write(async (tx) => {
+    await lockChannel(tx, store.dialect, channel.code)
+    const last = await lastEnded(tx, channel.code)
+    if (last?.state === 'FAILED') await settle(tx, last.id)
+    const cancelled = await cancelActive(tx, channel.code, now, by)
+    const entries: HistoryEntry[] = cancelled.map((id) => ({ at: now, event: 'TRANSFER_CANCELLED', detail: id }))
+    await addHistory(tx, channel.code, [{ at: now, event: 'CHANNEL_RESET', detail: `by ${by}` }, ...entries])
+    return cancelled
+  })
+}
+
+async function cancelActive(tx: Tx, code: string, now: number, by: string): Promise<string[]> {
+  const cancelled: string[] = []
+  for (const { id, state } of await activeTransfers(tx, code)) {
+    const error = { message: `cancelled by a reset of ${by}`, code: 'cancelled' }
+    if (await moveTransfer(tx, id, { from: state, to: 'CANCELLED', now, error })) cancelled.push(id)
+  }
+  return cancelled
+}
