@@ -109,7 +109,8 @@ function wrong(name: string, should: string): NodeError {
 function integer(name: Name, value: string | undefined, byDefault: number, min: number, max: number): number {
   if (value === undefined) return byDefault
   const number = /^\d{1,10}$/.test(value) ? Number(value) : Number.NaN
-  if (!(number >= min && number <= max)) throw wrong(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
+  if (!(number >= min && number <= max))
+    throw wrong(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
   return number
 }
 
@@ -141,12 +142,14 @@ function timezone(name: string): string {
 function roots(name: Name, value: string | undefined): string[] | undefined {
   const paths = value?.split(':').filter((path) => path !== '')
   for (const path of paths ?? [])
-    if (!isAbsolute(path)) throw wrong(name, `must list absolute paths separated by colons; "${path}" is not absolute`)
+    if (!isAbsolute(path))
+      throw wrong(name, `must list absolute paths separated by colons; "${path}" is not absolute`)
   return paths?.map((path) => resolve(path))
 }
 
 function databaseUrl(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
-  if (!/^postgres(ql)?:\/\/[^\s]+$/.test(value)) throw wrong('ESCLUSA_DATABASE_URL', 'must be a postgres:// address')
+  if (!/^postgres(ql)?:\/\/[^\s]+$/.test(value))
+    throw wrong('ESCLUSA_DATABASE_URL', 'must be a postgres:// address')
   return value
 }

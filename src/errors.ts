@@ -5,17 +5,52 @@
 type Row = { status: number; retry: boolean; exit: number; means: string }
 
 export const ERROR_CODES = {
-  bad_request: { status: 400, retry: false, exit: 3, means: 'The request is malformed; the message names the field.' },
+  bad_request: {
+    status: 400,
+    retry: false,
+    exit: 3,
+    means: 'The request is malformed; the message names the field.',
+  },
   unauthorized: { status: 401, retry: false, exit: 3, means: 'No valid token; log in again.' },
-  forbidden: { status: 403, retry: false, exit: 3, means: 'The role, a permission flag or the channel’s user list does not allow it.' },
+  forbidden: {
+    status: 403,
+    retry: false,
+    exit: 3,
+    means: 'The role, a permission flag or the channel’s user list does not allow it.',
+  },
   not_found: { status: 404, retry: false, exit: 3, means: 'No such channel, transfer or route.' },
-  method_not_allowed: { status: 405, retry: false, exit: 3, means: 'The path exists, but not with this method; see the Allow header.' },
-  conflict: { status: 409, retry: false, exit: 3, means: 'The state of the channel does not allow it now; the message says why.' },
+  method_not_allowed: {
+    status: 405,
+    retry: false,
+    exit: 3,
+    means: 'The path exists, but not with this method; see the Allow header.',
+  },
+  conflict: {
+    status: 409,
+    retry: false,
+    exit: 3,
+    means: 'The state of the channel does not allow it now; the message says why.',
+  },
   too_large: { status: 413, retry: false, exit: 3, means: 'The body is over the limit.' },
   unsupported_media: { status: 415, retry: false, exit: 3, means: 'The body is not JSON.' },
-  too_many: { status: 429, retry: true, exit: 3, means: 'Too many failed logins; wait as long as Retry-After says.' },
-  internal: { status: 500, retry: false, exit: 1, means: 'A fault of the node; the log has it under the request id.' },
-  unavailable: { status: 503, retry: true, exit: 1, means: 'The node is draining or its database does not answer.' },
+  too_many: {
+    status: 429,
+    retry: true,
+    exit: 3,
+    means: 'Too many failed logins; wait as long as Retry-After says.',
+  },
+  internal: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'A fault of the node; the log has it under the request id.',
+  },
+  unavailable: {
+    status: 503,
+    retry: true,
+    exit: 1,
+    means: 'The node is draining or its database does not answer.',
+  },
 
   bad_use: { status: 500, retry: false, exit: 2, means: 'Wrong command line, setting or platform file.' },
   unreachable: { status: 500, retry: true, exit: 4, means: 'The node does not answer at that address.' },
@@ -24,24 +59,75 @@ export const ERROR_CODES = {
   connection_lost: { status: 500, retry: true, exit: 1, means: 'The connection to the partner broke.' },
   timed_out: { status: 500, retry: true, exit: 1, means: 'The partner did not answer in time.' },
   remote_busy: { status: 500, retry: true, exit: 1, means: 'The partner asks to try again later.' },
-  remote_refused: { status: 500, retry: false, exit: 1, means: 'The partner refused the file or the session.' },
-  login_refused: { status: 500, retry: false, exit: 1, means: 'One end does not accept the other’s identity, password or key.' },
-  host_key_mismatch: { status: 500, retry: false, exit: 1, means: 'The partner’s host key is not the pinned one.' },
-  insecure_session: { status: 500, retry: false, exit: 1, means: 'The session would be less secure than the channel asks.' },
+  remote_refused: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The partner refused the file or the session.',
+  },
+  login_refused: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'One end does not accept the other’s identity, password or key.',
+  },
+  host_key_mismatch: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The partner’s host key is not the pinned one.',
+  },
+  insecure_session: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The session would be less secure than the channel asks.',
+  },
   protocol_violation: { status: 500, retry: false, exit: 1, means: 'The partner broke the protocol.' },
   hash_mismatch: { status: 500, retry: true, exit: 1, means: 'What arrived is not what was sent.' },
-  receipt_negative: { status: 500, retry: false, exit: 1, means: 'The partner’s end-to-end receipt says the file was not delivered.' },
+  receipt_negative: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The partner’s end-to-end receipt says the file was not delivered.',
+  },
   receipt_late: { status: 500, retry: false, exit: 1, means: 'The partner’s receipt did not come in time.' },
 
   file_missing: { status: 500, retry: false, exit: 1, means: 'A file to send is gone.' },
   file_changed: { status: 500, retry: false, exit: 1, means: 'A file changed while it was sent.' },
-  file_refused: { status: 500, retry: false, exit: 1, means: 'A file does not fit the channel (format, group, duplicate).' },
-  bad_signature: { status: 500, retry: false, exit: 1, means: 'The signature is missing or wrong; the file is in quarantine.' },
-  bad_envelope: { status: 500, retry: false, exit: 1, means: 'An encrypted, signed or compressed file does not open.' },
-  name_taken: { status: 500, retry: false, exit: 1, means: 'A file of that name exists already and must not be overwritten.' },
+  file_refused: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'A file does not fit the channel (format, group, duplicate).',
+  },
+  duplicate_file: { status: 500, retry: false, exit: 1, means: 'The file was received before.' },
+  bad_signature: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The signature is missing or wrong; the file is in quarantine.',
+  },
+  bad_envelope: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'An encrypted, signed or compressed file does not open.',
+  },
+  name_taken: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'A file of that name exists already and must not be overwritten.',
+  },
   no_space: { status: 500, retry: true, exit: 1, means: 'The disk is full.' },
   no_rights: { status: 500, retry: false, exit: 1, means: 'The node may not read or write there.' },
-  script_failed: { status: 500, retry: false, exit: 1, means: 'An integration script failed or took too long.' },
+  script_failed: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'An integration script failed or took too long.',
+  },
   cancelled: { status: 500, retry: false, exit: 1, means: 'The transfer was stopped by a reset.' },
   lease_lost: { status: 500, retry: false, exit: 1, means: 'Another node has taken the transfer over.' },
 } as const satisfies Record<string, Row>
@@ -53,7 +139,11 @@ export class NodeError extends Error {
   /** Sent as Retry-After where the status is 429 or 503. */
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'NodeError'
     this.code = code
@@ -77,7 +167,9 @@ export function messageOf(thrown: unknown): string {
 
 /** The `code` of a system error (ENOENT, ECONNRESET, …), if it is one. */
 export function systemCode(thrown: unknown): string | undefined {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string'
+    ? thrown.code
+    : undefined
 }
 
 /** Translates an error of the local file system where it enters the engine. */
@@ -97,8 +189,11 @@ export function fromFileError(thrown: unknown, path: string): NodeError {
 export function fromSocketError(thrown: unknown, peer: string): NodeError {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown)
-  if (code === 'ETIMEDOUT') return new NodeError('timed_out', `${peer} did not answer in time`, { cause: thrown })
+  if (code === 'ETIMEDOUT')
+    return new NodeError('timed_out', `${peer} did not answer in time`, { cause: thrown })
   if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ENOTFOUND')
     return new NodeError('connect_failed', `no connection to ${peer} (${code})`, { cause: thrown })
-  return new NodeError('connection_lost', `the connection to ${peer} broke: ${messageOf(thrown)}`, { cause: thrown })
+  return new NodeError('connection_lost', `the connection to ${peer} broke: ${messageOf(thrown)}`, {
+    cause: thrown,
+  })
 }

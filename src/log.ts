@@ -6,12 +6,28 @@ import type { Logger } from 'pino'
 
 export type Log = Logger
 
-const SECRET_KEYS = ['password', 'token', 'localKey', 'remoteKey', 'rsaLocalKey', 'rsaRemoteKey', 'privateKey', 'passphrase', 'contactInfo', 'authorization']
+const SECRET_KEYS = [
+  'password',
+  'token',
+  'localKey',
+  'remoteKey',
+  'rsaLocalKey',
+  'rsaRemoteKey',
+  'privateKey',
+  'passphrase',
+  'contactInfo',
+  'authorization',
+]
 
 export function makeLog(level: string, node: string): Log {
   const paths = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
   return pino(
-    { level, base: { node }, redact: { paths, censor: '[hidden]' }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: { node },
+      redact: { paths, censor: '[hidden]' },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
     pino.destination({ dest: 1, sync: false, minLength: 0 }),
   )
 }

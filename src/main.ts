@@ -11,11 +11,16 @@ import { makeTokens } from './accounts/token.ts'
 import type { Config } from './config.ts'
 import { authsOf } from './domain/user.ts'
 import { zoneOf } from './domain/time.ts'
+import { startEngineThread } from './engine/engine-thread.ts'
+import type { EngineThread } from './engine/engine-thread.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
+import { EventHub } from './http/events.ts'
 import { addPlatformRoutes } from './http/platform.ts'
 import { buildServer } from './http/server.ts'
 import { makeLog } from './log.ts'
+import { connectNodes } from './nodes.ts'
+import type { Nodes } from './nodes.ts'
 import type { Log } from './log.ts'
 import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeDirectory } from './store/directory.ts'
@@ -32,7 +37,8 @@ export type RunningNode = {
 }
 
 export async function startNode(config: Config): Promise<RunningNode> {
-  const log = makeLog(config.logLevel, `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`)
+  const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const log = makeLog(config.logLevel, owner)
   const secrets = readSecrets(config)
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   const store = await openStore(config)
@@ -47,20 +53,52 @@ export async function startNode(config: Config): Promise<RunningNode> {
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,
     now: Date.now,
-    wake: () => {},
+    wake: (what) => wakes.wake(what),
   }
+  const events = new EventHub()
   const app = buildServer(context, { log, tls: config.tls })
-  const readiness = addPlatformRoutes(app, context)
+  const readiness = addPlatformRoutes(app, context, events)
   await app.listen({ host: config.host, port: config.port })
+  const wakes = await connectNodes({
+    store,
+    log,
+    owner,
+    tellEngine: (message) => engine.tell(message),
+    events,
+  })
+  const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
+  // Partners may be waiting at the door; without listeners requests are served while the engine starts.
+  const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
+  const started = engine.ready.catch(() => {})
+  if (listens) await engine.ready
   readiness.ready = true
   const url = addressOf(app, config)
   log.info({ url }, 'ready')
-  return { url, firstAdmin, context, stop: () => stop(app, store, log, readiness) }
+  return {
+    url,
+    firstAdmin,
+    context,
+    stop: () => started.then(() => stop({ app, store, log, readiness, engine, wakes, events })),
+  }
 }
 
-async function stop(app: FastifyInstance, store: Store, log: Log, readiness: { ready: boolean }): Promise<void> {
+type Parts = {
+  app: FastifyInstance
+  store: Store
+  log: Log
+  readiness: { ready: boolean }
+  engine: EngineThread
+  wakes: Nodes
+  events: EventHub
+}
+
+/** First no new work, then what runs reaches a restart point, then the doors close. */
+async function stop({ app, store, log, readiness, engine, wakes, events }: Parts): Promise<void> {
   readiness.ready = false
   log.info('draining')
+  await engine.stop()
+  await wakes.close()
+  events.close()
   await app.close()
   await store.close()
   log.info('stopped')

@@ -33,7 +33,8 @@ export function isPasswordHash(text: string): boolean {
 type Cost = typeof COST
 
 function parse(hash: string): { cost: Cost; nonce: Buffer; tag: Buffer } | undefined {
-  const match = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(hash)
+  const match =
+    /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(hash)
   if (!match) return undefined
   const [, memory, passes, parallelism, nonce = '', tag = ''] = match
   const tagBytes = Buffer.from(tag, 'base64')

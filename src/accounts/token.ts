@@ -14,7 +14,11 @@ export const TOKEN_SECONDS = 7200
 export type Claims = { sub: string; ver: number; exp: number }
 
 export type Tokens = {
-  make(subject: { username: string; credentialVersion: number }, nowMs: number, seconds?: number): { token: string; expiresAt: number }
+  make(
+    subject: { username: string; credentialVersion: number },
+    nowMs: number,
+    seconds?: number,
+  ): { token: string; expiresAt: number }
   /** Throws `unauthorized`. */
   read(token: string, nowMs: number): Claims
 }
@@ -48,7 +52,10 @@ function check(token: string, verify: (token: string) => unknown): Claims {
     claims = verify(token)
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : ''
-    throw refused(code === 'FAST_JWT_EXPIRED' ? 'the token has expired: log in again' : 'the token is not valid', cause)
+    throw refused(
+      code === 'FAST_JWT_EXPIRED' ? 'the token has expired: log in again' : 'the token is not valid',
+      cause,
+    )
   }
   if (!isClaims(claims)) throw refused('the token is not valid')
   return claims

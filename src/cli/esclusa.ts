@@ -1,20 +1,32 @@
-// The command line. Each command lies in a file of its own, loaded only when it is the one asked for.
+// The command line. Each command lies in a file of its own, loaded only when it is the one asked for, so that `serve`
+// starts fast. Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by the node, 4 not reachable.
 
 import { Command, CommanderError } from 'commander'
-import { CLIENT_SETTINGS } from '../config.ts'
-import { ERROR_CODES, NodeError, messageOf } from '../errors.ts'
+import { readFileSync } from 'node:fs'
+import { ERROR_CODES, NodeError, messageOf, systemCode } from '../errors.ts'
+import { addClientCommands } from './client-commands.ts'
+import { addNodeCommands } from './node-commands.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 
 const program = new Command('esclusa')
   .description('A managed file-transfer node: channels between banks and companies.')
+  .version(version, '-V, --version', 'print the version')
+  .helpCommand('help [command]', 'print help for a command')
   .showHelpAfterError('(see esclusa --help)')
   .exitOverride()
 
-program
-  .command('serve')
-  .description('run the node: HTTP, listeners, engine')
-  .action(async () => (await import('./serve.ts')).serve())
+addNodeCommands(program)
+addClientCommands(program)
 
-void CLIENT_SETTINGS
+// Whoever reads our output may stop early (`| head`): that is no fault.
+process.stdout.on('error', (thrown) => {
+  if (systemCode(thrown) !== 'EPIPE') throw thrown
+  process.exit(0)
+})
+
 await run()
 
 async function run(): Promise<void> {
@@ -25,8 +37,8 @@ async function run(): Promise<void> {
   }
 }
 
-/** 0 done, 1 failed, 2 wrong use, 3 refused by the node, 4 not reachable. */
 function report(thrown: unknown): number {
+  // Commander has said what was wrong.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
   process.stderr.write(`esclusa: ${messageOf(thrown)}\n`)
   return thrown instanceof NodeError ? ERROR_CODES[thrown.code].exit : 1

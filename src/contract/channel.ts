@@ -45,8 +45,13 @@ const AdvancedTransmission = allOptional(
         'Digits of the time stamp put before the extension of received files: 0 none, 8 the day, 14 with the time, 17 with milliseconds.',
     }),
     timeoutSync: int32('Seconds to wait for the session to be set up. 0: the node’s default.'),
-    timeoutAck: int32('Seconds to wait for the answer to a block, a file’s end or a receipt. 0: the node’s default.'),
-    characters: oneOf(['EBCDIC', 'ASCII'], 'Alphabet on the wire for directories that translate and name no traduction.'),
+    timeoutAck: int32(
+      'Seconds to wait for the answer to a block, a file’s end or a receipt. 0: the node’s default.',
+    ),
+    characters: oneOf(
+      ['EBCDIC', 'ASCII'],
+      'Alphabet on the wire for directories that translate and name no traduction.',
+    ),
     compression: oneOf(
       ['NO', 'SI', 'LZW', 'VARIABLE'],
       'Compression on the wire: none, the best both ends know, LZW, or only files that get smaller.',
@@ -65,7 +70,9 @@ const AdvancedConnection = allOptional(
     desconnection: flag('Hang up after each transfer; otherwise the session is kept until it idles out.'),
     timeout: int32('Seconds to wait for a TCP connection. 0: the node’s default.'),
     retries: int32('Attempts after the first, for faults that can pass.'),
-    rotations: flag('Each attempt starts with the next address and tries all of them; otherwise the first address alone.'),
+    rotations: flag(
+      'Each attempt starts with the next address and tries all of them; otherwise the first address alone.',
+    ),
     validateIp: flag('A caller must come from ips or proxyIps, else it is refused.'),
     initialHour: hour('HH:mm, node’s time zone: calls are made and taken from this hour on.'),
     finishHour: hour('HH:mm, node’s time zone: no call after this hour; a window past midnight is allowed.'),
@@ -103,7 +110,10 @@ export const Directory = allOptional(
     registerLength: int32('Record length; FIJO needs it; for VARIABLE 0 means any.'),
     traduction: oneOf(['NINGUNO', 'EBCDIC', 'ASCII'], 'The alphabet the file has on the wire.'),
     translateStatus: flag('Switches translation on.'),
-    fileGroupsName: text('Comma-separated globs: which file names belong to this directory. Empty: all.', 1024),
+    fileGroupsName: text(
+      'Comma-separated globs: which file names belong to this directory. Empty: all.',
+      1024,
+    ),
   },
   'Where files are taken from or put, and how they are written there.',
 )
@@ -141,7 +151,10 @@ export const Security = allOptional(
     ),
     localKey: keyText('Session secret that this node presents.'),
     remoteKey: keyText('Session secret expected from the partner.'),
-    confidentiality: oneOf(['AES-256-GCM', 'AES-256-CBC'], 'Cipher of encrypted files; AES-256-CBC if left out.'),
+    confidentiality: oneOf(
+      ['AES-256-GCM', 'AES-256-CBC'],
+      'Cipher of encrypted files; AES-256-CBC if left out.',
+    ),
     authentication: oneOf(['PASSWORD', 'CERTIFICATE'], 'How the ends prove themselves.'),
     rsaLocalKey: keyText('PEM: this node’s private key, with its certificate.'),
     rsaRemoteKey: keyText('PEM: the partner’s certificate or public key.'),
@@ -190,7 +203,10 @@ export const Channel = allOptional(
 )
 
 export const ChannelPatch = patchOf(Channel)
-export const DirectoryList = Type.Array(patchOf(Directory), { maxItems: 100, description: 'The directories, replaced whole.' })
+export const DirectoryList = Type.Array(patchOf(Directory), {
+  maxItems: 100,
+  description: 'The directories, replaced whole.',
+})
 export const IpList = Type.Array(text('An IPv4 or IPv6 address.', 64), {
   maxItems: 100,
   description: 'The remote addresses, replaced whole.',
@@ -199,7 +215,9 @@ export const IpList = Type.Array(text('An IPv4 or IPv6 address.', 64), {
 export const ChannelPath = Type.Object(
   {
     path: path('Absolute path inside the node’s file roots.'),
-    verifyExists: Type.Optional(flag('The path must exist on the node: a directory, or for outbound a regular file.')),
+    verifyExists: Type.Optional(
+      flag('The path must exist on the node: a directory, or for outbound a regular file.'),
+    ),
   },
   { additionalProperties: false, description: 'A file path of the channel.' },
 )

@@ -20,7 +20,11 @@ export const ContactPerson = allOptional(
 )
 
 export const RemoteCode = allOptional(
-  { id: text('Identifier.'), code: text('Remote code, second part of channel codes.', 32), name: text('Label.') },
+  {
+    id: text('Identifier.'),
+    code: text('Remote code, second part of channel codes.', 32),
+    name: text('Label.'),
+  },
   'A code of the partner.',
 )
 

@@ -22,7 +22,12 @@ import type { Auth, Role } from './user.ts'
 export const BASE_PATH = '/connect-back'
 
 const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
-const OPERATORS = ['ROLE_GLOBALADMIN', 'ROLE_ADMIN', 'ROLE_ADVOPERATOR', 'ROLE_OPERATOR'] as const satisfies Role[]
+const OPERATORS = [
+  'ROLE_GLOBALADMIN',
+  'ROLE_ADMIN',
+  'ROLE_ADVOPERATOR',
+  'ROLE_OPERATOR',
+] as const satisfies Role[]
 const EDITORS = ['ROLE_GLOBALADMIN', 'ROLE_ADMIN', 'ROLE_ADVOPERATOR'] as const satisfies Role[]
 
 export type Operation = {
@@ -49,14 +54,20 @@ export type Operation = {
   codes: readonly number[]
 }
 
-const Int = (description: string) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description })
+const Int = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1, description })
 const paging = { page: Type.Optional(Int('Page, from 1.')), size: Type.Optional(Int('Items per page.')) }
 const Day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
 const ContactId = Type.Optional(
-  Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description: 'Only what belongs to this contact.' }),
+  Type.String({
+    maxLength: 255,
+    pattern: '^[^\\u0000]*$',
+    description: 'Only what belongs to this contact.',
+  }),
 )
 
-const query = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, { additionalProperties: false })
+const query = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false })
 const Paging = query(paging)
 const ContactFilter = query({ contactId: ContactId, ...paging })
 const TransferFilter = query({
@@ -66,7 +77,10 @@ const TransferFilter = query({
 })
 
 const ChannelParams = Type.Object({
-  channelCode: Type.String({ pattern: CHANNEL_CODE_PATTERN, description: '<localCode>-<remoteCode>-<application>' }),
+  channelCode: Type.String({
+    pattern: CHANNEL_CODE_PATTERN,
+    description: '<localCode>-<remoteCode>-<application>',
+  }),
 })
 const TransferParams = Type.Object({
   ...ChannelParams.properties,
@@ -273,5 +287,7 @@ type Part<O, K extends string> = O extends Record<K, infer S extends TSchema> ? 
 
 /** What a caller gives: path parameters and query together, and the body. */
 export type InputOf<N extends OperationName> = Part<Operations[N], 'params'> & Part<Operations[N], 'query'>
-export type BodyOf<N extends OperationName> = Operations[N] extends { body: infer S extends TSchema } ? Static<S> : undefined
+export type BodyOf<N extends OperationName> = Operations[N] extends { body: infer S extends TSchema }
+  ? Static<S>
+  : undefined
 export type OutputOf<N extends OperationName> = Static<Operations[N]['ok']>

@@ -52,7 +52,9 @@ function fieldsNullable(schema: TSchema | Json): Json {
   if (plain.items) plain.items = fieldsNullable(plain.items as Json)
   if (plain.properties) {
     const entries = Object.entries(plain.properties as Record<string, Json>)
-    plain.properties = Object.fromEntries(entries.map(([name, field]) => [name, orNull(fieldsNullable(field))]))
+    plain.properties = Object.fromEntries(
+      entries.map(([name, field]) => [name, orNull(fieldsNullable(field))]),
+    )
   }
   return plain
 }

@@ -29,7 +29,13 @@ export type Auth = (typeof AUTHS)[number]
 export type Auths = Record<Auth, boolean>
 
 /** The v1 login shows five of the eight flags. */
-export const V1_AUTHS = ['operate', 'administration', 'editChannels', 'svcFF', 'contactChannels'] as const satisfies Auth[]
+export const V1_AUTHS = [
+  'operate',
+  'administration',
+  'editChannels',
+  'svcFF',
+  'contactChannels',
+] as const satisfies Auth[]
 
 const credential = (description: string) => Type.String({ description, maxLength: 1024 })
 
@@ -46,7 +52,10 @@ export const LoginV2 = Type.Object(
 const out = (description: string) => Type.String({ description })
 
 function loginResponse<A extends Auth>(auths: readonly A[], form: string) {
-  const flags = Object.fromEntries(auths.map((name) => [name, Type.Boolean()])) as Record<A, ReturnType<typeof Type.Boolean>>
+  const flags = Object.fromEntries(auths.map((name) => [name, Type.Boolean()])) as Record<
+    A,
+    ReturnType<typeof Type.Boolean>
+  >
   return Type.Object(
     {
       token: out(`Bearer token${form}.`),

@@ -9,10 +9,21 @@ import type { Channel } from '../contract/channel.ts'
 export type Fault = { pointer: string; message: string }
 export type Roots = { fileRoots: readonly string[]; scriptRoots: readonly string[] }
 
-const SCRIPTS = ['exceptionFile', 'preEmisionFile', 'preReceptionFile', 'postReceptionFile', 'postEmisionFile'] as const
+const SCRIPTS = [
+  'exceptionFile',
+  'preEmisionFile',
+  'preReceptionFile',
+  'postReceptionFile',
+  'postEmisionFile',
+] as const
 const TARGETS = ['postReceptionDirectory', 'postEmisionDirectory'] as const
 
 export function channelFaults(channel: Channel, roots: Roots): Fault[] {
+  return [...valueFaults(channel, roots), ...actionFaults(channel)]
+}
+
+/** Faults of values taken one by one: wrong in any channel, whatever else it holds. */
+export function valueFaults(channel: Channel, roots: Roots): Fault[] {
   return [
     ...addressFaults(channel.connection?.ips, '/connection/ips'),
     ...addressFaults(channel.connection?.proxyIps, '/connection/proxyIps'),
@@ -47,9 +58,17 @@ export function canonicalAddress(address: string): string {
 
 function directoryFaults(channel: Channel, roots: Roots): Fault[] {
   return (channel.directories ?? []).flatMap((directory, index) => {
-    const faults = pathFaults(directory.filePath, `/directories/${index}/filePath`, roots.fileRoots, 'ESCLUSA_FILE_ROOTS')
+    const faults = pathFaults(
+      directory.filePath,
+      `/directories/${index}/filePath`,
+      roots.fileRoots,
+      'ESCLUSA_FILE_ROOTS',
+    )
     if (directory.fileFormat === 'FIJO' && !directory.registerLength)
-      faults.push({ pointer: `/directories/${index}/registerLength`, message: 'FIJO needs a record length above 0' })
+      faults.push({
+        pointer: `/directories/${index}/registerLength`,
+        message: 'FIJO needs a record length above 0',
+      })
     return faults
   })
 }
@@ -61,15 +80,38 @@ function integrationFaults(channel: Channel, roots: Roots): Fault[] {
     ...TARGETS.flatMap((name) =>
       pathFaults(integrations[name], `/integrations/${name}`, roots.fileRoots, 'ESCLUSA_FILE_ROOTS'),
     ),
-    ...needs(integrations.postEmisionAction === 'EMISION_MOVE', integrations.postEmisionDirectory, 'postEmisionDirectory'),
-    ...needs(integrations.postEmisionAction === 'EMISION_EXECUTE', integrations.postEmisionFile, 'postEmisionFile'),
-    ...needs(integrations.postReceptionAction === 'RECEPTION_MOVE', integrations.postReceptionDirectory, 'postReceptionDirectory'),
-    ...needs(integrations.postReceptionAction === 'RECEPTION_EXECUTE', integrations.postReceptionFile, 'postReceptionFile'),
+  ]
+}
+
+function actionFaults({ integrations = {} }: Channel): Fault[] {
+  return [
+    ...needs(
+      integrations.postEmisionAction === 'EMISION_MOVE',
+      integrations.postEmisionDirectory,
+      'postEmisionDirectory',
+    ),
+    ...needs(
+      integrations.postEmisionAction === 'EMISION_EXECUTE',
+      integrations.postEmisionFile,
+      'postEmisionFile',
+    ),
+    ...needs(
+      integrations.postReceptionAction === 'RECEPTION_MOVE',
+      integrations.postReceptionDirectory,
+      'postReceptionDirectory',
+    ),
+    ...needs(
+      integrations.postReceptionAction === 'RECEPTION_EXECUTE',
+      integrations.postReceptionFile,
+      'postReceptionFile',
+    ),
   ]
 }
 
 function needs(asked: boolean, value: string | undefined, field: string): Fault[] {
-  return asked && !value ? [{ pointer: `/integrations/${field}`, message: 'is needed by the action that is set' }] : []
+  return asked && !value
+    ? [{ pointer: `/integrations/${field}`, message: 'is needed by the action that is set' }]
+    : []
 }
 
 function scriptFaults(path: string | undefined, pointer: string, roots: Roots): Fault[] {
@@ -79,7 +121,12 @@ function scriptFaults(path: string | undefined, pointer: string, roots: Roots): 
   return pathFaults(path, pointer, roots.scriptRoots, 'ESCLUSA_SCRIPT_ROOTS')
 }
 
-export function pathFaults(path: string | undefined, pointer: string, allowed: readonly string[], setting: string): Fault[] {
+export function pathFaults(
+  path: string | undefined,
+  pointer: string,
+  allowed: readonly string[],
+  setting: string,
+): Fault[] {
   if (path === undefined) return []
   if (!isAbsolute(path)) return [{ pointer, message: 'must be an absolute path' }]
   if (path.split('/').includes('..')) return [{ pointer, message: 'must not contain ..' }]
@@ -98,8 +145,14 @@ function keyFaults(channel: Channel): Fault[] {
   const faults: Fault[] = []
   if (rsaLocalKey !== undefined && !parses(() => createPrivateKey(rsaLocalKey)))
     faults.push({ pointer: '/security/rsaLocalKey', message: 'is not a private key in PEM form' })
-  if (rsaRemoteKey !== undefined && (rsaRemoteKey.includes('PRIVATE KEY') || !parses(() => createPublicKey(rsaRemoteKey))))
-    faults.push({ pointer: '/security/rsaRemoteKey', message: 'is not a certificate or public key in PEM form' })
+  if (
+    rsaRemoteKey !== undefined &&
+    (rsaRemoteKey.includes('PRIVATE KEY') || !parses(() => createPublicKey(rsaRemoteKey)))
+  )
+    faults.push({
+      pointer: '/security/rsaRemoteKey',
+      message: 'is not a certificate or public key in PEM form',
+    })
   return faults
 }
 

@@ -55,7 +55,10 @@ export function withPath(channel: Channel, way: TransferDirection, filePath: str
 }
 
 /** The directories that serve one way, with their place in the channel's list. */
-export function directoriesFor(channel: Channel, way: TransferDirection): { index: number; directory: Directory }[] {
+export function directoriesFor(
+  channel: Channel,
+  way: TransferDirection,
+): { index: number; directory: Directory }[] {
   return (channel.directories ?? [])
     .map((directory, index) => ({ index, directory }))
     .filter(({ directory }) => allows(directory.direction, way) && directory.filePath !== undefined)
@@ -68,7 +71,8 @@ function allows(direction: string | undefined, way: TransferDirection): boolean 
 
 /** Why files may not go that way, in words; undefined when they may. `direction` is a matter of the request, the rest of state. */
 export function closedBecause(channel: Channel, way: TransferDirection): string | undefined {
-  const [planning, field] = way === 'EMISION' ? [channel.emission, 'emission'] : [channel.reception, 'reception']
+  const [planning, field] =
+    way === 'EMISION' ? [channel.emission, 'emission'] : [channel.reception, 'reception']
   if (channel.deactivateChannel) return 'the channel is inactive (deactivateChannel is true)'
   if (planning?.active === false) return `the channel’s ${field}.active is false`
   if (!allows(planning?.direction, way)) return `the channel’s ${field}.direction does not allow ${way}`

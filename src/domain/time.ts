@@ -36,7 +36,9 @@ function makeZone(name: string): Zone {
       const quarter = Math.floor(at / QUARTER_MS)
       let offset = known.get(quarter)
       if (offset === undefined) {
-        const part = Object.fromEntries(format.formatToParts(quarter * QUARTER_MS).map((p) => [p.type, Number(p.value)]))
+        const part = Object.fromEntries(
+          format.formatToParts(quarter * QUARTER_MS).map((p) => [p.type, Number(p.value)]),
+        )
         const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
         offset = Date.UTC(year, month - 1, day, hour, minute, second) - quarter * QUARTER_MS
         if (known.size > 10_000) known.clear()
@@ -116,5 +118,8 @@ function two(number: number): string {
 
 /** Local time as digits, for file stamps: the first 8, 14 or 17 of yyyyMMddHHmmssSSS. */
 export function stamp(at: number, zone: Zone, digits: number): string {
-  return new Date(at + zone.offsetMs(at)).toISOString().replaceAll(/[^0-9]/g, '').slice(0, digits)
+  return new Date(at + zone.offsetMs(at))
+    .toISOString()
+    .replaceAll(/[^0-9]/g, '')
+    .slice(0, digits)
 }

@@ -27,14 +27,12 @@ export function isOver(state: TransferStatus): boolean {
   return MOVES[state].length === 0
 }
 
-/** What is left to do: move files, or wait for the partner's receipts of files that have all arrived. */
-export type TransferPhase = 'FILES' | 'RECEIPTS'
-
 /**
  * One file's way. Outgoing: WAITING, STAGED (pre-script done, wire form on disk), ARRIVED (the partner holds it; only
- * now may the post-action run), DONE. Incoming: MOVING, PLACED (under its real name), DONE (post-action done).
+ * now may the post-action run), DONE. Incoming: MOVING, WHOLE (every byte is here and checked, its name is chosen),
+ * PLACED (under that name), DONE (post-action done).
  */
-export type FilePhase = 'WAITING' | 'STAGED' | 'ARRIVED' | 'MOVING' | 'PLACED' | 'DONE'
+export type FilePhase = 'WAITING' | 'STAGED' | 'ARRIVED' | 'MOVING' | 'WHOLE' | 'PLACED' | 'DONE'
 
 export type ReceiptState = 'NONE' | 'AWAITED' | 'POSITIVE' | 'NEGATIVE'
 
@@ -50,6 +48,8 @@ export type TransferFileRecord = {
   hash: string | null
   phase: FilePhase
   position: number
+  /** With date and time what names the file between the two ends. */
+  keyName: string
   keyDate: string
   keyTime: string
   stagedPath: string | null
@@ -73,9 +73,10 @@ export type TransferRecord = {
   endedAt: number | null
   retryOf: string | null
   settled: boolean
-  phase: TransferPhase
   attempts: number
   dueAt: number
+  /** By when the receipts must have come; null while files are still to be moved. */
+  receiptsUntil: number | null
   fence: number
   files: TransferFileRecord[]
 }

@@ -27,7 +27,9 @@ const ON_BY_DEFAULT: Record<Role, readonly Auth[]> = {
 
 /** All eight flags: those given, the rest as the role has them by default. */
 export function authsOf(role: Role, given: Partial<Auths> = {}): Auths {
-  return Object.fromEntries(AUTHS.map((name) => [name, given[name] ?? ON_BY_DEFAULT[role].includes(name)])) as Auths
+  return Object.fromEntries(
+    AUTHS.map((name) => [name, given[name] ?? ON_BY_DEFAULT[role].includes(name)]),
+  ) as Auths
 }
 
 export function isAdministrator(user: User): boolean {
@@ -46,7 +48,10 @@ export function seesSecrets(user: User): boolean {
 export const PASSWORD_MIN_LENGTH = 12
 
 /** Why a new password is not good enough; undefined when it is. */
-export function weakPassword(password: string, user: { username: string; email: string }): string | undefined {
+export function weakPassword(
+  password: string,
+  user: { username: string; email: string },
+): string | undefined {
   if (password.length < PASSWORD_MIN_LENGTH) return `must have at least ${PASSWORD_MIN_LENGTH} characters`
   const same = (other: string) => password.toLowerCase() === other.toLowerCase()
   if (same(user.username) || same(user.email)) return 'must not be the username or the email'

@@ -74,7 +74,7 @@ export function diskFaults(channel: Channel, roots: Roots): Fault[] {
 }
 
 /** verifyExists: a directory, or for outbound a regular file too. */
-export async function checkPathExists(path: string, way: TransferDirection, roots: Roots, field: string): Promise<void> {
+export function checkPathExists(path: string, way: TransferDirection, roots: Roots, field: string): void {
   const [fault] = pathFaults(path, field, roots.fileRoots, 'ESCLUSA_FILE_ROOTS')
   if (fault) throw new NodeError('bad_request', `${fault.pointer} ${fault.message}`)
   const kind = kindOf(path)

@@ -28,7 +28,11 @@ const MOST_FILES = 100_000
 const FRESH_MS = 2000
 const SECOND_LOOK_MS = 100
 
-export async function findSendSet(channel: Channel, fileRoots: readonly string[], now: number): Promise<SendSet> {
+export async function findSendSet(
+  channel: Channel,
+  fileRoots: readonly string[],
+  now: number,
+): Promise<SendSet> {
   const found = new Map<string, Candidate>()
   const places: string[] = []
   let busy = 0
@@ -42,9 +46,19 @@ export async function findSendSet(channel: Channel, fileRoots: readonly string[]
       const stat = await regularFile(path)
       if (!stat) continue
       if (await isLocked(path)) busy++
-      else found.set(path, { directory: index, name, path, size: stat.size, modifiedAt: Math.floor(stat.mtimeMs) })
+      else
+        found.set(path, {
+          directory: index,
+          name,
+          path,
+          size: stat.size,
+          modifiedAt: Math.floor(stat.mtimeMs),
+        })
       if (found.size > MOST_FILES)
-        throw new NodeError('conflict', `more than ${MOST_FILES} files lie in ${place}: narrow it with fileGroupsName`)
+        throw new NodeError(
+          'conflict',
+          `more than ${MOST_FILES} files lie in ${place}: narrow it with fileGroupsName`,
+        )
     }
   }
   const growing = await stillGrowing([...found.values()], now)
@@ -71,21 +85,29 @@ async function pathsAt(place: string, fileRoots: readonly string[]): Promise<str
   const base = fixedPart(place)
   if (confined(base, fileRoots) === undefined)
     throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
-  if (base !== place) return globPaths(place, base)
+  if (base !== place) return globPaths(place, base, fileRoots)
   try {
     const stat = await lstat(place)
     if (!stat.isDirectory()) return [place]
     return (await readdir(place)).map((name) => join(place, name))
   } catch (thrown) {
     if (systemCode(thrown) === 'ENOENT') return []
-    throw new NodeError('conflict', `${place} cannot be read (${systemCode(thrown) ?? 'error'})`, { cause: thrown })
+    throw new NodeError('conflict', `${place} cannot be read (${systemCode(thrown) ?? 'error'})`, {
+      cause: thrown,
+    })
   }
 }
 
-async function globPaths(place: string, base: string): Promise<string[]> {
+/** A glob's braces can spell `..`, and its stars match linked folders: what leads out of the roots is left out. */
+async function globPaths(place: string, base: string, fileRoots: readonly string[]): Promise<string[]> {
   const paths: string[] = []
-  for await (const path of glob(place.slice(base.length + 1), { cwd: base })) {
-    paths.push(join(base, path))
+  const folders = new Map<string, boolean>()
+  for await (const match of glob(place.slice(base.length + 1), { cwd: base })) {
+    const path = join(base, match)
+    const folder = dirname(path)
+    let inside = folders.get(folder)
+    if (inside === undefined) folders.set(folder, (inside = confined(folder, fileRoots) !== undefined))
+    if (inside) paths.push(path)
     if (paths.length > MOST_FILES) break
   }
   return paths
@@ -102,7 +124,9 @@ async function regularFile(path: string): Promise<Stats | undefined> {
 
 /** A writer that leaves `name.lock` or `name.lck` beside its file is not done with it. */
 async function isLocked(path: string): Promise<boolean> {
-  const looks = ['lock', 'lck'].map((ending) => regularFile(join(dirname(path), `${basename(path)}.${ending}`)))
+  const looks = ['lock', 'lck'].map((ending) =>
+    regularFile(join(dirname(path), `${basename(path)}.${ending}`)),
+  )
   return (await Promise.all(looks)).some((stat) => stat !== undefined)
 }
 
@@ -113,7 +137,8 @@ async function stillGrowing(files: readonly Candidate[], now: number): Promise<s
   const growing: string[] = []
   for (const file of fresh) {
     const stat = await regularFile(file.path)
-    if (!stat || stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt) growing.push(file.path)
+    if (!stat || stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt)
+      growing.push(file.path)
   }
   return growing
 }

@@ -4,16 +4,17 @@ import { makePage } from '../contract/page.ts'
 import type { Channel, ChannelStatus } from '../contract/channel.ts'
 import type { HistoryEvent } from '../contract/channel.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
-import { channelFaults } from '../domain/channel-rules.ts'
+import { channelFaults, valueFaults } from '../domain/channel-rules.ts'
 import type { Fault } from '../domain/channel-rules.ts'
 import { mergeChannel, parseCode, statusOf, withoutNulls, withPath } from '../domain/channel.ts'
 import { showTime } from '../domain/time.ts'
-import { seesSecrets } from '../domain/user.ts'
+import { mayReach, seesSecrets } from '../domain/user.ts'
 import { NodeError } from '../errors.ts'
 import { checkPathExists, diskFaults } from '../files/roots.ts'
 import type { Account } from '../store/accounts.ts'
 import {
   addHistory,
+  findChannel,
   findChannels,
   lockChannel,
   openChannel,
@@ -25,9 +26,10 @@ import {
 import type { ChannelRecord } from '../store/channels.ts'
 import { directoryChanged } from '../store/directory.ts'
 import { activeTransfers, lastEnded } from '../store/transfers.ts'
+import { Written } from './context.ts'
 import type { Context, Handler } from './context.ts'
 import { checkReach, reachChannel } from './guard.ts'
-import { askedPage } from './paging.ts'
+import { askedPage, writePage } from './paging.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -35,15 +37,16 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
   const codes = input.contactId === undefined ? view.codes : (view.codesByContact.get(input.contactId) ?? [])
   const channels = await findChannels(context.store.db, codes.slice(asked.offset, asked.offset + asked.size))
   channels.sort((a, b) => (a.code < b.code ? -1 : 1))
-  return makePage(
-    channels.map((channel) => toWire(context, user, channel)),
+  return writePage(
+    channels.map((channel) => write(toWire(context, user, channel))),
     codes.length,
     asked,
   )
 }
 
 export const channelConfiguration: Handler<'channelConfiguration'> = async (context, { input, user }) => {
-  return [toWire(context, user, await reachChannel(context, user, input.channelCode))]
+  const channel = toWire(context, user, await reachChannel(context, user, input.channelCode))
+  return new Written(`[${write(channel)}]`)
 }
 
 export const channelStatus: Handler<'channelStatus'> = async (context, { input, user }) => {
@@ -67,7 +70,10 @@ export async function readStatus(context: Context, channel: ChannelRecord): Prom
   const { db } = context.store
   const active = await activeTransfers(db, channel.code)
   const last = await lastEnded(db, channel.code)
-  const activity = { active: active.map((one) => one.state), failed: last?.state === 'FAILED' && !last.settled }
+  const activity = {
+    active: active.map((one) => one.state),
+    failed: last?.state === 'FAILED' && !last.settled,
+  }
   return {
     'channel-id': channel.id,
     'channel-code': channel.code,
@@ -83,12 +89,17 @@ type Change = {
   user: Account
   event: HistoryEvent
   change: (channel: Channel) => Channel
+  /** Turns the place of a fault in the channel into its place in the request's body. */
+  inBody?: (pointer: string) => string
 }
 
 export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user }) => {
   const application = parseCode(input.channelCode)?.application
   if (body.application !== undefined && body.application !== application)
-    throw new NodeError('bad_request', `/application is part of the channel code and must stay ${application}`)
+    throw new NodeError(
+      'bad_request',
+      `/application is part of the channel code and must stay ${application}`,
+    )
   return change(context, {
     code: input.channelCode,
     user,
@@ -103,6 +114,7 @@ export const updateIps: Handler<'updateIps'> = (context, { input, body, user }) 
     user,
     event: 'IPS_UPDATED',
     change: (channel) => ({ ...channel, connection: { ...channel.connection, ips: body } }),
+    inBody: (pointer) => pointer.replace('/connection/ips', ''),
   })
 
 export const updateDirectories: Handler<'updateDirectories'> = (context, { input, body, user }) =>
@@ -110,11 +122,17 @@ export const updateDirectories: Handler<'updateDirectories'> = (context, { input
     code: input.channelCode,
     user,
     event: 'DIRECTORIES_UPDATED',
-    change: (channel) => ({ ...channel, directories: body.map(withoutNulls) as NonNullable<Channel['directories']> }),
+    change: (channel) => ({
+      ...channel,
+      directories: body.map(withoutNulls) as NonNullable<Channel['directories']>,
+    }),
+    inBody: (pointer) => pointer.replace('/directories', ''),
   })
 
-export const setOutboundPath: Handler<'setOutboundPath'> = (context, call) => setPath(context, call, 'EMISION')
-export const setInboundPath: Handler<'setInboundPath'> = (context, call) => setPath(context, call, 'RECEPCION')
+export const setOutboundPath: Handler<'setOutboundPath'> = (context, call) =>
+  setPath(context, call, 'EMISION')
+export const setInboundPath: Handler<'setInboundPath'> = (context, call) =>
+  setPath(context, call, 'RECEPCION')
 
 type PathCall = {
   input: { channelCode: string }
@@ -122,39 +140,50 @@ type PathCall = {
   user: Account
 }
 
-async function setPath(context: Context, { input, body, user }: PathCall, way: TransferDirection): Promise<Channel> {
-  await reachChannel(context, user, input.channelCode)
-  if (body.verifyExists) await checkPathExists(body.path, way, context.roots, '/path')
-  return change(context, {
+async function setPath(
+  context: Context,
+  { input, body, user }: PathCall,
+  way: TransferDirection,
+): Promise<Channel> {
+  const wanted: Change = {
     code: input.channelCode,
     user,
     event: way === 'EMISION' ? 'OUTBOUND_PATH_UPDATED' : 'INBOUND_PATH_UPDATED',
     change: (channel) => withPath(channel, way, body.path),
-  }).catch((thrown: unknown) => {
-    throw atField(thrown, '/path')
-  })
+    inBody: (pointer) => pointer.replace(/^\/directories\/\d+\/filePath/, '/path'),
+  }
+  await checkValues(context, wanted)
+  await reachChannel(context, user, input.channelCode)
+  if (body.verifyExists) checkPathExists(body.path, way, context.roots, '/path')
+  return change(context, wanted)
 }
 
-/** The path operations take one field; a fault found in the directory it went to is a fault of that field. */
-function atField(thrown: unknown, field: string): unknown {
-  if (!(thrown instanceof NodeError) || thrown.code !== 'bad_request') return thrown
-  return new NodeError('bad_request', thrown.message.replace(/^\/directories\/\d+\/filePath/, field), { cause: thrown })
+/** A malformed body is told before a channel that is not there or not open: its values are looked at on their own. */
+async function checkValues(context: Context, wanted: Change): Promise<void> {
+  const channel = await findChannel(context.store.db, wanted.code)
+  if (channel && mayReach(wanted.user, channel.config.users)) return
+  refuse(valueFaults(wanted.change({}), context.roots), wanted)
 }
 
-async function change(context: Context, { code, user, event, change }: Change): Promise<Channel> {
+function refuse([fault]: readonly Fault[], { inBody = (pointer) => pointer }: Change): void {
+  if (fault) throw new NodeError('bad_request', `${inBody(fault.pointer)} ${fault.message}`)
+}
+
+async function change(context: Context, wanted: Change): Promise<Channel> {
+  const { code, user, event } = wanted
+  await checkValues(context, wanted)
   const now = context.now()
   const changed = await context.store.write(async (tx) => {
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
     const opened = openChannel(context.seal, before)
-    const channel = change(opened)
-    const [fault] = newFaults(opened, channel, context)
-    if (fault) throw new NodeError('bad_request', `${fault.pointer} ${fault.message}`)
+    const channel = wanted.change(opened)
+    refuse(newFaults(opened, channel, context), wanted)
     const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
     await writeChannel(tx, after)
     await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}` }])
     await unparkTransfers(tx, code, now)
-    if (String(before.config.users) !== String(after.config.users)) await directoryChanged(tx)
+    if (JSON.stringify(before.config.users) !== JSON.stringify(after.config.users)) await directoryChanged(tx)
     return after
   })
   context.wake({ kind: 'configuration', channelCode: code })
@@ -163,9 +192,21 @@ async function change(context: Context, { code, user, event, change }: Change): 
 
 /** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */
 function newFaults(before: Channel, after: Channel, context: Context): Fault[] {
-  const faultsOf = (channel: Channel) => [...channelFaults(channel, context.roots), ...diskFaults(channel, context.roots)]
+  const faultsOf = (channel: Channel) => [
+    ...channelFaults(channel, context.roots),
+    ...diskFaults(channel, context.roots),
+  ]
   const known = new Set(faultsOf(before).map((fault) => JSON.stringify(fault)))
   return faultsOf(after).filter((fault) => !known.has(JSON.stringify(fault)))
+}
+
+const written = new WeakMap<Channel, string>()
+
+/** The store keeps the channels it has read until they change, so their text is made once. */
+function write(channel: Channel): string {
+  let json = written.get(channel)
+  if (json === undefined) written.set(channel, (json = JSON.stringify(channel)))
+  return json
 }
 
 /** Secrets are shown to administrators alone; for others the four fields are not there. */

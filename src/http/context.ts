@@ -25,7 +25,10 @@ export type Context = {
   wake: (what: Wake) => void
 }
 
-export type Wake = { kind: 'due' } | { kind: 'cancelled'; transferId: string } | { kind: 'configuration'; channelCode: string }
+export type Wake =
+  | { kind: 'due' }
+  | { kind: 'cancelled'; transferId: string }
+  | { kind: 'configuration'; channelCode: string }
 
 /** One call of an operation, its input already checked against the contract. */
 export type Call<N extends OperationName> = {
@@ -36,4 +39,15 @@ export type Call<N extends OperationName> = {
   reply: FastifyReply
 }
 
-export type Handler<N extends OperationName> = (context: Context, call: Call<N>) => Promise<OutputOf<N>>
+/** An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. */
+export class Written {
+  readonly json: string
+  constructor(json: string) {
+    this.json = json
+  }
+}
+
+export type Handler<N extends OperationName> = (
+  context: Context,
+  call: Call<N>,
+) => Promise<OutputOf<N> | Written>

@@ -18,10 +18,20 @@ export function errorBody(error: NodeError, path: string, at: number, zone: Zone
   }
 }
 
-export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, at: number, zone: Zone): void {
+export function replyWithError(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: number,
+  zone: Zone,
+): void {
   const error = toNodeError(thrown)
-  if (error.status >= 500) request.log.error({ err: thrown, path: pathOf(request) }, 'a request failed')
-  const shown = error.status === 500 ? new NodeError('internal', `internal error; the log has it as request ${request.id}`) : error
+  if (error.status >= 500)
+    request.log.error({ err: thrown, reqId: request.id, path: pathOf(request) }, 'a request failed')
+  const shown =
+    error.status === 500
+      ? new NodeError('internal', `internal error; the log has it as request ${request.id}`)
+      : error
   if (error.status === 401) void reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfterSeconds !== undefined) void reply.header('Retry-After', String(error.retryAfterSeconds))
   void reply
@@ -40,16 +50,21 @@ export function pathOf(request: FastifyRequest): string {
 function toNodeError(thrown: unknown): NodeError {
   if (thrown instanceof NodeError) return thrown
   const error = thrown as Partial<FastifyError>
-  if (error.validation) return new NodeError('bad_request', validationMessage(error.validation, error.validationContext))
+  if (error.validation)
+    return new NodeError('bad_request', validationMessage(error.validation, error.validationContext))
   switch (error.statusCode) {
     case 400:
       return new NodeError('bad_request', jsonMessage(error), { cause: thrown })
     case 404:
       return new NodeError('not_found', 'there is nothing at this path', { cause: thrown })
     case 413:
-      return new NodeError('too_large', 'the body is larger than this node accepts (1 MiB)', { cause: thrown })
+      return new NodeError('too_large', 'the body is larger than this node accepts (1 MiB)', {
+        cause: thrown,
+      })
     case 415:
-      return new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json', { cause: thrown })
+      return new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json', {
+        cause: thrown,
+      })
     default:
       return new NodeError('internal', 'internal error', { cause: thrown })
   }
@@ -96,7 +111,8 @@ function validationMessage(faults: FastifySchemaValidationError[], where: string
 }
 
 function patternMeaning(pattern: string, where: string | undefined): string {
-  if (where === 'params') return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
+  if (where === 'params')
+    return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
   if (pattern.includes('[01][0-9]')) return 'must be an hour, HH:mm'
   return 'must not contain control characters'
 }

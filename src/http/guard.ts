@@ -13,7 +13,10 @@ import type { Context } from './context.ts'
 import { parseCode } from '../domain/channel.ts'
 
 /** 401 for the token, with the account read afresh: a disabled user or a changed password ends older tokens at once. */
-export async function authenticate(context: Context, request: Pick<FastifyRequest, 'headers'>): Promise<Account> {
+export async function authenticate(
+  context: Context,
+  request: Pick<FastifyRequest, 'headers'>,
+): Promise<Account> {
   const header = request.headers.authorization
   if (header === undefined) throw new NodeError('unauthorized', 'a bearer token is needed: log in first')
   const match = /^bearer +([^\s]+) *$/i.exec(header)
@@ -28,9 +31,13 @@ export async function authenticate(context: Context, request: Pick<FastifyReques
 /** 403 for the role or the flag. */
 export function authorise(operation: Operation, user: Account): void {
   if (operation.roles === 'public') return
-  if (!operation.roles.includes(user.role)) throw new NodeError('forbidden', `role ${user.role} may not do this`)
+  if (!operation.roles.includes(user.role))
+    throw new NodeError('forbidden', `role ${user.role} may not do this`)
   if (operation.auth && !user.auths[operation.auth])
-    throw new NodeError('forbidden', `this needs the permission ${operation.auth}, which is off for ${user.username}`)
+    throw new NodeError(
+      'forbidden',
+      `this needs the permission ${operation.auth}, which is off for ${user.username}`,
+    )
 }
 
 /** 404 for a channel that does not exist, then 403 for one that is not open to this user. */

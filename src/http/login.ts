@@ -28,15 +28,18 @@ export const loginV2: Handler<'loginV2'> = async (context, { body, request, repl
 
 type Attempt = { name: string; password: string; address: string }
 
-async function checkPassword(context: Context, account: Account | undefined, attempt: Attempt): Promise<Account> {
-  context.limiter.admit(attempt.name, attempt.address, context.now())
-  const right = await verifyPassword(attempt.password, account?.passwordHash)
-  if (!right || !account || account.disabled) {
-    context.limiter.failed(attempt.name, attempt.address, context.now())
-    throw new NodeError('unauthorized', 'the user or the password is not right')
-  }
-  context.limiter.succeeded(attempt.name)
-  return account
+async function checkPassword(
+  context: Context,
+  account: Account | undefined,
+  attempt: Attempt,
+): Promise<Account> {
+  const who = { account: attempt.name, address: attempt.address }
+  const passed = await context.limiter.attempt(who, context.now, async () => {
+    const right = await verifyPassword(attempt.password, account?.passwordHash)
+    return right && !account?.disabled ? account : undefined
+  })
+  if (!passed) throw new NodeError('unauthorized', 'the user or the password is not right')
+  return passed
 }
 
 function answer<A extends Auth>(context: Context, account: Account, auths: readonly A[], prefix: string) {

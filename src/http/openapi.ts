@@ -2,7 +2,17 @@
 // written once there, and wherever the same schema object stands in the table the document refers to it.
 
 import { STATUS_CODES } from 'node:http'
-import { Channel, ChannelHistory, ChannelPath, ChannelStatus, Connection, Directory, Integration, Planning, Security } from '../contract/channel.ts'
+import {
+  Channel,
+  ChannelHistory,
+  ChannelPath,
+  ChannelStatus,
+  Connection,
+  Directory,
+  Integration,
+  Planning,
+  Security,
+} from '../contract/channel.ts'
 import { Contact, ContactPerson } from '../contract/contact.ts'
 import { ErrorBody } from '../contract/error-body.ts'
 import { BASE_PATH, operations } from '../contract/operations.ts'
@@ -49,12 +59,17 @@ export function openApiDocument(): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: BASE_PATH }],
-    tags: [...new Set(Object.values(operations).map((operation) => operation.tag))].map((name) => ({ name, description: TAGS[name] })),
+    tags: [...new Set(Object.values(operations).map((operation) => operation.tag))].map((name) => ({
+      name,
+      description: TAGS[name],
+    })),
     security: [{ bearer: [] }],
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: Object.fromEntries(Object.entries(COMPONENTS).map(([name, schema]) => [name, refer(schema, names, true)])),
+      schemas: Object.fromEntries(
+        Object.entries(COMPONENTS).map(([name, schema]) => [name, refer(schema, names, true)]),
+      ),
     },
   }
 }
@@ -74,12 +89,18 @@ function describe(name: string, operation: Operation, names: Map<unknown, string
     description: accessOf(operation),
     ...(operation.deprecated && { deprecated: true }),
     ...(operation.roles === 'public' && { security: [] }),
-    parameters: [...parametersOf(operation.params, 'path', names), ...parametersOf(operation.query, 'query', names)],
+    parameters: [
+      ...parametersOf(operation.params, 'path', names),
+      ...parametersOf(operation.query, 'query', names),
+    ],
     ...(operation.body && { requestBody: { required: true, content: json(refer(operation.body, names)) } }),
     responses: {
       200: { description: 'Done', content: json(refer(operation.ok, names)) },
       ...Object.fromEntries(
-        operation.codes.map((code) => [code, { description: STATUS_CODES[code], content: json(refer(ErrorBody, names)) }]),
+        operation.codes.map((code) => [
+          code,
+          { description: STATUS_CODES[code], content: json(refer(ErrorBody, names)) },
+        ]),
       ),
     },
   }

@@ -4,11 +4,14 @@
 import type { FastifyInstance } from 'fastify'
 import { BASE_PATH } from '../contract/operations.ts'
 import type { Context } from './context.ts'
+import { addEventRoute } from './events.ts'
+import type { EventHub } from './events.ts'
 
 export type Readiness = { ready: boolean }
 
-export function addPlatformRoutes(app: FastifyInstance, context: Context): Readiness {
+export function addPlatformRoutes(app: FastifyInstance, context: Context, events: EventHub): Readiness {
   const readiness: Readiness = { ready: false }
+  addEventRoute(app, context, events)
   app.get('/healthz', () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
     const answers = readiness.ready && (await databaseAnswers(context))

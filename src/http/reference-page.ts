@@ -18,8 +18,9 @@ type Schema = {
 
 export function referencePage(): string {
   const entries = Object.entries(operations) as [string, Operation][]
-  const rows = entries.map(([name, { number, method, path, summary }]) =>
-    `<tr><td>${number}</td><td><code>${method}</code></td><td><a href="#${name}"><code>${escape(path)}</code></a></td><td>${escape(summary)}</td></tr>`,
+  const rows = entries.map(
+    ([name, { number, method, path, summary }]) =>
+      `<tr><td>${number}</td><td><code>${method}</code></td><td><a href="#${name}"><code>${escape(path)}</code></a></td><td>${escape(summary)}</td></tr>`,
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -34,7 +35,10 @@ ${entries.map(([name, operation]) => section(name, operation)).join('\n')}
 
 function section(name: string, operation: Operation): string {
   const { number, method, path, summary, deprecated, roles, auth, params, query, body, ok, codes } = operation
-  const access = roles === 'public' ? 'No token needed.' : `${roles.join(', ')}${auth ? `; permission <code>${auth}</code>` : ''}`
+  const access =
+    roles === 'public'
+      ? 'No token needed.'
+      : `${roles.join(', ')}${auth ? `; permission <code>${auth}</code>` : ''}`
   return `<section id="${name}"><h2>${number}. ${escape(summary)}${deprecated ? ' <em>deprecated</em>' : ''}</h2>
 <p><code>${method} ${escape(path)}</code></p><p><b>Who:</b> ${access}</p>
 ${fields('Path', params as Schema)}${fields('Query', query as Schema)}${fields('Body', body as Schema)}${fields('Answer 200', ok as Schema)}
@@ -60,12 +64,18 @@ function listOf(schema: Schema | undefined): string {
 function typeOf(schema: Schema): string {
   if (schema.enum) return escape(schema.enum.filter((one) => one !== null).join(' | '))
   if (schema.items) return `array of ${typeOf(schema.items)}`
-  const type = Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null').join(' or ') : (schema.type ?? 'object')
+  const type = Array.isArray(schema.type)
+    ? schema.type.filter((one) => one !== 'null').join(' or ')
+    : (schema.type ?? 'object')
   return type === 'object' ? 'object' : `${type}${schema.format ? ` (${schema.format})` : ''}`
 }
 
 function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
 }
 
 const STYLE = `

@@ -1,6 +1,5 @@
 // Operations 12 to 16: transfers listed, read, started, retried and reset.
 
-import { makePage } from '../contract/page.ts'
 import type { Transfer, TransferFile } from '../contract/transfer.ts'
 import { nextDay, showTime, startOfDay } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
@@ -12,18 +11,29 @@ import { resetChannel as reset } from '../transfers/reset.ts'
 import type { Call, Context, Handler } from './context.ts'
 import { readStatus } from './channels.ts'
 import { reachChannel } from './guard.ts'
-import { askedPage } from './paging.ts'
+import { askedPage, writePage } from './paging.ts'
 
 export const listTransfers: Handler<'listTransfers'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
   const span = spanOf(input, context.zone)
   const channel = await reachChannel(context, user, input.channelCode)
   const { total, transfers } = await pageOfTransfers(context.store.db, channel.code, { ...asked, ...span })
-  return makePage(
-    transfers.map((transfer) => toWire(transfer, context.zone)),
+  return writePage(
+    transfers.map((transfer) => write(transfer, context.zone)),
     total,
     asked,
   )
+}
+
+const written = new WeakMap<TransferRecord, { zone: Zone; json: string }>()
+
+/** The store keeps the records of finished transfers, so their text is made once. */
+function write(transfer: TransferRecord, zone: Zone): string {
+  const known = written.get(transfer)
+  if (known?.zone === zone) return known.json
+  const json = JSON.stringify(toWire(transfer, zone))
+  written.set(transfer, { zone, json })
+  return json
 }
 
 /** Whole days of the node's time zone, both included. */
@@ -38,7 +48,8 @@ function spanOf(input: { initialDate?: string; endDate?: string }, zone: Zone) {
 
 function dayStart(day: string, parameter: string, zone: Zone): number {
   const at = startOfDay(day, zone)
-  if (at === undefined) throw new NodeError('bad_request', `query parameter ${parameter} must be a real date, yyyy-MM-dd`)
+  if (at === undefined)
+    throw new NodeError('bad_request', `query parameter ${parameter} must be a real date, yyyy-MM-dd`)
   return at
 }
 
@@ -61,7 +72,12 @@ export const retryTransfer: Handler<'retryTransfer'> = async (context, call) => 
 }
 
 function asking(context: Context, { user }: Pick<Call<'sendTransfer'>, 'user'>) {
-  return { store: context.store, fileRoots: context.roots.fileRoots, now: context.now, requestedBy: user.username }
+  return {
+    store: context.store,
+    fileRoots: context.roots.fileRoots,
+    now: context.now,
+    requestedBy: user.username,
+  }
 }
 
 function started(context: Context, transfer: TransferRecord): Transfer {

@@ -4,6 +4,7 @@
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { NodeError } from '../errors.ts'
+import { batches } from './batches.ts'
 import { hot } from './hot.ts'
 import type { Db, Dialect, Tx } from './open.ts'
 import type { Seal } from './seal.ts'
@@ -28,18 +29,32 @@ export type Automation = { watch?: boolean; every?: string; cron?: string }
 const byCode = hot<{ code: string }, ChannelRow>((db, arg) =>
   db.selectFrom('channel').selectAll().where('code', '=', arg('code')),
 )
+const revisionOf = hot<{ code: string }, { id: string; revision: number }>((db, arg) =>
+  db.selectFrom('channel').select(['id', 'revision']).where('code', '=', arg('code')),
+)
 
 export async function findChannel(db: Db, code: string): Promise<ChannelRecord | undefined> {
+  const known = parsed.get(code)?.record
+  const [current] = known ? await revisionOf(db, { code }) : []
+  if (known && current?.id === known.id && current.revision === known.revision) return known
   return (await byCode(db, { code })).map(toChannel)[0]
 }
 
+/** In no particular order. */
 export async function findChannels(db: Db, codes: readonly string[]): Promise<ChannelRecord[]> {
-  if (codes.length === 0) return []
-  return (await db.selectFrom('channel').selectAll().where('code', 'in', codes).orderBy('code').execute()).map(toChannel)
+  const rows: ChannelRow[] = []
+  for (const some of batches(codes))
+    rows.push(...(await db.selectFrom('channel').selectAll().where('code', 'in', some).execute()))
+  return rows.map(toChannel)
 }
 
 export async function channelsOfContact(db: Db, contactId: string): Promise<ChannelRecord[]> {
-  const rows = await db.selectFrom('channel').selectAll().where('contact_id', '=', contactId).orderBy('code').execute()
+  const rows = await db
+    .selectFrom('channel')
+    .selectAll()
+    .where('contact_id', '=', contactId)
+    .orderBy('code')
+    .execute()
   return rows.map(toChannel)
 }
 
@@ -50,15 +65,14 @@ export async function listChannels(db: Db): Promise<ChannelRecord[]> {
 /** The channel, locked until the transaction ends. */
 export async function lockChannel(tx: Tx, dialect: Dialect, code: string): Promise<ChannelRecord> {
   let query = tx.selectFrom('channel').selectAll().where('code', '=', code)
-  if (dialect.rowLocks) query = query.forUpdate()
+  if (dialect.rowLocks) query = query.forNoKeyUpdate() // rows that refer to the channel may still be added
   const row = await query.executeTakeFirst()
   if (!row) throw new NodeError('not_found', `channel ${code} does not exist`)
   return toChannel(row)
 }
 
 export async function insertChannels(tx: Tx, channels: readonly ChannelRecord[]): Promise<void> {
-  for (let from = 0; from < channels.length; from += 500) {
-    const some = channels.slice(from, from + 500)
+  for (const some of batches(channels)) {
     await tx.insertInto('channel').values(some.map(toRow)).execute()
     await tx
       .insertInto('channel_state')
@@ -83,7 +97,6 @@ export async function unparkTransfers(tx: Tx, code: string, now: number): Promis
     .set({ due_at: now })
     .where('channel_code', '=', code)
     .where('state', '=', 'PENDING')
-    .where('attempts', '=', 0)
     .execute()
 }
 
@@ -133,7 +146,10 @@ export async function pageOfHistory(db: Db, code: string, asked: { offset: numbe
   const total = (await stateOf(db, { code }))[0]?.history_count ?? 0
   const to = total - asked.offset
   const rows = to < 1 ? [] : await historyBetween(db, { code, from: to - asked.size + 1, to })
-  return { total, rows: rows.map((row) => ({ at: row.at, event: row.event as HistoryEvent, detail: row.detail })) }
+  return {
+    total,
+    rows: rows.map((row) => ({ at: row.at, event: row.event as HistoryEvent, detail: row.detail })),
+  }
 }
 
 // Secrets
@@ -142,8 +158,18 @@ export function channelPlace(code: string, field: SecretField): string {
   return `channel ${code} ${field}`
 }
 
-/** The channel with its secret fields opened. */
+const opened = new WeakMap<ChannelRecord, { seal: Seal; channel: Channel }>()
+
+/** The channel with its secret fields opened; done once per record: deriving four keys takes most of a request's time. */
 export function openChannel(seal: Seal, record: ChannelRecord): Channel {
+  const known = opened.get(record)
+  if (known?.seal === seal) return known.channel
+  const channel = withSecrets(seal, record)
+  opened.set(record, { seal, channel })
+  return channel
+}
+
+function withSecrets(seal: Seal, record: ChannelRecord): Channel {
   const open: Record<string, string> = {}
   for (const field of SECRET_FIELDS) {
     const sealed = record.secrets[field]
@@ -169,33 +195,38 @@ export function sealChannel(seal: Seal, code: string, channel: Channel, before?:
   return { config: (security ? { ...config, security: shown } : config) as Channel, secrets }
 }
 
-// A configuration's text is parsed once: ten thousand channels make a few tens of megabytes at the most.
-const parsed = new Map<string, Channel>()
+// A row is parsed once and its record kept while the row stays the same (its revision grows at each change): ten thousand channels make a few tens of
+// megabytes at the most. Records are never changed in place.
+const parsed = new Map<string, { row: ChannelRow; record: ChannelRecord }>()
 
-function parseConfig(text: string): Channel {
-  let config = parsed.get(text)
-  if (!config) {
-    if (parsed.size >= 20_000) parsed.clear()
-    parsed.set(text, (config = JSON.parse(text) as Channel)) // written by toRow alone
-  }
-  return config
+export function toChannel(row: ChannelRow): ChannelRecord {
+  const known = parsed.get(row.code)
+  if (known && sameRow(known.row, row)) return known.record
+  if (parsed.size >= 20_000) parsed.clear()
+  const record = parseRow(row)
+  parsed.set(row.code, { row, record })
+  return record
 }
 
-function toChannel(row: ChannelRow): ChannelRecord {
+function sameRow(a: ChannelRow, b: ChannelRow): boolean {
+  return (Object.keys(a) as (keyof ChannelRow)[]).every((name) => a[name] === b[name])
+}
+
+function parseRow(row: ChannelRow): ChannelRecord {
   return {
     code: row.code,
     id: row.id,
     contactId: row.contact_id,
     localCode: row.local_code,
     alias: row.alias,
-    config: parseConfig(row.config),
+    config: JSON.parse(row.config) as Channel, // written by toRow alone, as are the two below
     secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
     revision: row.revision,
   }
 }
 
-function toRow(channel: ChannelRecord): ChannelRow {
+export function toRow(channel: ChannelRecord): ChannelRow {
   return {
     code: channel.code,
     id: channel.id,

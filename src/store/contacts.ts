@@ -1,6 +1,7 @@
 // Contacts and local entities: who the two ends of a channel are, and how a partner is reached.
 
 import type { Contact } from '../contract/contact.ts'
+import { batches } from './batches.ts'
 import type { Db, Tx } from './open.ts'
 import type { Seal } from './seal.ts'
 import type { Tables } from './tables.ts'
@@ -27,9 +28,12 @@ export async function listContacts(db: Db): Promise<ContactRecord[]> {
   return (await db.selectFrom('contact').selectAll().orderBy('id').execute()).map(toContact)
 }
 
+/** In no particular order. */
 export async function findContacts(db: Db, ids: readonly string[]): Promise<ContactRecord[]> {
-  if (ids.length === 0) return []
-  return (await db.selectFrom('contact').selectAll().where('id', 'in', ids).orderBy('id').execute()).map(toContact)
+  const rows: Tables['contact'][] = []
+  for (const some of batches(ids))
+    rows.push(...(await db.selectFrom('contact').selectAll().where('id', 'in', some).execute()))
+  return rows.map(toContact)
 }
 
 export async function findContact(db: Db, id: string): Promise<ContactRecord | undefined> {

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { isAdministrator, mayReach } from '../domain/user.ts'
 import type { User } from '../domain/user.ts'
 import { hot } from './hot.ts'
-import type { Db, Tx } from './open.ts'
+import type { Db, Dialect, Tx } from './open.ts'
 
 type Entry = { code: string; contactId: string; users: readonly string[] }
 
@@ -51,7 +51,11 @@ export function makeDirectory(): Directory {
 async function load(db: Db, version: string): Promise<Snapshot> {
   const rows = await db.selectFrom('channel').select(['code', 'contact_id', 'config']).execute()
   const contacts = await db.selectFrom('contact').select('id').execute()
-  const entries = rows.map((row) => ({ code: row.code, contactId: row.contact_id, users: usersIn(row.config) }))
+  const entries = rows.map((row) => ({
+    code: row.code,
+    contactId: row.contact_id,
+    users: usersIn(row.config),
+  }))
   // Sorted here, by code unit: databases sort by their own collations.
   entries.sort((a, b) => (a.code < b.code ? -1 : 1))
   return { version, entries, contactIds: contacts.map((contact) => contact.id).sort(), views: new Map() }
@@ -77,5 +81,13 @@ function viewOf(snapshot: Snapshot, user: User): View {
 
 /** To be called in every transaction that adds or removes channels or contacts, or changes a channel's users. */
 export async function directoryChanged(tx: Tx): Promise<void> {
-  await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(tx)
+  await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(
+    tx,
+  )
+}
+
+/** Whoever changes the platform as a whole takes turns; on SQLite a write is alone anyway. */
+export async function lockDirectory(tx: Tx, dialect: Dialect): Promise<void> {
+  if (dialect.rowLocks)
+    await tx.selectFrom('meta').select('value').where('name', '=', 'directory_version').forUpdate().execute()
 }

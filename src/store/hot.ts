@@ -1,11 +1,20 @@
-// Queries that run at every request are compiled once per database kind and kept: building and compiling one costs
-// some ten times what SQLite needs to run it.
+// Queries that run at every request are compiled once per database handle and kept: building and compiling one costs
+// some ten times what SQLite needs to run it. A handle that can run a statement by itself (SQLite's reader) is asked
+// directly, past the query builder's queue of connections, which costs more than the read.
 
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
 type Named = { hotParameter: string }
 type Arg<A> = <K extends keyof A & string>(name: K) => A[K]
+type Run<Row> = (parameters: readonly unknown[]) => Row[] | Promise<Row[]>
+
+const direct = new WeakMap<Kysely<Tables>, (sql: string) => Run<unknown>>()
+
+/** Only for a handle that is never inside a transaction. */
+export function readDirectly(db: Kysely<Tables>, prepare: (sql: string) => Run<unknown>): void {
+  direct.set(db, prepare)
+}
 
 /**
  * `build` is called once per database kind; `arg('code')` stands for the value given at each run. Values must be
@@ -13,7 +22,9 @@ type Arg<A> = <K extends keyof A & string>(name: K) => A[K]
  */
 export function hot<A extends object, Row>(build: (db: Kysely<Tables>, arg: Arg<A>) => Compilable<Row>) {
   const compiled = new Map<unknown, CompiledQuery<Row>>()
-  return async (db: Kysely<Tables>, args: A): Promise<Row[]> => {
+  const runs = new WeakMap<Kysely<Tables>, (args: A) => Row[] | Promise<Row[]>>()
+
+  function runOn(db: Kysely<Tables>) {
     const kind = db.getExecutor().adapter.constructor
     let query = compiled.get(kind)
     if (!query) {
@@ -21,9 +32,22 @@ export function hot<A extends object, Row>(build: (db: Kysely<Tables>, arg: Arg<
       query = build(db, (name) => ({ hotParameter: name }) as unknown as A[typeof name]).compile()
       compiled.set(kind, query)
     }
-    const parameters = query.parameters.map((value) => (isNamed(value) ? args[value.hotParameter as keyof A] : value))
-    return (await db.executeQuery<Row>({ ...query, parameters })).rows
+    const { parameters } = query
+    const bind = (args: A) =>
+      parameters.map((value) => (isNamed(value) ? args[value.hotParameter as keyof A] : value))
+    const run = (direct.get(db)?.(query.sql) as Run<Row> | undefined) ?? throughBuilder(db, query)
+    return (args: A) => run(bind(args))
   }
+
+  return async (db: Kysely<Tables>, args: A): Promise<Row[]> => {
+    let run = runs.get(db)
+    if (!run) runs.set(db, (run = runOn(db)))
+    return run(args)
+  }
+}
+
+function throughBuilder<Row>(db: Kysely<Tables>, query: CompiledQuery<Row>): Run<Row> {
+  return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows
 }
 
 function isNamed(value: unknown): value is Named {

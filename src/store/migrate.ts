@@ -10,14 +10,21 @@ const FOLDER = new URL('./migrations/', import.meta.url)
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database
 
 export async function migrate(store: Store): Promise<void> {
-  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.sql')).sort()
+  const files = readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
   if ((await currentVersion(store)) === files.length) return
   await store.write(async (tx) => {
     if (store.dialect.rowLocks) await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx)
-    await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(tx)
+    await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(
+      tx,
+    )
     const done = await appliedVersion(tx)
     if (done > files.length)
-      throw new NodeError('bad_use', `the database has schema ${done}, this program knows ${files.length}: run a newer Esclusa`)
+      throw new NodeError(
+        'bad_use',
+        `the database has schema ${done}, this program knows ${files.length}: run a newer Esclusa`,
+      )
     for (const [index, name] of files.entries()) if (index >= done) await applyFile(tx, index + 1, name)
   })
 }
@@ -31,7 +38,9 @@ async function currentVersion(store: Store): Promise<number> {
 }
 
 async function appliedVersion(tx: Tx): Promise<number> {
-  const { rows } = await sql<{ version: number | null }>`select max(version) as version from migration`.execute(tx)
+  const { rows } = await sql<{
+    version: number | null
+  }>`select max(version) as version from migration`.execute(tx)
   return rows[0]?.version ?? 0
 }
 
@@ -39,5 +48,7 @@ async function applyFile(tx: Tx, version: number, name: string): Promise<void> {
   // SQLite prepares one statement at a time; no statement of ours holds a semicolon inside.
   const text = readFileSync(new URL(name, FOLDER), 'utf8').replace(/--.*$/gm, '')
   for (const statement of text.split(';')) if (statement.trim() !== '') await sql.raw(statement).execute(tx)
-  await sql`insert into migration (version, name, applied_at) values (${version}, ${name}, ${Date.now()})`.execute(tx)
+  await sql`insert into migration (version, name, applied_at) values (${version}, ${name}, ${Date.now()})`.execute(
+    tx,
+  )
 }

@@ -6,12 +6,20 @@
 // answered after the commit. A write must not wait for anything but the database: the lock is held meanwhile.
 
 import Database from 'better-sqlite3'
-import { Kysely, PostgresDialect, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import {
+  Kysely,
+  PostgresDialect,
+  SqliteAdapter,
+  SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 import type { CompiledQuery, ControlledTransaction, DatabaseConnection, Transaction } from 'kysely'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { NodeError, messageOf, systemCode } from '../errors.ts'
+import { readDirectly } from './hot.ts'
 import { migrate } from './migrate.ts'
 import type { Tables } from './tables.ts'
 
@@ -34,8 +42,6 @@ export type Store = {
   /** PostgreSQL: a connection for LISTEN, kept by the caller. */
   listen?: (channel: string, heard: (payload: string) => void) => Promise<() => Promise<void>>
   notify(channel: string, payload: string): Promise<void>
-  /** A number that changes when another process has written (SQLite; PostgreSQL notifies instead). */
-  foreignWrites(): number
   close(): Promise<void>
 }
 
@@ -67,18 +73,46 @@ function openSqlite(dataDir: string): Store {
   const reader = connect(file)
   const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
   const db = new Kysely<Tables>({ dialect: sqliteDialect(reader) })
-  const dataVersion = reader.prepare('pragma data_version').pluck()
+  const snapshot = sharedSnapshot(reader)
+  readDirectly(db, (sql) => {
+    const statement = reader.prepare(sql)
+    return (parameters) => {
+      snapshot.share()
+      return statement.all(...parameters)
+    }
+  })
   return {
     db,
     dialect: SQLITE,
-    write: groupedWrites(writes),
+    write: groupedWrites(writes, snapshot.end),
     notify: () => Promise.resolve(),
-    foreignWrites: () => Number(dataVersion.get()),
     close: async () => {
+      snapshot.end()
       await db.destroy()
       await writes.destroy()
     },
   }
+}
+
+/**
+ * Taking and leaving SQLite's read lock costs twice what a small read does: the reads of one turn of the event loop
+ * share it. It ends with the turn, and before any write of this process is answered, so a writer reads what it wrote.
+ */
+function sharedSnapshot(reader: Database.Database) {
+  const [begin, commit] = [reader.prepare('begin'), reader.prepare('commit')]
+  let shared = false
+  const end = () => {
+    if (!shared) return
+    shared = false
+    commit.run()
+  }
+  const share = () => {
+    if (shared) return
+    begin.run()
+    shared = true
+    setImmediate(end)
+  }
+  return { share, end }
 }
 
 function connect(file: string): Database.Database {
@@ -127,16 +161,20 @@ function sqliteDialect(database: Database.Database) {
 
 const GROUP = 32
 
-type Waiting = { run: (tx: ControlledTransaction<Tables>) => Promise<void>; fail: (thrown: unknown) => void; done: () => void }
+type Waiting = {
+  run: (tx: ControlledTransaction<Tables>) => Promise<void>
+  fail: (thrown: unknown) => void
+  done: () => void
+}
 
-function groupedWrites(writes: Kysely<Tables>): Store['write'] {
+function groupedWrites(writes: Kysely<Tables>, committed: () => void): Store['write'] {
   let waiting: Waiting[] = []
   let draining = false
   async function drain() {
     while (waiting.length > 0) {
       const group = waiting.slice(0, GROUP)
       waiting = waiting.slice(GROUP)
-      await commitTogether(writes, group)
+      await commitTogether(writes, group, committed)
     }
     draining = false
   }
@@ -157,7 +195,11 @@ function groupedWrites(writes: Kysely<Tables>): Store['write'] {
     })
 }
 
-async function commitTogether(writes: Kysely<Tables>, group: Waiting[]): Promise<void> {
+async function commitTogether(
+  writes: Kysely<Tables>,
+  group: Waiting[],
+  committed: () => void,
+): Promise<void> {
   const passed: Waiting[] = []
   try {
     const tx = await writes.startTransaction().execute()
@@ -168,13 +210,18 @@ async function commitTogether(writes: Kysely<Tables>, group: Waiting[]): Promise
       await tx.rollback().execute()
       throw thrown
     }
+    committed()
     for (const entry of passed) entry.done()
   } catch (thrown) {
     for (const entry of group) entry.fail(translate(thrown))
   }
 }
 
-async function inSavepoint(tx: ControlledTransaction<Tables>, entry: Waiting, passed: Waiting[]): Promise<void> {
+async function inSavepoint(
+  tx: ControlledTransaction<Tables>,
+  entry: Waiting,
+  passed: Waiting[],
+): Promise<void> {
   const point = await tx.savepoint('entry').execute()
   try {
     await entry.run(point as unknown as ControlledTransaction<Tables>) // same executor, with the savepoint's name in its type
@@ -190,7 +237,11 @@ async function inSavepoint(tx: ControlledTransaction<Tables>, entry: Waiting, pa
 function openPostgres(url: string): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
   const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
-  const settings = { connectionString: url, types: types as pg.CustomTypesConfig, application_name: 'esclusa' }
+  const settings = {
+    connectionString: url,
+    types: types as pg.CustomTypesConfig,
+    application_name: 'esclusa',
+  }
   const pool = new pg.Pool({ ...settings, max: POOL_SIZE, connectionTimeoutMillis: 10_000 })
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on('error', () => {})
@@ -206,8 +257,8 @@ function openPostgres(url: string): Store {
           throw translate(thrown)
         }),
     listen: (channel, heard) => listenForever(settings, channel, heard),
-    notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
-    foreignWrites: () => 0,
+    notify: async (channel, payload) =>
+      void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
     close: () => db.destroy(),
   }
 }
@@ -253,7 +304,11 @@ export function isUniqueViolation(thrown: unknown): boolean {
 function translate(thrown: unknown): unknown {
   const code = systemCode(thrown)
   if (code === 'SQLITE_BUSY' || code === 'ECONNREFUSED' || code === '57P01')
-    return new NodeError('unavailable', 'the database does not answer', { cause: thrown, retryAfterSeconds: 1 })
-  if (code === 'SQLITE_FULL' || code === '53100') return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
+    return new NodeError('unavailable', 'the database does not answer', {
+      cause: thrown,
+      retryAfterSeconds: 1,
+    })
+  if (code === 'SQLITE_FULL' || code === '53100')
+    return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
   return thrown
 }

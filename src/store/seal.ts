@@ -21,7 +21,10 @@ export function makeSeal(masterKey: string): Seal {
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', keyFor(salt, place), iv)
       const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      return [VERSION, ...[salt, iv, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url'))].join('.')
+      return [
+        VERSION,
+        ...[salt, iv, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url')),
+      ].join('.')
     },
     open(place, text) {
       const [version, ...parts] = text.split('.')
@@ -39,5 +42,9 @@ export function makeSeal(masterKey: string): Seal {
 }
 
 function unopened(place: string, cause?: unknown): NodeError {
-  return new NodeError('internal', `the secret "${place}" does not open: is ESCLUSA_MASTER_KEY the one it was sealed with?`, { cause })
+  return new NodeError(
+    'internal',
+    `the secret "${place}" does not open: is ESCLUSA_MASTER_KEY the one it was sealed with?`,
+    { cause },
+  )
 }

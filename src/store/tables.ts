@@ -14,7 +14,13 @@ export type Tables = {
   sent_file: { channel_code: string; name: string; hash: string; size: number }
   received_file: FileKeyRow & { transfer_id: string; size: number }
   partial_file: FileKeyRow & { path: string; position: number; updated_at: number }
-  owed_receipt: { id: string; contact_id: string; body: string; created_at: number; delivered_at: number | null }
+  owed_receipt: {
+    id: string
+    contact_id: string
+    body: string
+    created_at: number
+    delivered_at: number | null
+  }
   partner_health: {
     contact_id: string
     failures: number
@@ -22,6 +28,7 @@ export type Tables = {
     error: string | null
     probed_by: string | null
   }
+  automation_run: { channel_code: string; ran_at: number; held_by: string | null; held_until: number }
   key_proposal: {
     id: string
     contact_id: string
@@ -79,11 +86,11 @@ export type TransferRow = {
   position: number
   retry_of: string | null
   settled: number
-  phase: string
   attempts: number
   due_at: number
   lease_owner: string | null
   lease_until: number | null
+  receipts_until: number | null
   fence: number
   snapshot: string | null
   output: string | null
@@ -100,6 +107,7 @@ export type TransferFileRow = {
   hash: string | null
   phase: string
   position: number
+  key_name: string
   key_date: string
   key_time: string
   staged_path: string | null

@@ -4,10 +4,12 @@
 // span of days is a range of positions, found in a few index steps whatever the table's size, and totals are exact
 // without counting. Rows move only when their listed_at changes (a start) and that shifts just the few rows between.
 
+import { LRUCache } from 'lru-cache'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
-import { ACTIVE, mayMove } from '../domain/transfer.ts'
-import type { FilePhase, ReceiptState, TransferFileRecord, TransferPhase, TransferRecord } from '../domain/transfer.ts'
+import { ACTIVE, isOver, mayMove } from '../domain/transfer.ts'
+import type { FilePhase, ReceiptState, TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
+import { batches } from './batches.ts'
 import { hot } from './hot.ts'
 import { isUniqueViolation } from './open.ts'
 import type { Db, Tx } from './open.ts'
@@ -23,8 +25,6 @@ export type NewTransfer = {
   now: number
   files: readonly TransferFileRecord[]
 }
-
-const INSERT_BATCH = 500
 
 /** Makes a PENDING transfer. The unique index refuses a second active one in the same direction: a conflict. */
 export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
@@ -45,11 +45,11 @@ export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
     position: await makeRoom(tx, made.channelCode, made.now, made.id),
     retry_of: made.retryOf,
     settled: 0,
-    phase: 'FILES',
     attempts: 0,
     due_at: made.now,
     lease_owner: null,
     lease_until: null,
+    receipts_until: null,
     fence: 0,
     snapshot: null,
     output: null,
@@ -59,16 +59,25 @@ export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown
     const which = made.direction === 'EMISION' ? 'an emission' : 'a reception'
-    throw new NodeError('conflict', `${which} of channel ${made.channelCode} is already pending or in progress`, { cause: thrown })
+    throw new NodeError(
+      'conflict',
+      `${which} of channel ${made.channelCode} is already pending or in progress`,
+      { cause: thrown },
+    )
   }
   await insertFiles(tx, made.id, made.files)
 }
 
-export async function insertFiles(tx: Tx, transferId: string, files: readonly TransferFileRecord[]): Promise<void> {
-  for (let from = 0; from < files.length; from += INSERT_BATCH) {
-    const rows = files.slice(from, from + INSERT_BATCH).map((file) => fileToRow(transferId, file))
-    await tx.insertInto('transfer_file').values(rows).execute()
-  }
+export async function insertFiles(
+  tx: Tx,
+  transferId: string,
+  files: readonly TransferFileRecord[],
+): Promise<void> {
+  for (const some of batches(files))
+    await tx
+      .insertInto('transfer_file')
+      .values(some.map((file) => fileToRow(transferId, file)))
+      .execute()
 }
 
 /** The position for a new row at that time. Locks the channel's counters: writers of one channel take turns. */
@@ -98,7 +107,11 @@ async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise
   return row?.position ?? 0
 }
 
-async function shift(tx: Tx, code: string, rows: { above: number; upTo?: number; by: 1 | -1 }): Promise<void> {
+async function shift(
+  tx: Tx,
+  code: string,
+  rows: { above: number; upTo?: number; by: 1 | -1 },
+): Promise<void> {
   let query = tx
     .updateTable('transfer')
     .set((eb) => ({ position: eb('position', '+', rows.by) }))
@@ -109,7 +122,11 @@ async function shift(tx: Tx, code: string, rows: { above: number; upTo?: number;
 }
 
 /** A start moves the row to its new place in the list. */
-async function relist(tx: Tx, row: { id: string; channel_code: string; position: number }, at: number): Promise<number> {
+async function relist(
+  tx: Tx,
+  row: { id: string; channel_code: string; position: number },
+  at: number,
+): Promise<number> {
   // Written as it is: the lock on the counters is what counts.
   await tx
     .updateTable('channel_state')
@@ -121,7 +138,8 @@ async function relist(tx: Tx, row: { id: string; channel_code: string; position:
     await shift(tx, row.channel_code, { above: row.position, upTo: before, by: -1 })
     return before
   }
-  if (before < row.position - 1) await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
+  if (before < row.position - 1)
+    await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
   return Math.min(row.position, before + 1)
 }
 
@@ -135,7 +153,6 @@ export type Move = {
   encryption?: boolean
   dueAt?: number
   attempts?: number
-  phase?: TransferPhase
 }
 
 /** The one compare-and-set. False: the row has left `from`, or another node holds it now. */
@@ -158,7 +175,6 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
     ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
     ...(move.dueAt !== undefined && { due_at: move.dueAt }),
     ...(move.attempts !== undefined && { attempts: move.attempts }),
-    ...(move.phase !== undefined && { phase: move.phase }),
   }
   let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
@@ -210,7 +226,9 @@ export async function lastEnded(db: Db, code: string): Promise<TransferRecord | 
   return (await lastOf(db, { code })).map((row) => toTransfer(row, []))[0]
 }
 
-const byId = hot<{ id: string }, TransferRow>((db, arg) => db.selectFrom('transfer').selectAll().where('id', '=', arg('id')))
+const byId = hot<{ id: string }, TransferRow>((db, arg) =>
+  db.selectFrom('transfer').selectAll().where('id', '=', arg('id')),
+)
 const filesById = hot<{ id: string }, TransferFileRow>((db, arg) =>
   db.selectFrom('transfer_file').selectAll().where('transfer_id', '=', arg('id')).orderBy('idx'),
 )
@@ -236,28 +254,22 @@ const firstAt = hot<{ code: string; at: number }, { position: number }>((db, arg
     .orderBy('id')
     .limit(1),
 )
-const between = hot<Span, TransferRow>((db, arg) =>
+const between = hot<Span, { id: string; state: string }>((db, arg) =>
   db
     .selectFrom('transfer')
-    .selectAll()
+    .select(['id', 'state'])
     .where('channel_code', '=', arg('code'))
     .where('position', '>=', arg('from'))
     .where('position', '<=', arg('to'))
     .orderBy('position', 'desc'),
 )
-const filesBetween = hot<Span, TransferFileRow>((db, arg) =>
-  db
-    .selectFrom('transfer')
-    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
-    .selectAll('transfer_file')
-    .where('transfer.channel_code', '=', arg('code'))
-    .where('transfer.position', '>=', arg('from'))
-    .where('transfer.position', '<=', arg('to'))
-    .orderBy('transfer.position', 'desc')
-    .orderBy('transfer_file.idx'),
-)
 
-export type TransferPage = { offset: number; size: number; from?: number | undefined; before?: number | undefined }
+export type TransferPage = {
+  offset: number
+  size: number
+  from?: number | undefined
+  before?: number | undefined
+}
 
 /** Newest first; `from` and `before` bound listed_at, the first included, the second not. */
 export async function pageOfTransfers(db: Db, code: string, asked: TransferPage) {
@@ -268,7 +280,7 @@ export async function pageOfTransfers(db: Db, code: string, asked: TransferPage)
   const to = high - asked.offset
   if (to < low) return { total, transfers: [] }
   const span = { code, from: Math.max(low, to - asked.size + 1), to }
-  return { total, transfers: join(await between(db, span), await filesBetween(db, span)) }
+  return { total, transfers: await readTransfers(db, (await between(db, span)) as Listed[]) }
 }
 
 /** Position of the first transfer listed at or after that time; one past the last if there is none. */
@@ -276,13 +288,32 @@ async function rankOf(db: Db, code: string, at: number, count: number): Promise<
   return (await firstAt(db, { code, at }))[0]?.position ?? count + 1
 }
 
-function join(rows: TransferRow[], files: TransferFileRow[]): TransferRecord[] {
-  const byTransfer = new Map<string, TransferFileRow[]>()
-  for (const file of files) {
-    const some = byTransfer.get(file.transfer_id)
-    if (some) some.push(file)
-    else byTransfer.set(file.transfer_id, [file])
-  }
+type Listed = { id: string; state: TransferStatus }
+
+// A transfer that is over stays as it is (but for `settled`, which lists do not show): it is read once and kept.
+const over = new LRUCache<string, TransferRecord>({ max: 20_000 })
+
+async function readTransfers(db: Db, listed: readonly Listed[]): Promise<TransferRecord[]> {
+  const known = listed.map(({ id, state }) => (isOver(state) ? over.get(id) : undefined))
+  const missing = listed.filter((_, index) => known[index] === undefined).map(({ id }) => id)
+  const read = new Map<string, TransferRecord>()
+  for (const some of batches(missing))
+    for (const transfer of await transfersById(db, some)) {
+      read.set(transfer.id, transfer)
+      if (isOver(transfer.state)) over.set(transfer.id, transfer)
+    }
+  return listed.flatMap(({ id }, index) => known[index] ?? read.get(id) ?? [])
+}
+
+async function transfersById(db: Db, ids: readonly string[]): Promise<TransferRecord[]> {
+  const rows = await db.selectFrom('transfer').selectAll().where('id', 'in', ids).execute()
+  const files = await db
+    .selectFrom('transfer_file')
+    .selectAll()
+    .where('transfer_id', 'in', ids)
+    .orderBy('idx')
+    .execute()
+  const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
   return rows.map((row) => toTransfer(row, byTransfer.get(row.id) ?? []))
 }
 
@@ -300,9 +331,9 @@ export function toTransfer(row: TransferRow, files: TransferFileRow[]): Transfer
     endedAt: row.ended_at,
     retryOf: row.retry_of,
     settled: row.settled === 1,
-    phase: row.phase as TransferPhase,
     attempts: row.attempts,
     dueAt: row.due_at,
+    receiptsUntil: row.receipts_until,
     fence: row.fence,
     files: files.map(toFile),
   }
@@ -319,6 +350,7 @@ export function toFile(row: TransferFileRow): TransferFileRecord {
     hash: row.hash,
     phase: row.phase as FilePhase,
     position: row.position,
+    keyName: row.key_name,
     keyDate: row.key_date,
     keyTime: row.key_time,
     stagedPath: row.staged_path,
@@ -341,6 +373,7 @@ export function fileToRow(transferId: string, file: TransferFileRecord): Transfe
     hash: file.hash,
     phase: file.phase,
     position: file.position,
+    key_name: file.keyName,
     key_date: file.keyDate,
     key_time: file.keyTime,
     staged_path: file.stagedPath,

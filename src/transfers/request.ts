@@ -18,7 +18,14 @@ import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/ids.ts'
 import type { Store } from '../store/open.ts'
-import { activeTransfers, findTransfer, insertTransfer, lastEnded, sentHashes, settle } from '../store/transfers.ts'
+import {
+  activeTransfers,
+  findTransfer,
+  insertTransfer,
+  lastEnded,
+  sentHashes,
+  settle,
+} from '../store/transfers.ts'
 
 export type Asking = {
   store: Store
@@ -28,11 +35,17 @@ export type Asking = {
   requestedBy: string | null
 }
 
-export async function requestSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<TransferRecord> {
+export async function requestSend(
+  asking: Asking,
+  channel: ChannelRecord,
+  type: TransferType,
+): Promise<TransferRecord> {
   requireOutbound(channel)
   requireOpen(channel.config)
   await requireNoEmission(asking, channel)
-  const found = channel.config.keyExchangeChannel ? [certificateFile(channel)] : await filesToSend(asking, channel)
+  const found = channel.config.keyExchangeChannel
+    ? [certificateFile(channel)]
+    : await filesToSend(asking, channel)
   const now = asking.now()
   const files = found.map((candidate, index) => ({ ...newFile(candidate, index), ...keyOf(now, index) }))
   return insert(asking, channel, { type, files, now, retryOf: null })
@@ -42,7 +55,10 @@ function requireOutbound({ code, config }: ChannelRecord): void {
   if (!goes(config, 'EMISION'))
     throw new NodeError('bad_request', `the direction of channel ${code} is RECEPCION: it does not send`)
   if (!config.keyExchangeChannel && directoriesFor(config, 'EMISION').length === 0)
-    throw new NodeError('bad_request', `channel ${code} has no outbound directory: set one by config/outbound-path`)
+    throw new NodeError(
+      'bad_request',
+      `channel ${code} has no outbound directory: set one by config/outbound-path`,
+    )
 }
 
 function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EMISION'): void {
@@ -53,7 +69,8 @@ function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EMISION')
 /** Only a kinder and earlier answer: what really forbids a second emission is the unique index. */
 async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Promise<void> {
   const active = (await activeTransfers(store.db, code)).find((one) => one.direction === 'EMISION')
-  if (active) throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
+  if (active)
+    throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
 async function filesToSend(asking: Asking, channel: ChannelRecord): Promise<Candidate[]> {
@@ -82,7 +99,10 @@ function certificateFile({ code }: ChannelRecord): Candidate {
   return { directory: -1, name: `${local}-certificate.pem`, path: '', size: 0, modifiedAt: 0 }
 }
 
-export function newFile(candidate: Candidate, index: number): Omit<TransferFileRecord, 'keyDate' | 'keyTime'> {
+export function newFile(
+  candidate: Candidate,
+  index: number,
+): Omit<TransferFileRecord, 'keyDate' | 'keyTime'> {
   return {
     index,
     directory: candidate.directory,
@@ -93,6 +113,7 @@ export function newFile(candidate: Candidate, index: number): Omit<TransferFileR
     hash: null,
     phase: 'WAITING',
     position: 0,
+    keyName: candidate.name,
     stagedPath: null,
     wireHash: null,
     receipt: 'NONE',
@@ -110,7 +131,12 @@ function keyOf(now: number, index: number): { keyDate: string; keyTime: string }
   return { keyDate: digits.slice(0, 8), keyTime: digits.slice(8, 14) + String(counter).padStart(4, '0') }
 }
 
-type Insertion = { type: TransferType; files: TransferFileRecord[]; now: number; retryOf: TransferRecord | null }
+type Insertion = {
+  type: TransferType
+  files: TransferFileRecord[]
+  now: number
+  retryOf: TransferRecord | null
+}
 
 async function insert(asking: Asking, channel: ChannelRecord, made: Insertion): Promise<TransferRecord> {
   const id = newId(made.now)
@@ -145,9 +171,15 @@ export async function requestRetry(asking: Asking, channel: ChannelRecord): Prom
     throw new NodeError('conflict', `there is nothing to retry on channel ${channel.code}: ${whyNot(last)}`)
   requireOpen(channel.config, last.direction)
   if (last.direction === 'RECEPCION' && last.type === 'REMOTE')
-    throw new NodeError('conflict', `transfer ${last.id} was started by the partner: only the partner can send it again`)
-  const active = (await activeTransfers(asking.store.db, channel.code)).find((one) => one.direction === last.direction)
-  if (active) throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
+    throw new NodeError(
+      'conflict',
+      `transfer ${last.id} was started by the partner: only the partner can send it again`,
+    )
+  const active = (await activeTransfers(asking.store.db, channel.code)).find(
+    (one) => one.direction === last.direction,
+  )
+  if (active)
+    throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
   const failed = await findTransfer(asking.store.db, last.id)
   const files = failed?.files ?? []
   if (last.direction === 'EMISION') for (const file of files) await requireUnchanged(file)

@@ -8,13 +8,22 @@ import type { Store, Tx } from '../store/open.ts'
 import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers.ts'
 
 /** Ids of the transfers that were cancelled. */
-export async function resetChannel(store: Store, channel: ChannelRecord, now: number, by: string): Promise<string[]> {
+export async function resetChannel(
+  store: Store,
+  channel: ChannelRecord,
+  now: number,
+  by: string,
+): Promise<string[]> {
   return store.write(async (tx) => {
     await lockChannel(tx, store.dialect, channel.code)
     const last = await lastEnded(tx, channel.code)
     if (last?.state === 'FAILED') await settle(tx, last.id)
     const cancelled = await cancelActive(tx, channel.code, now, by)
-    const entries: HistoryEntry[] = cancelled.map((id) => ({ at: now, event: 'TRANSFER_CANCELLED', detail: id }))
+    const entries: HistoryEntry[] = cancelled.map((id) => ({
+      at: now,
+      event: 'TRANSFER_CANCELLED',
+      detail: id,
+    }))
     await addHistory(tx, channel.code, [{ at: now, event: 'CHANNEL_RESET', detail: `by ${by}` }, ...entries])
     return cancelled
   })

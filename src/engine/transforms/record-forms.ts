@@ -1,8 +1,8 @@
 // The four ways in which records lie in a stream, each able to find its records and to write them. Turning one local
 // form into a canonical one (records.ts) is reading with one of these and writing with another.
 //
-// `find` looks at one block that starts somewhere in the stream and remembers nothing: a record that the block does not
-// hold whole is asked for again with more bytes. What is held is bounded by the longest record the form allows.
+// `find` looks at one block that starts somewhere in the stream and keeps no place of its own: a record that the block
+// does not hold whole is asked for again with more bytes. What is held is bounded by the longest record allowed.
 
 import { NodeError } from '../../errors.ts'
 import type { Packer } from './step.ts'
@@ -50,8 +50,9 @@ export function fixedForm(length: number, delimiter: Delimiter): RecordForm {
       span.next = at + whole
       if (delimited(block, span.end)) return true
       const early = block.subarray(at, span.next).indexOf(delimiter)
-      const seen = early < 0 ? 'is missing' : `stands after ${early} octets`
-      throw refuseRecord(number, `${nameOf(delimiter)} ${seen}, not after ${length}`)
+      const place =
+        early < 0 ? `is missing after ${length} octets` : `stands after ${early} octets, not after ${length}`
+      throw refuseRecord(number, `${nameOf(delimiter)} ${place}`)
     },
     findLast(block, at, _span, number) {
       const left = block.length - at

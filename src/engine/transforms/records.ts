@@ -17,7 +17,8 @@
 
 import { NodeError } from '../../errors.ts'
 import { translate, translateInto, translationTable, type Alphabet, type Translation } from './alphabet.ts'
-import { fixedForm, lineForm, prefixedForm, refuseRecord, type RecordForm } from './record-forms.ts'
+import { fixedForm, lineForm, prefixedForm, type RecordForm } from './record-forms.ts'
+import { LengthWalk, RecordWalk } from './record-walk.ts'
 import { dosLines, unixLines } from './text-lines.ts'
 import { blocks, Packer, passThrough, type Step } from './step.ts'
 
@@ -45,37 +46,28 @@ export const NEWLINES: Record<Alphabet, Newline> = {
 const KINDS: Record<FileFormat, CanonicalKind> = { BINARIO: 'U', FIJO: 'F', VARIABLE: 'V', HIBRIDO: 'T' }
 
 /** FIJO records are held whole to check their delimiters; this bounds the memory a setting can ask for. */
-const MAX_FIXED_OCTETS = 16 * 1024 * 1024
+const MAX_FIXED_OCTETS = 1024 * 1024
 
 export function canonicalKind(fileFormat: FileFormat): CanonicalKind {
   return KINDS[fileFormat]
 }
 
 export function toCanonical(options: RecordOptions): Step {
-  const local = localForm(options)
-  const canonical = canonicalForm(options)
-  const newline = options.newline ?? NEWLINES.ASCII
-  if (options.fileFormat === 'HIBRIDO')
-    return options.delimitator === 'UNIX' ? dosLines(newline) : passThrough
-  if (local === undefined || canonical === undefined) return passThrough
-  if (options.fileFormat === 'FIJO' && options.delimitator === 'NINGUNO') return checkRecords(options)
-  return recode(local, canonical)
+  if (options.fileFormat === 'HIBRIDO' && options.delimitator === 'UNIX') return dosLines(newlineOf(options))
+  return hasOwnForm(options) ? recode(options, localForm, canonicalForm) : checkRecords(options)
 }
 
 export function fromCanonical(options: RecordOptions): Step {
-  const local = localForm(options)
-  const canonical = canonicalForm(options)
-  const newline = options.newline ?? NEWLINES.ASCII
-  if (options.fileFormat === 'HIBRIDO')
-    return options.delimitator === 'UNIX' ? unixLines(newline) : passThrough
-  if (local === undefined || canonical === undefined) return passThrough
-  if (options.fileFormat === 'FIJO' && options.delimitator === 'NINGUNO') return checkRecords(options)
-  return recode(canonical, local)
+  if (options.fileFormat === 'HIBRIDO' && options.delimitator === 'UNIX') return unixLines(newlineOf(options))
+  return hasOwnForm(options) ? recode(options, canonicalForm, localForm) : checkRecords(options)
 }
 
 /** Lets a local file through untouched, and fails at the first octet that does not fit its format. */
 export function checkRecords(options: RecordOptions): Step {
-  return recordMeter(options).step
+  if (options.fileFormat === 'BINARIO' || options.fileFormat === 'HIBRIDO') return passThrough
+  if (options.fileFormat === 'FIJO') fixedLength(options.registerLength)
+  // A meter counts one stream; a step may be run over many.
+  return (source) => recordMeter(options).step(source)
 }
 
 export interface RecordMeter {
@@ -86,13 +78,13 @@ export interface RecordMeter {
 
 /** Counts and checks the records of a local file that passes through. */
 export function recordMeter(options: RecordOptions): RecordMeter {
-  if (options.fileFormat === 'HIBRIDO') return lineMeter(options.newline ?? NEWLINES.ASCII)
+  if (options.fileFormat === 'HIBRIDO') return lineMeter(newlineOf(options))
   return formMeter(localForm(options))
 }
 
 /** Counts and checks the records of a stream in canonical form that passes through. */
 export function canonicalMeter(options: CanonicalOptions): RecordMeter {
-  if (options.kind === 'T') return lineMeter(options.newline ?? NEWLINES.ASCII)
+  if (options.kind === 'T') return lineMeter(newlineOf(options))
   if (options.kind === 'U') return formMeter(undefined)
   if (options.kind === 'V') return formMeter(prefixedForm(options.recordLength, 2))
   return formMeter(fixedForm(fixedLength(options.recordLength), NO_DELIMITER))
@@ -115,38 +107,19 @@ export function translateCanonical(options: Translation & { kind: CanonicalKind 
   }
 }
 
-/** Finds the 2-octet lengths of V records, wherever blocks cut them. */
-class LengthWalk {
-  #number = 0
-  /** The first octet of a length whose second one is in the next block. */
-  #high = -1
-  #left = 0
-
-  restore(block: Buffer, out: Buffer): void {
-    let at = this.#left
-    while (at < block.length) {
-      const octet = block[at]!
-      out[at++] = octet
-      if (this.#high < 0) {
-        this.#high = octet
-        this.#number++
-        continue
-      }
-      at += this.#high * 256 + octet
-      this.#high = -1
-    }
-    this.#left = at - block.length
-  }
-
-  end(): void {
-    if (this.#left > 0 || this.#high >= 0) throw refuseRecord(this.#number, 'the file ends inside it')
-  }
-}
-
 const NO_DELIMITER = Buffer.alloc(0)
 
+function newlineOf({ newline }: { newline?: Newline }): Newline {
+  return newline ?? NEWLINES.ASCII
+}
+
+/** Whether the local bytes differ from the canonical ones in more than line ends. */
+function hasOwnForm({ fileFormat, delimitator }: RecordOptions): boolean {
+  return fileFormat === 'VARIABLE' || (fileFormat === 'FIJO' && delimitator !== 'NINGUNO')
+}
+
 function localForm(options: RecordOptions): RecordForm | undefined {
-  const { cr, lf } = options.newline ?? NEWLINES.ASCII
+  const { cr, lf } = newlineOf(options)
   const delimiter = { NINGUNO: NO_DELIMITER, DOS: Buffer.from([cr, lf]), UNIX: Buffer.from([lf]) }[
     options.delimitator
   ]
@@ -166,10 +139,20 @@ function fixedLength(length: number): number {
   throw new NodeError('bad_use', `FIJO needs a registerLength from 1 to ${MAX_FIXED_OCTETS}, not ${length}`)
 }
 
-function recode(read: RecordForm, write: RecordForm): Step {
+type FormOf = (options: RecordOptions) => RecordForm | undefined
+
+function recode(options: RecordOptions, readForm: FormOf, writeForm: FormOf): Step {
+  if (options.fileFormat === 'FIJO') fixedLength(options.registerLength)
   return async function* recoded(source) {
+    // Forms remember where they searched last, so every stream gets its own.
+    const read = readForm(options)
+    const write = writeForm(options)
+    if (read === undefined || write === undefined) {
+      yield* source
+      return
+    }
     const out = new Packer()
-    const walk = new Walk(read)
+    const walk = new RecordWalk(read)
     const put = (data: Buffer, start: number, end: number): void =>
       write.write(data, start, end, out, walk.records)
     for await (const block of blocks(source)) {
@@ -183,7 +166,7 @@ function recode(read: RecordForm, write: RecordForm): Step {
 
 function formMeter(form: RecordForm | undefined): RecordMeter {
   if (form === undefined) return { step: passThrough, records: 0 }
-  const walk = new Walk(form)
+  const walk = new RecordWalk(form)
   return {
     step: async function* checked(source) {
       for await (const block of blocks(source)) {
@@ -216,37 +199,4 @@ function lineMeter({ lf }: Newline): RecordMeter {
   }
 }
 
-type Put = (data: Buffer, start: number, end: number) => void
-
 function ignore(): void {}
-
-/** Goes through a stream record by record, keeping the beginning of the one that the last block did not end. */
-class Walk {
-  records = 0
-  readonly #form: RecordForm
-  readonly #span = { start: 0, end: 0, next: 0 }
-  #rest: Buffer = NO_DELIMITER
-
-  constructor(form: RecordForm) {
-    this.#form = form
-  }
-
-  take(block: Buffer, put: Put): void {
-    const data = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block])
-    const span = this.#span
-    let at = 0
-    while (at < data.length && this.#form.find(data, at, span, this.records + 1)) {
-      this.records++
-      put(data, span.start, span.end)
-      at = span.next
-    }
-    this.#rest = data.subarray(at)
-  }
-
-  end(put: Put): void {
-    if (this.#rest.length === 0) return
-    this.#form.findLast(this.#rest, 0, this.#span, this.records + 1)
-    this.records++
-    put(this.#rest, this.#span.start, this.#span.end)
-  }
-}

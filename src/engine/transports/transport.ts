@@ -51,6 +51,10 @@ export interface WireFile {
   readonly restartFrom: number
   /** Ask for a signed receipt where the protocol has one. */
   readonly signedReceipt: boolean
+  /** The transport must learn the SHA-256 at the partner's end, where it can. */
+  readonly verify: boolean
+  /** An earlier attempt got as far as placing the file and its outcome is unknown: look before sending it again. */
+  readonly mayBeThere: boolean
 }
 
 /** Date and counter are fixed when the transfer is made; `name` is what the protocol may have to shorten. */
@@ -67,6 +71,11 @@ export interface PushProgress {
   moved(position: number): void
   /** Octets the partner is known to hold durably enough to resume from. The engine keeps it; awaited by nobody. */
   safe(position: number): void
+  /**
+   * To be awaited just before the file becomes visible under its real name: noted durably, so that an attempt that
+   * dies right after knows that it must look first. Rejects when this node may no longer go on.
+   */
+  placing(): Promise<void>
 }
 
 export interface PushResult {
@@ -150,6 +159,8 @@ export interface Offer {
   restartFrom: number
   encryptedSession: boolean
   signedReceipt: boolean
+  /** Set where the partner opened the session: the applications it was admitted for. */
+  admitted?: readonly string[]
 }
 
 /** A file on its way in. Nothing is visible under its real name before `complete` resolves. */

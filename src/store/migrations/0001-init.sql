@@ -82,11 +82,11 @@ create table transfer (
   position bigint not null,                -- rank by (listed_at, id) in its channel, without a gap
   retry_of text,
   settled integer not null,                -- a failure that was retried or reset
-  phase text not null,
   attempts integer not null,
   due_at bigint not null,
   lease_owner text,
   lease_until bigint,
+  receipts_until bigint,                   -- every file has arrived; their receipts must come before this
   fence bigint not null,                   -- grows at each claim; a writer with an older one is refused
   snapshot text,                           -- the configuration it started with, while it is not over
   output text                              -- what integration scripts printed
@@ -111,6 +111,7 @@ create table transfer_file (
   hash text,
   phase text not null,
   position bigint not null,                -- octets safe at the other end (out) or here (in)
+  key_name text not null,                  -- with date and time what names the file between the two ends
   key_date text not null,
   key_time text not null,
   staged_path text,
@@ -180,4 +181,12 @@ create table key_proposal (
   fingerprint text not null,
   received_at bigint not null,
   accepted_at bigint
+);
+
+-- When a channel's automation last ran, and who is at it: of several nodes one takes each turn.
+create table automation_run (
+  channel_code text primary key references channel (code) on delete cascade,
+  ran_at bigint not null,
+  held_by text,
+  held_until bigint not null
 );

@@ -8,7 +8,7 @@
 import { AsnConvert } from '@peculiar/asn1-schema'
 import type { NodeError } from '../../../errors.ts'
 import { asBuffer, Packer } from '../step.ts'
-import { header as derHeader, TAG } from './der.ts'
+import { dottedOid, header as derHeader, TAG } from './der.ts'
 
 export type Fail = (what: string, cause?: unknown) => NodeError
 
@@ -86,7 +86,9 @@ export class BerReader {
 
   async oid(what: string): Promise<string> {
     const bytes = await this.element(TAG.oid, what, 64)
-    return this.#dotted(bytes.subarray(2), what)
+    const dotted = dottedOid(bytes.subarray(2))
+    if (dotted === undefined) throw this.fail(`${what} is no object identifier`)
+    return dotted
   }
 
   /** Octets of the string that comes next: `primitive` in one piece, or `primitive` + 0x20 in segments. */
@@ -108,6 +110,8 @@ export class BerReader {
     const depth = this.#containers.length
     this.#open(length)
     while (this.#containers.length > depth) {
+      this.#wholeSegments(out)
+      if (out.ready) yield* out.drain()
       if (!(await this.more())) {
         await this.leave()
         continue
@@ -117,6 +121,22 @@ export class BerReader {
       else if (segment.tag === TAG.octetString && segment.length !== undefined)
         yield* this.#run(segment.length, out)
       else throw this.fail(`${what} holds something other than octet strings`)
+    }
+  }
+
+  /** The segments that lie whole in the chunk, without a pause for each: some writers make them of 1000 octets. */
+  #wholeSegments(out: Packer): void {
+    const chunk = this.#chunk
+    while (chunk.length - this.#at >= 2 + MAX_LENGTH_OCTETS && chunk[this.#at] === TAG.octetString) {
+      const first = chunk[this.#at + 1]!
+      const octets = first > 0x80 ? first - 0x80 : 0
+      if (first === 0x80 || octets > MAX_LENGTH_OCTETS) return
+      const start = this.#at + 2 + octets
+      const end = start + (octets > 0 ? chunk.readUIntBE(this.#at + 2, octets) : first)
+      // Whatever is not plainly right is left to the slow way, which knows what to say about it.
+      if (end > chunk.length || this.#before + end > this.#limit) return
+      out.add(chunk, start, end)
+      this.#at = end
     }
   }
 
@@ -202,22 +222,6 @@ export class BerReader {
       this.#chunk = left.length === 0 ? asBuffer(next.value) : Buffer.concat([left, next.value])
     }
     return true
-  }
-
-  #dotted(value: Buffer, what: string): string {
-    const arcs: number[] = []
-    let arc = 0
-    for (const octet of value) {
-      arc = arc * 128 + (octet & 0x7f)
-      if (octet & 0x80) continue
-      arcs.push(arc)
-      arc = 0
-    }
-    const [first] = arcs
-    if (first === undefined || (value.at(-1)! & 0x80) !== 0)
-      throw this.fail(`${what} is no object identifier`)
-    const top = Math.min(2, Math.floor(first / 40))
-    return [top, first - top * 40, ...arcs.slice(1)].join('.')
   }
 }
 

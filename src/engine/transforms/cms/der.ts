@@ -84,6 +84,22 @@ function base128(arc: number): number[] {
   return digits
 }
 
+/** The identifier whose octets these are; undefined when they are none. */
+export function dottedOid(value: Buffer): string | undefined {
+  const arcs: number[] = []
+  let arc = 0
+  for (const octet of value) {
+    arc = arc * 128 + (octet & 0x7f)
+    if (octet & 0x80) continue
+    arcs.push(arc)
+    arc = 0
+  }
+  const [first, ...rest] = arcs
+  if (first === undefined || (value.at(-1)! & 0x80) !== 0) return undefined
+  const top = Math.min(2, Math.floor(first / 40))
+  return [top, first - top * 40, ...rest].join('.')
+}
+
 /** One definite-length value inside a buffer. */
 export type Tlv = { tag: number; value: Buffer; whole: Buffer }
 

@@ -43,7 +43,7 @@ export class BlockReader {
   #read(): Promise<number> {
     const reading = this.#fill(this.#position)
     // A failure is met at `next` or dropped at `settle`.
-    reading.catch(() => undefined)
+    void reading.catch(() => undefined)
     return reading
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { LARGEST_STREAM_BUFFER, StreamBuffers, writeStreamHeader } from './buffers.ts'
 import { esidOf } from './reasons.ts'
 

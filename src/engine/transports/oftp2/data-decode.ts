@@ -152,8 +152,8 @@ export class DataDecoder {
     })
     this.#writing[region] = freed
     // Whoever waits for a region or for the end sees the failure; it must not count as unhandled before.
-    freed.catch(() => undefined)
-    written.catch(() => undefined)
+    void freed.catch(() => undefined)
+    void written.catch(() => undefined)
   }
 
   /** Hands over what is decoded and resolves when at most the last region is still on its way to the file. */

@@ -17,6 +17,16 @@ export type DecodeMode = (typeof DECODE_MODE)[keyof typeof DECODE_MODE]
 
 export const DECODED = { all: 0, full: 1, malformed: 2, wrongLength: 3 } as const
 
+type Encode = (source: number, sourceEnd: number, target: number, targetEnd: number, flag: number) => number
+type Decode = (
+  source: number,
+  sourceEnd: number,
+  target: number,
+  targetEnd: number,
+  mode: DecodeMode,
+  length: number,
+) => number
+
 export interface Kernel {
   readonly memory: Uint8Array
   readonly registers: Int32Array
@@ -25,19 +35,12 @@ export interface Kernel {
    * (0x80 ends the record). Gives the new target position; the source position reached is in its register.
    * The run must not be empty.
    */
-  encodePlain(source: number, sourceEnd: number, target: number, targetEnd: number, flag: number): number
+  readonly encodePlain: Encode
   /** The same with runs of three or more equal octets compressed. */
-  encodePacked(source: number, sourceEnd: number, target: number, targetEnd: number, flag: number): number
+  readonly encodePacked: Encode
   /**
    * Reads sub-records up to `sourceEnd`, or until the target has no room for another. In variable mode each record is
    * left behind its 2-octet length: two octets in front of the target must be free. Gives a value of DECODED.
    */
-  decode(
-    source: number,
-    sourceEnd: number,
-    target: number,
-    targetEnd: number,
-    mode: DecodeMode,
-    length: number,
-  ): number
+  readonly decode: Decode
 }

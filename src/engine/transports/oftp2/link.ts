@@ -26,6 +26,7 @@ export class Link {
   #clockMs: number | undefined
   #corked = false
   #delivering = false
+  #deaf = false
 
   constructor(socket: Socket, peer: string, events: LinkEvents) {
     this.#socket = socket
@@ -100,6 +101,13 @@ export class Link {
     if (!this.#held) this.#socket.resume()
   }
 
+  /** From now on what comes in is thrown away; the line still has to be read, or its close would not be seen. */
+  ignore(): void {
+    this.#deaf = true
+    this.#held = false
+    this.#socket.resume()
+  }
+
   /** Cuts the line now. */
   destroy(): void {
     this.#socket.destroy()
@@ -107,8 +115,7 @@ export class Link {
 
   /** Lets what was written leave, then closes. */
   end(): void {
-    this.#held = false
-    this.#socket.resume()
+    this.ignore()
     this.#socket.end()
   }
 
@@ -117,6 +124,7 @@ export class Link {
   }
 
   #take(chunk: Buffer): void {
+    if (this.#deaf) return
     this.#timer?.refresh()
     this.buffers.push(chunk)
     this.#deliver()
@@ -126,7 +134,7 @@ export class Link {
     if (this.#delivering) return
     this.#delivering = true
     try {
-      while (!this.#held && this.open) {
+      while (!this.#held && !this.#deaf && this.open) {
         const exchange = this.buffers.next()
         if (exchange === undefined) break
         this.#events.exchange(exchange)

@@ -67,8 +67,11 @@ export type Action =
   | 'turn'
   | 'ended'
 
-/** sync: setting the session up; ack: the partner owes an answer; idle: at rest; none: this end is at work. */
-export type Clock = 'sync' | 'ack' | 'idle' | 'none'
+/**
+ * sync: setting the session up; ack: the partner owes an answer; idle: at rest; turn: the partner has the turn, which
+ * the called end owes an answer to and the caller may rest on; none: this end is at work.
+ */
+export type Clock = 'sync' | 'ack' | 'idle' | 'turn' | 'none'
 
 type Row = {
   clock: Clock
@@ -126,7 +129,7 @@ export const MACHINE: Readonly<Record<State, Row>> = {
   WF_CD: { clock: 'ack', hears: { CD: ['turn', 'IDLESP'], ...END }, says: {} },
 
   IDLELI: { clock: 'idle', hears: { ...LISTENS, CD: ['turn', 'IDLESPCD'], ...END }, says: {} },
-  IDLELICD: { clock: 'ack', hears: { ...LISTENS, ...END }, says: {} },
+  IDLELICD: { clock: 'turn', hears: { ...LISTENS, ...END }, says: {} },
   OPIP: { clock: 'none', hears: { ...END }, says: { SFPA: 'OPI', SFNA: 'IDLELI' } },
   OPI: {
     clock: 'ack',

@@ -3,7 +3,7 @@
 // A fault of the partner is a NodeError protocol_violation whose cause carries the ESID reason to answer with; an
 // answer of the partner becomes a NodeError whose code tells whether trying again can help. Nothing matches on text.
 import type { ErrorCode } from '../../../errors.ts'
-import { messageOf, NodeError } from '../../../errors.ts'
+import { NodeError } from '../../../errors.ts'
 
 export const ESID_REASONS = {
   '00': 'normal end of session',
@@ -112,6 +112,7 @@ const ESID_OF_CODE: Partial<Record<ErrorCode, EsidReason>> = {
 /** Where the engine says nothing finer, its code picks the reason of SFNA and EFNA. */
 const FILE_REASON_OF_CODE: Partial<Record<ErrorCode, FileReason>> = {
   not_found: '02',
+  duplicate_file: '13',
   name_taken: '13',
   conflict: '13',
   file_refused: '04',
@@ -125,17 +126,47 @@ const FILE_REASON_OF_CODE: Partial<Record<ErrorCode, FileReason>> = {
   hash_mismatch: '11',
 }
 
+/** Codes whose message says something of the file alone; the others may name this node's paths or its insides. */
+const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
+  'file_refused',
+  'not_found',
+  'duplicate_file',
+  'name_taken',
+  'conflict',
+  'forbidden',
+  'too_large',
+  'insecure_session',
+  'bad_signature',
+  'bad_envelope',
+  'hash_mismatch',
+])
+
 /**
  * The reason, text and retry flag that answer a rejection of the engine. A rejection whose cause is
  * `{ fileReason: 'nn' }` picks its reason itself (a format that does not fit is 04, a length 05, a duplicate 13).
  */
 export function fileReasonOf(error: unknown): { reason: FileReason; retry: boolean; text: string } {
-  if (!(error instanceof NodeError)) return { reason: '99', retry: false, text: messageOf(error) }
+  if (!(error instanceof NodeError)) return { reason: '99', retry: false, text: '' }
   const cause: unknown = error.cause
   const own =
     typeof cause === 'object' && cause !== null && 'fileReason' in cause ? cause.fileReason : undefined
   const named = typeof own === 'string' && own in FILE_REASONS ? (own as FileReason) : undefined
-  return { reason: named ?? FILE_REASON_OF_CODE[error.code] ?? '99', retry: error.retry, text: error.message }
+  const reason = named ?? FILE_REASON_OF_CODE[error.code] ?? '99'
+  return {
+    reason,
+    retry: error.retry,
+    text: SPEAKABLE.has(error.code) ? error.message : FILE_REASONS[reason],
+  }
+}
+
+/** What the partner may read of the error that ends the session. */
+export function esidText(error: NodeError): string {
+  return error.code === 'protocol_violation' ? error.message : ESID_REASONS[esidOf(error)]
+}
+
+/** An error of this node that ends the session with a reason of its own. */
+export function ending(code: ErrorCode, esid: EsidReason, message: string): NodeError {
+  return new NodeError(code, message, { cause: { esid } satisfies Fault })
 }
 
 /** A file that does not fit, refused before or after its bytes, with the reason to answer. */
@@ -162,6 +193,13 @@ export function errorOfEsid(reason: string, text: string): NodeError {
   return refusal(code, 'ESID', reason, `the partner ended the session: ${means} (ESID ${reason})`, text)
 }
 
+/** A count that does not agree is what a broken line looks like from the other end: worth another try. */
+const CODE_OF_FILE_REASON: Partial<Record<string, ErrorCode>> = {
+  '10': 'hash_mismatch',
+  '11': 'hash_mismatch',
+  '13': 'duplicate_file',
+}
+
 /** The partner refused a file, before (SFNA) or after (EFNA) its bytes. */
 export function errorOfFileAnswer(
   command: 'SFNA' | 'EFNA',
@@ -170,7 +208,7 @@ export function errorOfFileAnswer(
   retry: boolean,
 ): NodeError {
   const means = reason in FILE_REASONS ? FILE_REASONS[reason as FileReason] : 'unknown reason'
-  const code = retry ? 'remote_busy' : reason === '11' || reason === '10' ? 'hash_mismatch' : 'remote_refused'
+  const code = retry ? 'remote_busy' : (CODE_OF_FILE_REASON[reason] ?? 'remote_refused')
   return refusal(code, command, reason, `the partner refused the file: ${means} (${command} ${reason})`, text)
 }
 

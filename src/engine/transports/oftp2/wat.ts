@@ -178,12 +178,17 @@ function name(text: string): number[] {
   return [...unsigned(text.length), ...Buffer.from(text, 'latin1')]
 }
 
+function vector(types: readonly number[]): number[] {
+  return [...unsigned(types.length), ...types]
+}
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
+
 /** The bytes of the module that `source` describes; it imports its memory as env.memory. */
 export function assemble(source: string): Uint8Array<ArrayBuffer> {
   const functions = parse(source).map(compile)
-  const vector = (types: number[]) => [...unsigned(types.length), ...types]
   return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+    ...MAGIC,
     ...section(
       1,
       functions.map((one) => [0x60, ...vector(one.params), ...vector(one.results)]),

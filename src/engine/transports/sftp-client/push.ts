@@ -6,16 +6,16 @@
 // - The last step is the plain SFTP rename on OpenSSH, where it refuses a taken name in one atomic move; elsewhere a
 //   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
 //   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
-// - When the answer to that step is lost, the next attempt looks: a file of the right size and moment with the same
-//   bytes is ours. The modification time, set to the moment in the key, survives a crash of this node; when even the
-//   file is gone, this process's own memory of the unanswered step tells that the partner has taken it already.
+// - The engine notes durably that the last step comes next. When its answer is lost, the next attempt looks: a file of
+//   the same bytes under the real name is ours. When both names are gone, this process's own memory of the unanswered
+//   step at that very server tells that the partner has taken the file already; without it the file is sent again.
 
 import { createHash } from 'node:crypto'
 
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
-import type { FileKey, PushProgress, PushResult, WireFile } from '../transport.ts'
+import type { PushProgress, PushResult, WireFile } from '../transport.ts'
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
@@ -33,7 +33,6 @@ export interface PushContext {
   peer: string
   inDoubt: StepsInDoubt
   sync: boolean
-  verifyByReadingBack: boolean
 }
 
 interface Job {
@@ -94,23 +93,6 @@ function partName(localId: string, file: WireFile): string {
   return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}.part`
 }
 
-/** Seconds since 1970 of the moment in a key; undefined when it holds none. */
-export function momentOf(key: FileKey): number | undefined {
-  const written = `${key.date}${key.time.slice(0, 6)}`
-  const found = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(written)
-  if (found === null) return undefined
-  const [year, month, day, hour, minute, second] = found.slice(1).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const moment = Date.UTC(year, month - 1, day, hour, minute, second) / 1000
-  return moment > 0 && moment < 0x100000000 ? moment : undefined
-}
-
 /** Everything that is asked before the first byte goes out in one round trip. */
 async function begin(job: Job): Promise<Beginning> {
   const { remote, signal, file } = job
@@ -134,20 +116,20 @@ async function begin(job: Job): Promise<Beginning> {
 async function deliveredBefore(job: Job, { target, part }: Beginning): Promise<boolean> {
   const { context, file } = job
   const { inDoubt, peer } = context
-  const asked = inDoubt.has(peer, job.part)
-  if (target === undefined) {
-    // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
-    if (!asked || part !== undefined) return false
-    await dropPart(job)
-    inDoubt.settle(peer, job.part)
-    return true
-  }
-  const ours = asked || file.restartFrom === file.source.size || target.mtime === momentOf(file.key)
-  if (!ours || !isRegular(target) || target.size !== file.source.size || !(await sameBytes(job)))
+  // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
+  const takenAlready =
+    target === undefined && part === undefined && file.mayBeThere && inDoubt.has(peer, job.part)
+  if (target === undefined && !takenAlready) return false
+  if (target !== undefined && !(await isOurs(job, target)))
     throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
   await dropPart(job)
   inDoubt.settle(peer, job.part)
   return true
+}
+
+async function isOurs(job: Job, target: Attrs): Promise<boolean> {
+  const { file } = job
+  return file.mayBeThere && isRegular(target) && target.size === file.source.size && sameBytes(job)
 }
 
 async function sameBytes(job: Job): Promise<boolean> {
@@ -185,13 +167,11 @@ async function sendPart(job: Job, beginning: Beginning): Promise<string | undefi
   const from = file.restartFrom === 0 ? 0 : await restartPoint(job, beginning)
   const { answered } = await sendBytes({ remote, handle, source: file.source, from, progress, signal })
   // All of this is sent behind the last write, without waiting for its answer.
-  const moment = momentOf(file.key)
-  const stamped = moment === undefined ? undefined : remote.setAttrs(handle, { mtime: moment }, signal)
   const synced = context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
   const closed = remote.close(handle, signal)
-  await Promise.all([answered, stamped, synced, closed])
+  await Promise.all([answered, synced, closed])
   progress.safe(file.source.size)
-  return context.verifyByReadingBack ? readBack(job) : undefined
+  return file.verify ? readBack(job) : undefined
 }
 
 async function readBack(job: Job): Promise<string> {
@@ -207,6 +187,7 @@ async function readBack(job: Job): Promise<string> {
 async function putInPlace(job: Job): Promise<void> {
   const { remote, context } = job
   const { inDoubt, peer } = context
+  await job.progress.placing()
   if (job.signal.aborted) throw abortReason(job.signal)
   inDoubt.add(peer, job.part)
   const isOpenSsh = /^SSH-[\d.]+-OpenSSH/.test(remote.ident)

@@ -19,7 +19,7 @@ import type { SftpSettings } from './settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 
 const skip = noOpenSsh
-const quiet: PushProgress = { moved: () => {}, safe: () => {} }
+const quiet: PushProgress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
 const never = new AbortController().signal
 const MIB = 1024 * 1024
 
@@ -100,7 +100,7 @@ function wireFile(
     name,
     originalSize: bytes.length,
   }
-  return { ...fixed, ...about, restartFrom: 0, ...change, source }
+  return { ...fixed, ...about, restartFrom: 0, verify: false, mayBeThere: false, ...change, source }
 }
 
 async function withSession<T>(
@@ -131,7 +131,7 @@ test('a pushed file lies in the inbox under its real name and nothing else does'
   let safe = 0
   const file = wireFile('nómina €.txt', bytes)
   await withSession(callTo({ inbox }), host, (session) =>
-    session.push(file, { moved: () => {}, safe: (at) => (safe = at) }, never),
+    session.push(file, { ...quiet, safe: (at) => (safe = at) }, never),
   )
   assert.deepEqual(await readdir(inbox), ['nómina €.txt'])
   assert.ok((await readFile(join(inbox, 'nómina €.txt'))).equals(bytes))
@@ -160,10 +160,10 @@ test('an empty file and a hundred small ones arrive over one connection at once'
 test('the hash of what lies at the partner is told when reading back is asked for', { skip }, async () => {
   const { inbox, host } = await freshFolders()
   const bytes = patternBytes(700_000, 2)
-  const transport = sftpClientTransport({ verifyByReadingBack: true })
+  const transport = sftpClientTransport()
   assert.equal(transport.capabilities.remoteHash, true)
   const session = await transport.connect(callTo({ inbox }), host)
-  const result = await session.push(wireFile('hashed', bytes), quiet, never)
+  const result = await session.push(wireFile('hashed', bytes, { verify: true }), quiet, never)
   await session.close()
   assert.equal(result.remoteSha256, createHash('sha256').update(bytes).digest('hex'))
 })
@@ -193,12 +193,9 @@ test('a name taken while the file is on its way is not overwritten either', { sk
   const { inbox, host } = await freshFolders()
   const file = wireFile('late', patternBytes(3 * MIB, 3))
   let planted: Promise<void> | undefined
-  const progress = {
-    safe: () => {},
-    moved: () => void (planted ??= writeFile(join(inbox, 'late'), 'theirs')),
-  }
+  const moved = () => void (planted ??= writeFile(join(inbox, 'late'), 'theirs'))
   await withSession(callTo({ inbox }), host, (session) =>
-    assert.rejects(session.push(file, progress, never), failsWith('name_taken')),
+    assert.rejects(session.push(file, { ...quiet, moved }, never), failsWith('name_taken')),
   )
   await planted
   assert.equal(await readFile(join(inbox, 'late'), 'utf8'), 'theirs')
@@ -210,7 +207,7 @@ async function cutPush(inbox: string, host: HostDouble, bytes: Buffer, octets: n
   let safe = 0
   await assert.rejects(
     withSession(callTo({ inbox }, { port: proxy.port }), host, (session) =>
-      session.push(wireFile('resumed', bytes), { moved: () => {}, safe: (at) => (safe = at) }, never),
+      session.push(wireFile('resumed', bytes), { ...quiet, safe: (at) => (safe = at) }, never),
     ),
     failsWith('connection_lost'),
   )
@@ -226,7 +223,7 @@ test('a cut push resumes at its restart point and reads only the rest once more'
   const file = wireFile('resumed', bytes, { restartFrom: safe })
   let first: number | undefined
   await withSession(callTo({ inbox }), host, (session) =>
-    session.push(file, { safe: () => {}, moved: (at) => void (first ??= at) }, never),
+    session.push(file, { ...quiet, moved: (at) => void (first ??= at) }, never),
   )
   assert.ok((first ?? 0) > safe, `sent again from ${first}`)
   assert.ok((await readFile(join(inbox, 'resumed'))).equals(bytes))
@@ -252,16 +249,33 @@ test('a file whose rename was never answered counts as delivered, once', { skip 
   const bytes = patternBytes(50_000, 6)
   await withSession(callTo({ inbox }), host, async (session) => {
     await session.push(wireFile('sure', bytes), quiet, never)
-    // What a crash leaves behind: the file in place, and an engine that knows nothing of it.
-    await session.push(wireFile('sure', bytes), quiet, never)
-    await session.push(wireFile('sure', bytes, { restartFrom: bytes.length }), quiet, never)
+    // What a crash leaves behind: the file in place, and an engine that knows only that it was about to be.
+    await session.push(wireFile('sure', bytes, { mayBeThere: true }), quiet, never)
+    const whole = { mayBeThere: true, restartFrom: bytes.length }
+    await session.push(wireFile('sure', bytes, whole), quiet, never)
     await assert.rejects(
-      session.push(wireFile('sure', patternBytes(50_000, 7)), quiet, never),
+      session.push(wireFile('sure', patternBytes(50_000, 7), whole), quiet, never),
       failsWith('name_taken'),
     )
   })
   assert.deepEqual(await readdir(inbox), ['sure'])
   assert.ok((await readFile(join(inbox, 'sure'))).equals(bytes))
+})
+
+test('the engine notes the last step before it is asked for, and may forbid it', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const seen: string[][] = []
+  const placing = async () => void seen.push(await readdir(inbox))
+  const forbid = () => Promise.reject(new NodeError('lease_lost', 'another node has it'))
+  await withSession(callTo({ inbox }), host, async (session) => {
+    await session.push(wireFile('placed', Buffer.from('x')), { ...quiet, placing }, never)
+    await assert.rejects(
+      session.push(wireFile('forbidden', Buffer.from('x')), { ...quiet, placing: forbid }, never),
+      failsWith('lease_lost'),
+    )
+  })
+  assert.ok(!seen[0]?.includes('placed') && seen[0]?.length === 1, String(seen))
+  assert.ok(!(await readdir(inbox)).includes('forbidden'))
 })
 
 test('a wrong host key stops the call and the message shows the key offered', { skip }, async () => {
@@ -355,7 +369,7 @@ test(
     try {
       const bytes = patternBytes(4 * MIB, 8)
       let safe = 0
-      const progress = { moved: () => {}, safe: (at: number) => (safe = at) }
+      const progress = { ...quiet, safe: (at: number) => (safe = at) }
       await withSession(callTo({ inbox }), host, (session) =>
         assert.rejects(session.push(wireFile('big', bytes), progress, never), failsWith('no_space')),
       )
@@ -465,7 +479,7 @@ test('a stopped push ends at once, leaves no temporary file and the session goes
   const { inbox, host } = await freshFolders()
   const stop = new AbortController()
   await withSession(callTo({ inbox }), host, async (session) => {
-    const progress = { safe: () => {}, moved: () => stop.abort(new NodeError('cancelled', 'reset')) }
+    const progress = { ...quiet, moved: () => stop.abort(new NodeError('cancelled', 'reset')) }
     await assert.rejects(
       session.push(wireFile('stopped', patternBytes(4 * MIB, 10)), progress, stop.signal),
       failsWith('cancelled'),
@@ -488,5 +502,6 @@ test('a session left idle closes itself', { skip }, async () => {
   const timeouts = { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60 }
   const session = await sftpClientTransport().connect(callTo({}, { timeouts, port: proxy.port }), host)
   await new Promise((resolve) => session.ended.addEventListener('abort', resolve))
-  assert.equal(proxy.connections(), 0)
+  await session.close()
+  await assert.rejects(session.fetch(never), failsWith('connection_lost'))
 })

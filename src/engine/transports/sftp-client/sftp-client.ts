@@ -15,11 +15,6 @@ import type { SftpSettings } from './settings.ts'
 import { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface SftpClientOptions {
-  /**
-   * Read every uploaded file back and hash it before it gets its real name: the only way to learn the SHA-256 of what
-   * lies at the partner's end. Doubles the traffic, hence off unless asked for.
-   */
-  verifyByReadingBack?: boolean
   /** Ask the server to sync each file to its disk where it can. On unless turned off. */
   syncFiles?: boolean
 }
@@ -31,7 +26,8 @@ export function sftpClientTransport(options: SftpClientOptions = {}): Transport<
     capabilities: {
       records: false,
       receipts: false,
-      remoteHash: options.verifyByReadingBack === true,
+      // By reading the file back: twice the traffic, hence only for files that ask for it.
+      remoteHash: true,
       defaultPort: 22,
     },
     async connect(call, host) {
@@ -89,13 +85,7 @@ class SftpClientSession implements Session {
       const folder = folderFor(settings.inbox, 'inbox', file.application)
       const peer = this.#parts.line.peer
       const sync = options.syncFiles !== false
-      const verifyByReadingBack = options.verifyByReadingBack === true
-      return pushFile(
-        { remote, folder, localId, peer, inDoubt, sync, verifyByReadingBack },
-        file,
-        progress,
-        signal,
-      )
+      return pushFile({ remote, folder, localId, peer, inDoubt, sync }, file, progress, signal)
     })
   }
 

@@ -1,6 +1,6 @@
-// Remembers which final steps (rename, link) were asked for and not answered, per server, so that the next attempt of
-// the same file knows that its temporary name may have become the real one. In memory and bounded: it covers broken
-// lines, which are common; a crash of this node is covered by the modification time as far as it can be.
+// Remembers which final steps (rename, link) were asked for and not answered, per server, so that a file that is gone
+// under both its names counts as taken by the partner and is not sent twice. Per server, because a partner may have
+// several addresses with a disk each. In memory and bounded: it covers broken lines, not a crash of this node.
 
 const MOST = 10_000
 

@@ -69,7 +69,10 @@ export class Inbox {
     return [...seen.values()]
   }
 
-  async open(at: { application: string; name: string; owner: object }, how: { create: boolean; truncate: boolean; exclusive: boolean }): Promise<Upload> {
+  async open(
+    at: { application: string; name: string; owner: object },
+    how: { create: boolean; truncate: boolean; exclusive: boolean },
+  ): Promise<Upload> {
     const { application, name, owner } = at
     await this.#load(application)
     const key = textKey(application, name)
@@ -90,40 +93,49 @@ export class Inbox {
 
   /** The client has closed its handle. Resolves when a final file is handed over. */
   async close(upload: Upload): Promise<void> {
-    if (upload.state !== 'open') throw new NodeError('conflict', 'the file was taken over by another connection')
+    if (upload.state !== 'open')
+      throw new NodeError('conflict', 'the file was taken over by another connection')
     try {
       await upload.settled()
-      if (!upload.isWhole) throw new NodeError('protocol_violation', 'the file was closed before all of it was there')
+      if (!upload.isWhole)
+        throw new NodeError('protocol_violation', 'the file was closed before all of it was there')
     } catch (error) {
       await this.leave(upload, error)
       throw error
     }
-    upload.owner = undefined
     upload.state = 'closed'
     if (!isTemporaryName(upload.name)) await this.#handOver(upload, upload.name)
   }
 
-  async rename(application: string, from: string, to: string, replace: boolean): Promise<void> {
+  async rename(
+    at: { application: string; owner: object },
+    from: string,
+    to: string,
+    replace: boolean,
+  ): Promise<void> {
+    const { application, owner } = at
     await this.#load(application)
     const target = textKey(application, to)
     const taken = this.#uploads.has(target) || this.#kept.has(target)
     if (taken && !replace) throw new NodeError('conflict', 'the new name is taken')
-    const upload = await this.#waiting(application, from)
-    if (taken) await this.remove(application, to)
+    const upload = await this.#waiting(at, from)
+    if (taken) await this.remove(at, to)
     if (!isTemporaryName(to)) return this.#handOver(upload, to)
     this.#uploads.delete(textKey(application, from))
     upload.name = to
+    upload.owner = owner
     this.#uploads.set(target, upload)
   }
 
-  async remove(application: string, name: string): Promise<void> {
+  async remove(at: { application: string; owner: object }, name: string): Promise<void> {
+    const { application } = at
     await this.#load(application)
     const key = textKey(application, name)
     if (!this.#uploads.has(key) && !this.#kept.has(key))
       throw this.#handedOver.has(key)
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
-    const upload = await this.#waiting(application, name)
+    const upload = await this.#waiting(at, name)
     this.#end(upload)
     await upload.incoming.abandon(new NodeError('cancelled', 'removed by the partner'), false)
   }
@@ -145,8 +157,8 @@ export class Inbox {
     if (size > 0) this.#kept.set(textKey(application, name), { application, name, size, mtime })
   }
 
-  /** Everything that waits for a rename of this owner's connection, and everything open on it. */
-  async leaveAll(owner: object | undefined, reason: unknown): Promise<void> {
+  /** Everything the owner has open, and everything of it that waits for a rename. */
+  async leaveAll(owner: object, reason: unknown): Promise<void> {
     const mine = [...this.#uploads.values()].filter((upload) => upload.owner === owner)
     await Promise.allSettled(mine.map((upload) => this.leave(upload, reason)))
   }
@@ -157,7 +169,13 @@ export class Inbox {
     if (this.#uploads.get(key) === upload) this.#uploads.delete(key)
   }
 
-  async #begin(at: { application: string; name: string; offeredAs: string; restartFrom: number; owner: object }): Promise<Upload> {
+  async #begin(at: {
+    application: string
+    name: string
+    offeredAs: string
+    restartFrom: number
+    owner: object
+  }): Promise<Upload> {
     const { application, name, offeredAs, restartFrom, owner } = at
     const incoming = await this.#offer(application, { name: offeredAs, key: name, restartFrom })
     const key = textKey(application, name)
@@ -187,7 +205,10 @@ export class Inbox {
   }
 
   /** An upload that no handle writes to: closed under a temporary name now, or kept from an earlier connection. */
-  async #waiting(application: string, name: string): Promise<Upload> {
+  async #waiting(
+    { application, owner }: { application: string; owner: object },
+    name: string,
+  ): Promise<Upload> {
     const key = textKey(application, name)
     const upload = this.#uploads.get(key)
     if (upload?.state === 'open') throw new NodeError('conflict', 'the file is still open')
@@ -197,8 +218,8 @@ export class Inbox {
       throw this.#handedOver.has(key)
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
-    const resumed = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom: kept.size, owner: this })
-    resumed.owner = undefined
+    const restartFrom = kept.size
+    const resumed = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom, owner })
     resumed.state = 'closed'
     if (resumed.safeSize === kept.size) return resumed
     await this.leave(resumed, new NodeError('file_missing', 'part of the file is no longer here'))
@@ -222,7 +243,7 @@ export class Inbox {
     const next = await this.#offer(upload.application, { name, key: name, restartFrom: 0 })
     try {
       const buffer = Buffer.allocUnsafeSlow(Math.min(COPY_OCTETS, Math.max(1, size)))
-      for (let at = 0; at < size; ) {
+      for (let at = 0; at < size;) {
         const got = await upload.incoming.read(buffer.subarray(0, Math.min(buffer.length, size - at)), at)
         if (got === 0) throw new NodeError('file_missing', `the upload ended at ${at} of ${size} octets`)
         await next.write(buffer.subarray(0, got), at)

@@ -15,7 +15,8 @@ const MAX_PATH_OCTETS = 4096
 
 /** `.` and `..` are taken out by text alone, and nothing lies above the root. Undefined for what cannot be a path. */
 export function canonicalPath(path: string | undefined): string | undefined {
-  if (path === undefined || Buffer.byteLength(path) > MAX_PATH_OCTETS || path.includes('\u0000')) return undefined
+  if (path === undefined || Buffer.byteLength(path) > MAX_PATH_OCTETS || path.includes('\u0000'))
+    return undefined
   const parts: string[] = []
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue
@@ -29,7 +30,13 @@ export function canonicalPath(path: string | undefined): string | undefined {
 export function isFileName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex
   const strange = /[\u0000-\u001f\u007f-\u009f/\u2028\u2029]/
-  return name !== '' && name !== '.' && name !== '..' && Buffer.byteLength(name) <= MAX_NAME_OCTETS && !strange.test(name)
+  return (
+    name !== '' &&
+    name !== '.' &&
+    name !== '..' &&
+    Buffer.byteLength(name) <= MAX_NAME_OCTETS &&
+    !strange.test(name)
+  )
 }
 
 /** Undefined: there is no such place for this partner. */
@@ -57,6 +64,9 @@ export function isTemporaryName(name: string): boolean {
 export function finalNameOf(name: string): string {
   const lftp = /^\.in\.(.+)\.$/.exec(name)
   if (lftp?.[1] !== undefined) return lftp[1]
-  const bare = name.replace(/\.[0-9A-Za-z]{8}\.partial$/, '').replace(TEMPORARY, '').replace(/^\.+/, '')
+  const bare = name
+    .replace(/\.[0-9A-Za-z]{8}\.partial$/, '')
+    .replace(TEMPORARY, '')
+    .replace(/^\.+/, '')
   return bare !== '' && isFileName(bare) ? bare : name
 }

@@ -18,11 +18,18 @@ export interface AccessSettings {
   authorizedKeys?: readonly string[] | undefined
 }
 
-const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = ['publickey', 'password', 'keyboard-interactive']
+const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = [
+  'publickey',
+  'password',
+  'keyboard-interactive',
+]
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
 
 function samePassword(given: string, expected: string | undefined): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest()
-  const same = timingSafeEqual(hash(given), hash(expected ?? ''))
+  const same = timingSafeEqual(sha256(given), sha256(expected ?? ''))
   return same && expected !== undefined && expected !== ''
 }
 
@@ -41,7 +48,9 @@ function signatureHolds(context: PublicKeyAuthContext, key: ParsedKey): boolean 
   const hash = 'hashAlgo' in context && typeof context.hashAlgo === 'string' ? context.hashAlgo : undefined
   if (key.type === 'ssh-rsa' && hash === undefined) return false
   if (context.signature === undefined || context.blob === undefined) return false
-  return key.verify(context.blob, context.signature, hash) === true
+  // The library answers with an Error where the key and the signature do not fit at all.
+  const verified: unknown = key.verify(context.blob, context.signature, hash)
+  return verified === true
 }
 
 export class SignIn {
@@ -110,7 +119,10 @@ export class SignIn {
     }
   }
 
-  async #check(context: AuthContext, admission: Admission<AccessSettings> | undefined): Promise<'right' | 'wrong' | 'asked'> {
+  async #check(
+    context: AuthContext,
+    admission: Admission<AccessSettings> | undefined,
+  ): Promise<'right' | 'wrong' | 'asked'> {
     const settings = admission?.settings
     if (context.method === 'publickey') {
       const key = isAuthorized(context, settings?.authorizedKeys ?? [])
@@ -119,8 +131,8 @@ export class SignIn {
       context.accept()
       return 'asked'
     }
-    const given = context.method === 'password' ? context.password : await promptFor(context)
-    if (given === undefined || typeof given !== 'string') return 'wrong'
+    const given = await passwordIn(context)
+    if (given === undefined) return 'wrong'
     const same = samePassword(given, settings?.password)
     return same && !this.#failedLogins.blocked(context.username, this.#address) ? 'right' : 'wrong'
   }
@@ -137,9 +149,13 @@ export class SignIn {
   }
 }
 
-function promptFor(context: AuthContext & { method: 'keyboard-interactive' }): Promise<string | undefined> {
+/** Undefined where there is none: a malformed request, or a question the client gave up on. */
+async function passwordIn(context: AuthContext): Promise<string | undefined> {
+  if (context.method === 'password')
+    return typeof context.password === 'string' ? context.password : undefined
+  if (context.method !== 'keyboard-interactive') return undefined
   return new Promise((resolve) => {
-    // An aborted prompt answers with an Error where the answers would be.
+    // An aborted question answers with an Error where the answers would be.
     context.prompt([{ prompt: 'Password: ', echo: false }], (answers: unknown) => {
       const [first] = Array.isArray(answers) ? (answers as unknown[]) : []
       resolve(typeof first === 'string' ? first : undefined)

@@ -29,21 +29,23 @@ export class Reading {
   }
 
   /** One read after the other: a client that reads in order makes the engine read in order. */
-  read(into: Uint8Array, position: number): Promise<number> {
-    const run = this.#tail.then(async () => {
-      this.first ??= position
-      const wanted = Math.min(into.length, Math.max(0, this.entry.size - position))
-      let got = 0
-      while (got < wanted) {
-        const more = await this.file.read(into.subarray(got, wanted), position + got)
-        if (more === 0) break
-        got += more
-      }
-      this.spans.add(position, position + got)
-      return got
-    })
+  inTurn(work: () => Promise<void>): Promise<void> {
+    const run = this.#tail.then(work)
     this.#tail = run.catch(() => {})
     return run
+  }
+
+  async read(into: Uint8Array, position: number): Promise<number> {
+    this.first ??= position
+    const wanted = Math.min(into.length, Math.max(0, this.entry.size - position))
+    let got = 0
+    while (got < wanted) {
+      const more = await this.file.read(into.subarray(got, wanted), position + got)
+      if (more === 0) break
+      got += more
+    }
+    this.spans.add(position, position + got)
+    return got
   }
 
   settled(): Promise<unknown> {
@@ -55,6 +57,11 @@ export class Takes {
   readonly #progress = new Map<string, Progress>()
   readonly #taken = new Map<string, string>()
 
+  /** Whether anything would be forgotten if this object were. */
+  get isEmpty(): boolean {
+    return this.#progress.size === 0 && this.#taken.size === 0
+  }
+
   /** The client has closed the file. Resolves when a taken file is recorded as such. */
   async closed(outbox: Outbox, reading: Reading): Promise<void> {
     await reading.settled()
@@ -62,7 +69,8 @@ export class Takes {
     const { entry, application } = reading
     const progress = this.#of(entry.id)
     progress.proven.addAll(reading.spans)
-    if (reading.first !== undefined && progress.sent.covers(0, reading.first)) progress.proven.add(0, reading.first)
+    if (reading.first !== undefined && progress.sent.covers(0, reading.first))
+      progress.proven.add(0, reading.first)
     if (reading.first === undefined || !progress.proven.covers(0, entry.size)) return
     await outbox.taken(application, entry, 'read')
     this.#progress.delete(entry.id)

@@ -5,7 +5,7 @@ export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
   async take<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = names.map((name) => this.#last.get(name))
+    const before = names.map((name) => this.#last.get(name) ?? Promise.resolve())
     const run = Promise.all(before).then(work)
     const settled = run.then(
       () => {},

@@ -19,16 +19,23 @@ export class Upload {
   readonly spans = new Spans()
   /** The name the client uses now. */
   name: string
-  /** Which channel holds the handle. */
-  owner: object | undefined
+  /** The channel it came by: when that ends before the file is handed over, the file is kept for another one. */
+  owner: object
   state: 'open' | 'closed' | 'over' = 'open'
   mtime = Math.floor(Date.now() / 1000)
   /** The size a client announced ahead of its data, or cut the file to. */
   announced: number | undefined
   #tail: Promise<void> = Promise.resolve()
   #failure: unknown
+  #cutShort = false
 
-  constructor(about: { application: string; name: string; offeredAs: string; incoming: Incoming; owner: object }) {
+  constructor(about: {
+    application: string
+    name: string
+    offeredAs: string
+    incoming: Incoming
+    owner: object
+  }) {
     this.application = about.application
     this.name = about.name
     this.offeredAs = about.offeredAs
@@ -51,11 +58,12 @@ export class Upload {
     })
   }
 
-  /** A client sets the size: shorter cuts, longer announces what is still to come. */
+  /** A client sets the size: longer announces what is still to come; shorter cuts, as clients do that give up. */
   resize(length: number): Promise<void> {
     return this.#next(async () => {
       this.announced = length
       if (length >= this.spans.end) return
+      this.#cutShort = length > 0
       await this.incoming.truncate(length)
       this.spans.cut(length)
     })
@@ -69,7 +77,11 @@ export class Upload {
 
   get isWhole(): boolean {
     const size = this.spans.end
-    return this.spans.prefix === size && (this.announced === undefined || this.announced <= size)
+    return (
+      !this.#cutShort &&
+      this.spans.prefix === size &&
+      (this.announced === undefined || this.announced <= size)
+    )
   }
 
   /** Leaves to a later connection exactly what a client will be told is there. */
@@ -86,11 +98,15 @@ export class Upload {
 
   #next(work: () => Promise<void>): Promise<void> {
     const run = this.#tail.then(async () => {
-      if (this.state === 'over') throw new NodeError('conflict', 'the file was taken over by another connection')
+      if (this.state === 'over')
+        throw new NodeError('conflict', 'the file was taken over by another connection')
       if (this.#failure !== undefined) throw this.#failure
       await work()
     })
-    this.#tail = run.catch((error: unknown) => void (this.#failure ??= error))
+    // What is refused because the file was taken over says nothing about the octets that are there.
+    this.#tail = run.catch((error: unknown) => {
+      if (this.state !== 'over') this.#failure ??= error
+    })
     return run
   }
 }

@@ -33,6 +33,7 @@ function keyText(offer: Offer): string {
 
 export class HostDouble implements SessionHost {
   readonly folder: string
+  #made: Promise<unknown> | undefined
   readonly received: Received[] = []
   readonly offers: Offer[] = []
   readonly abandoned: { offer: Offer; reason: unknown; keep: boolean }[] = []
@@ -54,14 +55,14 @@ export class HostDouble implements SessionHost {
   async offer(offer: Offer): Promise<Incoming> {
     this.offers.push(offer)
     this.onOffer(offer)
-    await mkdir(this.folder, { recursive: true })
+    await (this.#made ??= mkdir(this.folder, { recursive: true }))
     const key = keyText(offer)
     const part = join(this.folder, `${key}.part`)
     const kept = this.partials.get(key)
     const position = kept === undefined ? 0 : Math.min(kept.size, offer.restartFrom)
     const file = await open(part, position > 0 ? 'r+' : 'w+')
     this.open.add(file)
-    await file.truncate(position)
+    if (position > 0) await file.truncate(position)
     return this.#incoming({ offer, key, part, file, position })
   }
 
@@ -86,10 +87,10 @@ export class HostDouble implements SessionHost {
       },
       complete: async ({ size }) => {
         const { size: there } = await file.stat()
+        await close()
         if (there !== size)
           throw new NodeError('hash_mismatch', `${there} octets are here, ${size} were announced`)
         await this.onComplete(offer)
-        await close()
         const path = join(this.folder, `${this.received.length}-${offer.name}`)
         await rename(part, path)
         this.partials.delete(key)

@@ -1,0 +1,310 @@
+// SFTP against OpenSSH on loopback, same cipher, same disk: prints how fast this node is as a ratio to `sftp` (1.0 is
+// the same, more is faster). Calling: our client and `sftp` at the same sshd. Being called: `sftp` at our server, run
+// in a process of its own, and at sshd. Cleans up after itself.
+//
+// node bench/sftp.ts [MiB=1024] [files=2000] [rounds=3] [calling|called]
+
+import { fork, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { sftpClientTransport } from '../src/engine/transports/sftp-client/sftp-client.ts'
+import type { SftpSettings } from '../src/engine/transports/sftp-client/settings.ts'
+import { startTestListener } from '../src/engine/transports/sftp-server/test-listener.ts'
+import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
+import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
+import { noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
+import type { Call, Session, WireFile } from '../src/engine/transports/transport.ts'
+
+const CIPHER = 'aes128-gcm@openssh.com'
+const SMALL = 10 * 1024
+const [mib = 1024, files = 2000, rounds = 3] = process.argv
+  .slice(2)
+  .filter((a) => a !== 'serve')
+  .map(Number)
+const part = process.argv[5]
+const never = new AbortController().signal
+
+/** Runs as the server of the second half, in its own process as a node would be. */
+async function serve(folder: string): Promise<void> {
+  const server = await startTestListener()
+  server.outbox.list = async () => []
+  server.outbox.find = async (_application, name) => {
+    const found = await stat(join(folder, name)).catch(() => undefined)
+    return found === undefined ? undefined : { id: name, name, size: found.size, mtimeMs: found.mtimeMs }
+  }
+  server.outbox.open = async (_application, entry) => {
+    const file = await open(join(folder, entry.name))
+    return {
+      read: async (into: Uint8Array, position: number) =>
+        (await file.read(into, 0, into.length, position)).bytesRead,
+      close: async () => void (await file.close()),
+    }
+  }
+  server.outbox.taken = async () => {}
+  process.send?.({ port: server.port, key: server.userKey.path, idle: process.memoryUsage().rss })
+  let most = 0
+  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 50)
+  process.on('message', (message) => {
+    if (message !== 'stop') return process.send?.({ most })
+    clearInterval(watch)
+    void server.stop().then(() => process.disconnect())
+  })
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return (performance.now() - began) / 1000
+}
+
+function sftp(port: number, key: string, script: string): Promise<void> {
+  const options = [
+    'BatchMode=yes',
+    'StrictHostKeyChecking=no',
+    'UserKnownHostsFile=/dev/null',
+    'LogLevel=ERROR',
+  ]
+  const args = ['-q', '-P', `${port}`, '-i', key, '-c', CIPHER, '-F', '/dev/null', '-b', '-']
+  const user = port === sshd.port ? sshd.username : 'acme'
+  return new Promise((resolve, reject) => {
+    const child = spawn('sftp', [...args, ...options.flatMap((o) => ['-o', o]), `${user}@127.0.0.1`], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    })
+    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`sftp exited with ${code}`))))
+    child.stdin.end(script)
+  })
+}
+
+/** The best of a few rounds each, taken in turns so that a busy moment hits both. */
+async function compare(
+  what: string,
+  reset: () => Promise<unknown>,
+  theirs: () => Promise<unknown>,
+  ours: () => Promise<unknown>,
+): Promise<void> {
+  let best = { theirs: Infinity, ours: Infinity }
+  for (let round = 0; round < rounds; round++) {
+    await reset()
+    best = { ...best, theirs: Math.min(best.theirs, await timed(theirs)) }
+    await reset()
+    best = { ...best, ours: Math.min(best.ours, await timed(ours)) }
+  }
+  const ratio = (best.theirs / best.ours).toFixed(2)
+  console.log(
+    `${what.padEnd(44)} OpenSSH ${best.theirs.toFixed(2)} s   Esclusa ${best.ours.toFixed(2)} s   ratio ${ratio}`,
+  )
+}
+
+async function withFile<T>(path: string, name: string, use: (file: WireFile) => Promise<T>): Promise<T> {
+  const handle = await open(path)
+  try {
+    const { size } = await handle.stat()
+    const source = {
+      size,
+      read: async (into: Uint8Array, position: number) =>
+        (await handle.read(into, 0, into.length, position)).bytesRead,
+    }
+    return await use({
+      ...{
+        transferId: name,
+        key: { name, date: '20260101', time: '0000000000' },
+        application: 'A',
+        name,
+        source,
+      },
+      ...{ format: { kind: 'U', recordLength: 0 }, envelope: undefined, originalSize: size, restartFrom: 0 },
+      ...{ signedReceipt: false, verify: false, mayBeThere: false },
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function session(inbox: string, outbox: string, sync: boolean): Promise<Session> {
+  const settings: SftpSettings = {
+    ...{ username: sshd.username, privateKey: sshd.userKey.private, hostKeys: [sshd.hostKey.fingerprint] },
+    ...{ inbox, outbox },
+  }
+  const call: Call<SftpSettings> = {
+    ...{
+      contactId: 'c',
+      host: '127.0.0.1',
+      port: sshd.port,
+      localId: 'B',
+      remoteId: 'A',
+      settings,
+      applications: ['A'],
+    },
+    ...{
+      ways: 'B',
+      timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 30_000, idleMs: 60_000 },
+      compression: false,
+    },
+    security: {
+      ...{ encrypted: true, authentication: 'NONE', localKey: undefined, remoteKey: undefined },
+      ...{ rsaLocalKey: undefined, rsaRemoteKey: undefined },
+    },
+    signal: never,
+  }
+  return sftpClientTransport({ syncFiles: sync }).connect(call, host)
+}
+
+async function pushAll(names: readonly string[], from: string, to: string, sync: boolean): Promise<void> {
+  const line = await session(to, '/', sync)
+  const queue = names.values()
+  const progress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
+  const worker = async () => {
+    for (const name of queue)
+      await withFile(join(from, name), name, (file) => line.push(file, progress, never))
+  }
+  await Promise.all(Array.from({ length: Math.min(32, names.length) }, worker))
+  await line.close()
+}
+
+async function empty(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+}
+
+async function refill(folder: string, from: string): Promise<void> {
+  await empty(folder)
+  for (const name of await readdir(from)) {
+    const [source, target] = [await open(join(from, name)), await open(join(folder, name), 'w')]
+    const buffer = Buffer.alloc(1 << 20)
+    for (let got = 1; got > 0;) {
+      got = (await source.read(buffer, 0, buffer.length)).bytesRead
+      await target.write(buffer, 0, got)
+    }
+    await source.close()
+    await target.close()
+  }
+}
+
+async function calling(at: { big: string; small: string; there: string; back: string }): Promise<void> {
+  const { big, small, there, back } = at
+  const key = sshd.userKey.path
+  const small_ = await readdir(small)
+  const clean = () => Promise.all([empty(there), empty(back)])
+  const put = (folder: string, flag = '') =>
+    sftp(sshd.port, key, `lcd ${folder}\ncd ${there}\nput ${flag} *\n`)
+  const fetch = async () => {
+    const line = await session('/', there, true)
+    await line.fetch(never)
+    await line.close()
+  }
+  const get = () => sftp(sshd.port, key, `lcd ${back}\ncd ${there}\nget *\n`)
+  const stock = (from: string) => () => Promise.all([refill(there, from), empty(back)])
+  await compare(
+    `calling, up ${mib} MiB`,
+    clean,
+    () => put(big),
+    () => pushAll(['big'], big, there, false),
+  )
+  await compare(
+    `calling, up ${mib} MiB, synced`,
+    clean,
+    () => put(big, '-f'),
+    () => pushAll(['big'], big, there, true),
+  )
+  await compare(
+    `calling, up ${files} x 10 KiB`,
+    clean,
+    () => put(small),
+    () => pushAll(small_, small, there, false),
+  )
+  await compare(
+    `calling, up ${files} x 10 KiB, synced`,
+    clean,
+    () => put(small, '-f'),
+    () => pushAll(small_, small, there, true),
+  )
+  await compare(`calling, down ${mib} MiB`, stock(big), get, fetch)
+  await compare(`calling, down ${files} x 10 KiB (ours removes too)`, stock(small), get, fetch)
+}
+
+async function beingCalled(at: { big: string; small: string; there: string; back: string }): Promise<void> {
+  const { big, small, there, back } = at
+  const child = fork(import.meta.filename, ['serve'], { env: { ...process.env, BENCH_FOLDER: at.there } })
+  const { port, key, idle } = await new Promise<{ port: number; key: string; idle: number }>((resolve) =>
+    child.once('message', (message) => resolve(message as { port: number; key: string; idle: number })),
+  )
+  const clean = () => Promise.all([empty(there), empty(back)])
+  const stock = (from: string) => () => Promise.all([refill(there, from), empty(back)])
+  const put = (folder: string, theirs: boolean) =>
+    theirs
+      ? sftp(sshd.port, sshd.userKey.path, `lcd ${folder}\ncd ${there}\nput *\n`)
+      : sftp(port, key, `lcd ${folder}\ncd /NOMINA/in\nput *\n`)
+  const get = async (from: string, theirs: boolean) => {
+    const lines = (await readdir(from)).map((name) => `get ${name}`).join('\n')
+    const script = `lcd ${back}\ncd ${theirs ? there : '/NOMINA/out'}\n${lines}\n`
+    return theirs ? sftp(sshd.port, sshd.userKey.path, script) : sftp(port, key, script)
+  }
+  await compare(
+    `being called, up ${mib} MiB`,
+    clean,
+    () => put(big, true),
+    () => put(big, false),
+  )
+  await compare(
+    `being called, up ${files} x 10 KiB`,
+    clean,
+    () => put(small, true),
+    () => put(small, false),
+  )
+  await compare(
+    `being called, down ${mib} MiB`,
+    stock(big),
+    () => get(big, true),
+    () => get(big, false),
+  )
+  await compare(
+    `being called, down ${files} x 10 KiB`,
+    stock(small),
+    () => get(small, true),
+    () => get(small, false),
+  )
+  child.send('memory')
+  const { most } = await new Promise<{ most: number }>((resolve) =>
+    child.once('message', (m) => resolve(m as { most: number })),
+  )
+  const inMib = (octets: number) => Math.round(octets / 1024 / 1024)
+  console.log(`server memory: ${inMib(idle)} MiB idle, ${inMib(most)} MiB at most`)
+  child.send('stop')
+  await new Promise((resolve) => child.once('exit', resolve))
+}
+
+let sshd: Awaited<ReturnType<typeof startOpenSsh>>
+let host: HostDouble
+
+async function main(): Promise<void> {
+  if (noOpenSsh) return console.log(`skipped: ${noOpenSsh}`)
+  if (!nativeBinding().loaded) console.log(nativeBinding().advice)
+  const root = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'esclusa-bench-'))
+  sshd = await startOpenSsh()
+  host = new HostDouble(join(root, 'back', 'engine'))
+  try {
+    const at = {
+      big: join(root, 'big'),
+      small: join(root, 'small'),
+      there: join(root, 'there'),
+      back: join(root, 'back'),
+    }
+    for (const folder of Object.values(at)) await mkdir(folder)
+    const big = await open(join(at.big, 'big'), 'w')
+    const block = Buffer.alloc(1 << 20, 'esclusa')
+    for (let at = 0; at < mib; at++) await big.write(block)
+    await big.close()
+    for (let n = 0; n < files; n++) await writeFile(join(at.small, `f${n}`), block.subarray(0, SMALL))
+    if (part !== 'called') await calling(at)
+    if (part !== 'calling') await beingCalled(at)
+  } finally {
+    await sshd.stop()
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+if (process.argv.includes('serve')) await serve(process.env['BENCH_FOLDER'] ?? '')
+else await main()

@@ -1,0 +1,239 @@
+// The typed client of a node. Every function is made from the contract's table of operations, its types too: nothing
+// is written per operation. Needs `fetch` alone, so it runs in Node and in browsers.
+//
+// `credentials` log in at the first call and again when the node answers 401: once per call, and calls that find out
+// together share one login.
+
+import type { ErrorBody } from '../src/contract/error-body.ts'
+import { BASE_PATH, operations } from '../src/contract/operations.ts'
+import type {
+  BodyOf,
+  InputOf,
+  Operation,
+  OperationName,
+  Operations,
+  OutputOf,
+} from '../src/contract/operations.ts'
+
+export type {
+  Channel,
+  ChannelHistory,
+  ChannelPatch,
+  ChannelStatus,
+  Directory,
+} from '../src/contract/channel.ts'
+export type { Contact } from '../src/contract/contact.ts'
+export type { ErrorBody } from '../src/contract/error-body.ts'
+export type { Page } from '../src/contract/page.ts'
+export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
+
+export type ClientOptions = {
+  /** Where the node is, e.g. http://127.0.0.1:8080; with or without /connect-back. */
+  url: string
+  token?: string | undefined
+  credentials?: Credentials | undefined
+  /** How long one request may take; 30 seconds if left out. */
+  timeoutMs?: number | undefined
+  fetch?: typeof globalThis.fetch | undefined
+}
+
+export type Credentials = { username: string; password: string }
+
+export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined }
+
+/** Path and query parameters by name; the body, where the operation has one, as `body`. */
+export type CallInput<N extends OperationName> = InputOf<N> &
+  (Operations[N] extends { body: unknown } ? { body: BodyOf<N> } : unknown)
+
+export type CallArguments<N extends OperationName> =
+  object extends CallInput<N>
+    ? [input?: CallInput<N>, options?: CallOptions]
+    : [input: CallInput<N>, options?: CallOptions]
+
+export type Client = { readonly [N in OperationName]: (...call: CallArguments<N>) => Promise<OutputOf<N>> }
+
+/** The node answered, and the answer is no. `body` is the node's own words. */
+export class ClientError extends Error {
+  readonly status: number
+  readonly body: ErrorBody
+
+  constructor(body: ErrorBody) {
+    super(body.message)
+    this.name = 'ClientError'
+    this.status = body.status
+    this.body = body
+  }
+}
+
+/** No answer, or none in time: whether the request was carried out is not known. */
+export class UnreachableError extends Error {
+  readonly url: string
+
+  constructor(url: string, why: string, cause: unknown) {
+    super(`${url} is not reachable: ${why}`, { cause })
+    this.name = 'UnreachableError'
+    this.url = url
+  }
+}
+
+const TIMEOUT_MS = 30_000
+
+type Input = { body?: unknown } & Record<string, unknown>
+type Send = (name: OperationName, input: Input, options: CallOptions) => Promise<unknown>
+
+export function createClient(options: ClientOptions): Client {
+  const send = withLogin(options, makeSend(options))
+  const names = Object.keys(operations) as OperationName[]
+  const calls = names.map((name) => [
+    name,
+    (input: Input = {}, call: CallOptions = {}) => send(name, input, call),
+  ])
+  return Object.fromEntries(calls) as Client // one function per name of the table, typed from the same table
+}
+
+type Authorized = (
+  name: OperationName,
+  input: Input,
+  options: CallOptions,
+  token: string | undefined,
+) => Promise<unknown>
+
+function makeSend(options: ClientOptions): Authorized {
+  const base = options.url.replace(/\/+$/, '').replace(new RegExp(`${BASE_PATH}$`), '') + BASE_PATH
+  // Called as a plain function: a browser's fetch refuses any other `this`.
+  const fetch =
+    options.fetch ?? ((input: string | URL | Request, init?: RequestInit) => globalThis.fetch(input, init))
+  return async (name, input, call, token) => {
+    const operation: Operation = operations[name]
+    const url = base + pathOf(operation, input) + queryOf(operation, input)
+    const timeout = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS)
+    const hasBody = operation.body !== undefined
+    try {
+      const response = await fetch(url, {
+        method: operation.method,
+        headers: {
+          accept: 'application/json',
+          ...(hasBody && { 'content-type': 'application/json' }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+        ...(hasBody && { body: JSON.stringify(input.body) }),
+        signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+      })
+      return await answerOf(response)
+    } catch (thrown) {
+      if (thrown instanceof ClientError) throw thrown
+      call.signal?.throwIfAborted()
+      throw new UnreachableError(
+        options.url,
+        timeout.aborted ? 'no answer in time' : reasonOf(thrown),
+        thrown,
+      )
+    }
+  }
+}
+
+function pathOf(operation: Operation, input: Input): string {
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(input[name])))
+}
+
+function queryOf(operation: Operation, input: Input): string {
+  const names = Object.keys(
+    operation.query && 'properties' in operation.query ? (operation.query.properties as object) : {},
+  )
+  const given = names.filter((name) => input[name] !== undefined).map((name) => [name, textOf(input[name])])
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+}
+
+/** Parameters are text and numbers alone. */
+function textOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : typeof value === 'string' ? value : ''
+}
+
+async function answerOf(response: Response): Promise<unknown> {
+  const text = await response.text()
+  const body = parse(text)
+  if (response.ok && body !== undefined) return body
+  throw new ClientError(isErrorBody(body) ? body : foreignBody(response))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isErrorBody(body: unknown): body is ErrorBody {
+  const { status, message } = (body ?? {}) as Partial<ErrorBody>
+  return typeof status === 'number' && typeof message === 'string'
+}
+
+/** An answer that is not the node's: a proxy between, or another server at that address. */
+function foreignBody(response: Response): ErrorBody {
+  return {
+    timestamp: new Date().toISOString(),
+    status: response.status,
+    error: response.statusText,
+    message: `${response.status} ${response.statusText}: the answer is not from an Esclusa node`,
+    path: response.url,
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function withLogin(options: ClientOptions, send: Authorized): Send {
+  const { credentials } = options
+  let token = options.token
+  let login: Promise<string> | undefined
+  if (!credentials) return (name, input, call) => send(name, input, call, token)
+
+  /** A token newer than `refused`: the one that another call got meanwhile, or that of a login they all wait for. */
+  const freshToken = async (refused: string | undefined): Promise<string> => {
+    if (token !== undefined && token !== refused) return token
+    login ??= (send('loginV2', { body: credentials }, {}, undefined) as Promise<OutputOf<'loginV2'>>)
+      .then((answer) => (token = answer.token))
+      .finally(() => (login = undefined))
+    return login
+  }
+  return async (name, input, call) => {
+    if (operations[name].roles === 'public') return send(name, input, call, undefined)
+    const first = token ?? (await freshToken(undefined))
+    try {
+      return await send(name, input, call, first)
+    } catch (thrown) {
+      if (!(thrown instanceof ClientError) || thrown.status !== 401) throw thrown
+      return send(name, input, call, await freshToken(first))
+    }
+  }
+}
+
+type Listed = { content: unknown[]; last: boolean }
+type List = (input: never, options?: CallOptions) => Promise<Listed>
+type ItemOf<L extends List> = Awaited<ReturnType<L>>['content'][number]
+
+const PAGE_SIZE = 100
+
+/** All items of a list, page by page: `for await (const transfer of pages(client.listTransfers, { channelCode }))`. */
+export async function* pages<L extends List>(
+  list: L,
+  input: NonNullable<Parameters<L>[0]>,
+  options?: CallOptions,
+): AsyncGenerator<ItemOf<L>, void, undefined> {
+  const { page: first = 1, size = PAGE_SIZE } = input as { page?: number; size?: number } // every list has these two
+  for (let page = first; ; page++) {
+    const answer = await list({ ...(input as object), page, size } as never, options)
+    yield* answer.content as ItemOf<L>[]
+    if (answer.last) return
+  }
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}

@@ -1,0 +1,185 @@
+// The engine as transports see it: who may come in, what is offered, whose turn it is, which receipts there are.
+
+import { closedBecause, goes, hoursOf } from '../domain/channel.ts'
+import { canonicalAddress } from '../domain/channel-rules.ts'
+import { isOpenAt } from '../domain/time.ts'
+import { NodeError } from '../errors.ts'
+import { addHistory, channelsOfContact } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { listContacts } from '../store/contacts.ts'
+import type { ContactRecord } from '../store/contacts.ts'
+import { claimForContact } from '../store/leases.ts'
+import { awaitingReceipt, receiptDelivered, receiptsOwed, recordReceipt } from '../store/receptions.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import { makePlan, snapshotOf } from './plan.ts'
+import { receiveOffer } from './reception.ts'
+import type { ReceptionDesk } from './reception.ts'
+import type { Sessions } from './sessions.ts'
+import type { Admission, Caller, OwedReceipt, Receipt, Session, SessionHost } from './transports/transport.ts'
+import type { Work } from './work.ts'
+
+export type DeskParts = {
+  work: Work
+  dispatcher: Dispatcher
+  sessions: Sessions
+  reception: ReceptionDesk
+  /** How the protocol spells a file name in keys and receipts. */
+  keyName: (name: string) => string
+}
+
+/** More than this is left for the partner's next call. */
+const CLAIMS_PER_TURN = 1000
+
+export function makeHost({ work, dispatcher, sessions, reception, keyName }: DeskParts): SessionHost {
+  return {
+    admit: <Settings>(caller: Caller) => admit(work, caller) as Promise<Admission<Settings>>, // the section of that protocol
+    opened: (session) => sessions.add(session),
+    turn: (session) => handOver(work, dispatcher, session),
+    offer: (offer) => receiveOffer(reception, offer),
+    receipt: (contactId, receipt) => takeReceipt(work, dispatcher, contactId, receipt, keyName),
+    receiptsOwed: async (contactId) =>
+      (await receiptsOwed(work.store.db, contactId)).map(({ id, body }) => ({
+        ...(JSON.parse(body) as OwedReceipt),
+        id,
+      })), // as reception wrote it
+    receiptDelivered: (id) => work.store.write((tx) => receiptDelivered(tx, id, work.now())),
+    refused: (caller, reason) => refused(work, caller, reason),
+  }
+}
+
+async function admit(work: Work, caller: Caller): Promise<Admission<unknown>> {
+  const contact = await contactOf(work, caller)
+  if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
+  const channels = (await channelsOfContact(work.store.db, contact.id)).filter(
+    ({ config }) => !config.deactivateChannel,
+  )
+  const taking = channels.filter(
+    ({ config }) => config.connection?.advancedConfigurationConnection?.callingEnd !== 'LOCAL',
+  )
+  if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
+  const near = taking.filter((channel) => addressAllowed(channel, caller.address))
+  if (near.length === 0) {
+    await noteRefusal(work, taking, `${caller.address} is not an address of ${contact.id}`)
+    throw new NodeError('login_refused', `${caller.address} is not an address of ${contact.id}`)
+  }
+  const open = near.filter(({ config }) => isOpenAt(hoursOf(config), work.now(), work.zone))
+  if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
+  return admission(work, contact, open, caller)
+}
+
+async function admission(
+  work: Work,
+  contact: ContactRecord,
+  open: ChannelRecord[],
+  caller: Caller,
+): Promise<Admission<unknown>> {
+  const plans = await Promise.all(
+    open.map((channel) => makePlan(work.store.db, work.seal, snapshotOf(channel))),
+  )
+  const suited = plans.filter((plan) => caller.encrypted || !plan.security.encrypted)
+  const [first] = suited.sort(
+    (a, b) => Number(b.security.authentication !== 'NONE') - Number(a.security.authentication !== 'NONE'),
+  )
+  if (!first)
+    throw new NodeError('insecure_session', 'every channel of this partner asks for an encrypted session')
+  const sends = suited.some(({ channel }) => goes(channel, 'EMISION') && !closedBecause(channel, 'EMISION'))
+  const receives = suited.some(
+    ({ channel }) => goes(channel, 'RECEPCION') && !closedBecause(channel, 'RECEPCION'),
+  )
+  const section = caller.protocol === 'sftp' ? 'access' : caller.protocol
+  return {
+    contactId: contact.id,
+    localId: first.localId,
+    remoteId: first.remoteId,
+    settings: first.settings[section] ?? {},
+    applications: suited.map((plan) => plan.application),
+    ways: sends && receives ? 'B' : sends ? 'S' : 'R',
+    timeouts: first.timeouts,
+    security: first.security,
+    compression: first.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+  }
+}
+
+async function contactOf(work: Work, caller: Caller): Promise<ContactRecord | undefined> {
+  const id = caller.id.trim()
+  for (const contact of await listContacts(work.store.db)) {
+    if (contact.protocol !== caller.protocol) continue
+    const { oftp2, access } = contact.settings as { oftp2?: { id?: string }; access?: { username?: string } }
+    if (caller.protocol === 'sftp' ? access?.username === id : isOftp2Id(contact, oftp2?.id, id))
+      return contact
+  }
+  return undefined
+}
+
+/** Its own id, or one of its remote codes where it has none. */
+function isOftp2Id(contact: ContactRecord, own: string | undefined, id: string): boolean {
+  return own === undefined ? (contact.data.remoteCodes ?? []).some(({ code }) => code === id) : own === id
+}
+
+function addressAllowed({ config }: ChannelRecord, address: string): boolean {
+  const { advancedConfigurationConnection, ips = [], proxyIps = [] } = config.connection ?? {}
+  if (!advancedConfigurationConnection?.validateIp) return true
+  const caller = canonicalAddress(address)
+  return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
+}
+
+async function refused(work: Work, caller: Caller, reason: string): Promise<void> {
+  work.log.warn(
+    { protocol: caller.protocol, caller: caller.id, address: caller.address, reason },
+    'a caller was turned away',
+  )
+  const contact = await contactOf(work, caller)
+  if (contact) await noteRefusal(work, await channelsOfContact(work.store.db, contact.id), reason)
+}
+
+async function noteRefusal(work: Work, channels: ChannelRecord[], reason: string): Promise<void> {
+  await work.store.write(async (tx) => {
+    for (const { code } of channels)
+      await addHistory(tx, code, [{ at: work.now(), event: 'CONNECTION_REFUSED', detail: reason }])
+  })
+}
+
+/** The partner is on the line and it is our turn: everything that waits for it goes now, one transfer after the other. */
+async function handOver(work: Work, dispatcher: Dispatcher, session: Session): Promise<void> {
+  const now = work.now()
+  const holder = { owner: work.owner, now, until: now + work.leaseMs }
+  for (const claim of await claimForContact(work.store, holder, session.contactId, CLAIMS_PER_TURN)) {
+    await dispatcher.launch(claim, session)
+    if (session.ended.aborted) return
+  }
+}
+
+async function takeReceipt(
+  work: Work,
+  dispatcher: Dispatcher,
+  contactId: string,
+  receipt: Receipt,
+  keyName: (name: string) => string,
+): Promise<void> {
+  const waiting = await awaitingReceipt(work.store.db, contactId, receipt.key.date, receipt.key.time)
+  const found = waiting.find((one) => keyName(one.name) === receipt.key.name)
+  if (!found)
+    return work.log.info(
+      { contact: contactId, key: receipt.key },
+      'a receipt came for a file that awaits none',
+    )
+  const state = await verdict(work, found, receipt)
+  await work.store.write((tx) => recordReceipt(tx, found.transfer_id, found.idx, state, work.now()))
+  dispatcher.wake()
+}
+
+/** Positive only with the right hash, and signed where the channel has the partner's key. */
+async function verdict(
+  work: Work,
+  found: { wire_hash: string | null; snapshot: string | null; transfer_id: string },
+  receipt: Receipt,
+) {
+  if (!receipt.positive) return 'NEGATIVE'
+  const plan = found.snapshot === null ? undefined : await makePlan(work.store.db, work.seal, found.snapshot)
+  if (!plan?.verifyHash) return 'POSITIVE'
+  const hashFits = receipt.hash !== undefined && receipt.hash === found.wire_hash
+  const signed = receipt.signed || plan.security.rsaRemoteKey === undefined
+  if (!hashFits || !signed)
+    work.log.warn({ transfer: found.transfer_id, hashFits, signed }, 'a receipt does not prove what arrived')
+  return hashFits && signed ? 'POSITIVE' : 'NEGATIVE'
+}

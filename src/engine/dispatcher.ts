@@ -1,0 +1,166 @@
+// Finds due transfers and has them run, as many at once as is useful; keeps their leases; stops those that were reset
+// or lost. Woken by a write and by the clock, never by polling faster than once a second.
+
+import { NodeError } from '../errors.ts'
+import { claimDue, nextDueAt, renewLeases } from '../store/leases.ts'
+import type { Claim, Held } from '../store/leases.ts'
+import type { Session } from './transports/transport.ts'
+import type { Work } from './work.ts'
+
+const TICK_MS = 1000
+/** Transfers in hand for each place: enough that files of many channels can take turns. */
+const IN_HAND_PER_SLOT = 32
+
+type Run = (claim: Claim, signal: AbortSignal, given?: Session) => Promise<void>
+
+export class Dispatcher {
+  readonly #work: Work
+  readonly #run: Run
+  readonly #most: number
+  readonly #held = new Map<string, { held: Held; stop: AbortController }>()
+  readonly #running = new Set<Promise<void>>()
+  #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
+  #looking: Promise<void> = Promise.resolve()
+  #clock: NodeJS.Timeout | undefined
+  #renewal: NodeJS.Timeout | undefined
+
+  constructor(work: Work, workers: number, run: Run) {
+    this.#work = work
+    this.#run = run
+    this.#most = workers * IN_HAND_PER_SLOT
+  }
+
+  start(): void {
+    this.#renewal = setInterval(() => void this.#renew(), this.#work.leaseMs / 3)
+    this.wake()
+  }
+
+  wake(): void {
+    if (this.#state === 'looking') this.#state = 'look again'
+    if (this.#state !== 'idle') return
+    this.#state = 'looking'
+    clearTimeout(this.#clock)
+    this.#looking = this.#look()
+  }
+
+  async #look(): Promise<void> {
+    let due: number | undefined
+    try {
+      do {
+        this.#state = 'looking'
+        await this.#claim()
+      } while ((this.#state as string) === 'look again')
+      due = await nextDueAt(this.#work.store.db)
+    } catch (thrown) {
+      this.#work.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
+    }
+    if ((this.#state as string) === 'stopped') return
+    this.#state = 'idle'
+    const wait = due === undefined ? TICK_MS : Math.max(1, Math.min(TICK_MS, due - this.#work.now()))
+    this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? TICK_MS : wait)
+  }
+
+  async #claim(): Promise<void> {
+    const room = this.#most - this.#held.size
+    if (room <= 0) return
+    const now = this.#work.now()
+    const claims = await claimDue(
+      this.#work.store,
+      { owner: this.#work.owner, now, until: now + this.#work.leaseMs },
+      room,
+    )
+    for (const claim of claims) this.launch(claim)
+    if (claims.length === room) this.#state = 'look again'
+  }
+
+  /** Runs a claim that somebody took; resolves when it is over. */
+  launch(claim: Claim, given?: Session): Promise<void> {
+    const held = { id: claim.transfer.id, fence: claim.transfer.fence }
+    const signal = this.hold(held)
+    const running = this.#run(claim, signal, given)
+      .catch((thrown: unknown) =>
+        this.#work.log.error(
+          { err: thrown, transfer: held.id },
+          'a transfer could not be brought to an end; its lease runs out',
+        ),
+      )
+      .finally(() => {
+        this.release(held)
+        this.#running.delete(running)
+        this.wake()
+      })
+    this.#running.add(running)
+    return running
+  }
+
+  /** Keeps the lease of a transfer that is run elsewhere in the engine (a reception). */
+  hold(held: Held): AbortSignal {
+    const stop = new AbortController()
+    this.#held.set(held.id, { held, stop })
+    return stop.signal
+  }
+
+  release(held: Held): void {
+    if (this.#held.get(held.id)?.held.fence === held.fence) this.#held.delete(held.id)
+  }
+
+  background(running: Promise<void>): void {
+    const tracked = running
+      .catch((thrown: unknown) => this.#work.log.error({ err: thrown }, 'work in the background failed'))
+      .finally(() => this.#running.delete(tracked))
+    this.#running.add(tracked)
+  }
+
+  cancel(transferId: string): void {
+    this.#held
+      .get(transferId)
+      ?.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
+  }
+
+  async #renew(): Promise<void> {
+    const all = [...this.#held.values()]
+    try {
+      const lost = await renewLeases(
+        this.#work.store,
+        all.map((one) => one.held),
+        this.#work.now() + this.#work.leaseMs,
+      )
+      for (const { id } of lost) this.#stopLost(id)
+    } catch (thrown) {
+      this.#work.log.warn({ err: thrown }, 'leases could not be renewed')
+    }
+  }
+
+  /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
+  #stopLost(id: string): void {
+    const reason = async () => {
+      const row = await this.#work.store.db
+        .selectFrom('transfer')
+        .select('state')
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row === undefined || row.state === 'CANCELLED' ? 'cancelled' : 'lease_lost'
+    }
+    this.background(
+      reason().then((code) =>
+        this.#held.get(id)?.stop.abort(new NodeError(code, `transfer ${id} is no longer held`)),
+      ),
+    )
+  }
+
+  /** Nothing new; what runs gets the time to end, then it is put back. */
+  async drain(drainMs: number): Promise<void> {
+    this.#state = 'stopped'
+    clearTimeout(this.#clock)
+    await this.#looking
+    const timer = setTimeout(() => this.#stopAll(), drainMs)
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running])
+    clearTimeout(timer)
+    clearInterval(this.#renewal)
+  }
+
+  #stopAll(): void {
+    for (const { stop } of this.#held.values())
+      stop.abort(new NodeError('unavailable', 'the node is stopping'))
+  }
+}

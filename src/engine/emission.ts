@@ -1,0 +1,362 @@
+// Sends one claimed transfer, file by file. The order of writes, each durable before the next step:
+//
+//   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
+//   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
+//   3 placing   just before the partner can see the file: a later attempt must look before sending again
+//   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write
+//   5 action    delete, move or execute, and only then DONE
+//   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
+//
+// Whatever throws ends the attempt; the caller decides between another attempt and failure.
+
+import { rm } from 'node:fs/promises'
+import { directoriesFor } from '../domain/channel.ts'
+import type { Directory } from '../contract/channel.ts'
+import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
+import { NodeError } from '../errors.ts'
+import { requireConfined } from '../files/roots.ts'
+import { requireHeld, updateFile } from '../store/leases.ts'
+import type { Held } from '../store/leases.ts'
+import type { Tx } from '../store/open.ts'
+import type { TransferFileRow } from '../store/tables.ts'
+import { makeProgress } from './events.ts'
+import type { ProgressMeter } from './events.ts'
+import { FileSource, piecesOf } from './file-source.ts'
+import { certificateOf } from './key-exchange.ts'
+import type { Plan } from './plan.ts'
+import { deleteOriginal, moveOriginal } from './post-action.ts'
+import { runStep } from './script-steps.ts'
+import { drainSteps, stage } from './staging.ts'
+import { once } from './transforms/step.ts'
+import type { Capabilities, PushProgress, PushResult, Session, WireFile } from './transports/transport.ts'
+import { outgoingForm, settleOptional } from './wire-form.ts'
+import type { WireForm } from './wire-form.ts'
+import type { Work } from './work.ts'
+
+/** A claimed transfer in hand. */
+export type Running = { work: Work; transfer: TransferRecord; held: Held; plan: Plan; signal: AbortSignal }
+
+export type Emission = Running & { session: Session; capabilities: Capabilities }
+
+/** How many files of one transfer are in hand at once; each still waits for its place. */
+const FILES_AT_ONCE = 32
+
+/** Sends every file that is not done. Resolves to whether receipts are still to come. */
+export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
+  const { work, transfer, capabilities } = emission
+  const progress = progressOf(emission)
+  const left = transfer.files.filter((file) => file.phase !== 'DONE')
+  const parallel = capabilities.records ? 1 : FILES_AT_ONCE
+  const queue = left.values()
+  const failure = new AbortController()
+  const signal = AbortSignal.any([emission.signal, failure.signal])
+  const run = async () => {
+    for (const file of queue) {
+      if (signal.aborted) return
+      const giveBack = await work.slots.take(signal)
+      try {
+        await sendFile({ ...emission, signal }, file, progress)
+      } catch (thrown) {
+        failure.abort(thrown)
+        throw thrown
+      } finally {
+        giveBack()
+      }
+    }
+  }
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(parallel, left.length) }, run))
+  emission.signal.throwIfAborted()
+  if (failure.signal.aborted) throw failure.signal.reason
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
+  return {
+    receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED' && file.receipt === 'AWAITED'),
+  }
+}
+
+function progressOf({ work, transfer }: Emission): ProgressMeter {
+  const done = transfer.files.filter((file) => file.phase === 'DONE' || file.phase === 'ARRIVED')
+  return makeProgress(
+    work.publish,
+    {
+      transferId: transfer.id,
+      channelCode: transfer.channelCode,
+      direction: 'EMISION',
+      totalBytes: sum(transfer.files),
+      totalFiles: transfer.files.length,
+      filesDone: done.length,
+      bytesDone: sum(done),
+    },
+    (octets) => work.counted('EMISION', octets),
+  )
+}
+
+function sum(files: readonly TransferFileRecord[]): number {
+  return files.reduce((total, file) => total + (file.size ?? 0), 0)
+}
+
+/** `file` is kept in step with its row: the caller sees how far each one got. */
+async function sendFile(
+  emission: Emission,
+  file: TransferFileRecord,
+  progress: ProgressMeter,
+): Promise<void> {
+  if (file.phase === 'WAITING' || file.phase === 'STAGED') await deliver(emission, file, progress)
+  if (file.phase === 'ARRIVED' && file.receipt !== 'AWAITED') await act(emission, file)
+}
+
+/** One write under the claim, and the same change in memory once it is durable. */
+async function record(
+  { work, held }: Running,
+  file: TransferFileRecord,
+  changes: Partial<TransferFileRecord>,
+  also?: (tx: Tx) => Promise<void>,
+): Promise<void> {
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await updateFile(tx, held, file.index, toColumns(changes))
+    await also?.(tx)
+  })
+  Object.assign(file, changes)
+}
+
+const COLUMNS = {
+  phase: 'phase',
+  position: 'position',
+  hash: 'hash',
+  size: 'size',
+  stagedPath: 'staged_path',
+  wireHash: 'wire_hash',
+  receipt: 'receipt',
+  actionPost: 'action_post',
+  pathPost: 'path_post',
+} as const satisfies Partial<Record<keyof TransferFileRecord, keyof TransferFileRow>>
+
+function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRow> {
+  const entries = Object.entries(changes).map(([name, value]) => [
+    COLUMNS[name as keyof typeof COLUMNS],
+    value,
+  ])
+  return Object.fromEntries(entries) as Partial<TransferFileRow>
+}
+
+function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
+  return (
+    directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
+  )
+}
+
+async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
+  const directory = directoryOf(emission, file)
+  const form = outgoingForm({ ...emission, directory, codePage: emission.work.codePage })
+  const settled =
+    file.phase === 'WAITING' ? await prepare(emission, file, form) : restoredForm(emission, form, file)
+  await using source = await openWire(file)
+  const wire: WireFile = {
+    transferId: emission.transfer.id,
+    key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
+    application: emission.plan.application,
+    name: file.name,
+    source,
+    format: settled.format,
+    envelope: settled.envelope,
+    originalSize: file.size ?? source.size,
+    restartFrom: Math.max(0, file.position),
+    signedReceipt: wantsSignedReceipt(emission),
+    verify: emission.plan.verifyHash,
+    mayBeThere: file.position >= source.size && file.phase === 'STAGED',
+  }
+  const result = await emission.session.push(wire, watch(emission, file, source, progress), emission.signal)
+  await arrived(emission, file, source, result)
+  progress.fileDone()
+}
+
+function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
+  return (
+    capabilities.receipts &&
+    (plan.verifyHash || plan.awaitReceipt) &&
+    plan.security.rsaRemoteKey !== undefined
+  )
+}
+
+/** Staged with the optional layer or without: the size on disk tells nothing, so the name of the staged file does. */
+function restoredForm(emission: Emission, form: WireForm, file: TransferFileRecord): WireForm {
+  return settleOptional(form, emission.plan, emission.capabilities, file.stagedPath?.endsWith('.z') ?? false)
+}
+
+/** Pre-script, checks, and the wire form on disk where it is not the file itself. */
+async function prepare(emission: Emission, file: TransferFileRecord, form: WireForm): Promise<WireForm> {
+  const { work, transfer, plan, signal } = emission
+  if (file.path === '') return prepareCertificate(emission, file, form)
+  requireConfined(file.path, work.roots.fileRoots)
+  const before = plan.channel.integrations?.preEmisionFile
+  if (before) await runStep(emission, 'preEmision', before, file)
+  await using source = await FileSource.open(file.path, {
+    size: file.size ?? 0,
+    modifiedAt: file.modifiedAt ?? 0,
+  })
+  if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
+  if (form.steps.length === 0 && !form.optional && !plan.encryptFiles) {
+    if (form.check) await source.requireUnchanged()
+    // Nothing to keep: the file itself is what travels. Not worth a write of its own.
+    file.phase = 'STAGED'
+    return form
+  }
+  const path = await work.staging.outgoing(transfer.id, file.index)
+  const settled = form.optional ? await smallestForm(emission, source, form, path) : form
+  const stagedPath =
+    settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
+  await stage(piecesOf(source, signal), settled.steps, stagedPath)
+  await record(emission, file, { phase: 'STAGED', hash: await source.finish(), stagedPath })
+  return settled
+}
+
+const neverStep: NonNullable<WireForm['optional']> = (source) => source
+
+/** VARIABLE: tried on a scratch copy; kept only where it pays. */
+async function smallestForm(
+  emission: Emission,
+  source: FileSource,
+  form: WireForm,
+  path: string,
+): Promise<WireForm> {
+  const scratch = `${path}.try`
+  try {
+    const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
+    const packed = await stage(
+      piecesOf(source, emission.signal),
+      [...form.steps, form.optional ?? neverStep],
+      scratch,
+    )
+    return settleOptional(form, emission.plan, emission.capabilities, packed < plain)
+  } finally {
+    await rm(scratch, { force: true })
+  }
+}
+
+async function prepareCertificate(
+  emission: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+): Promise<WireForm> {
+  const bytes = Buffer.from(certificateOf(emission.plan), 'utf8')
+  const path = await emission.work.staging.outgoing(emission.transfer.id, file.index)
+  await stage(once(bytes), [], path)
+  await record(emission, file, { phase: 'STAGED', stagedPath: path, size: bytes.length })
+  return {
+    ...form,
+    steps: [],
+    optional: undefined,
+    envelope: undefined,
+    format: { kind: 'U', recordLength: 0 },
+  }
+}
+
+function openWire(file: TransferFileRecord): Promise<FileSource> {
+  if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
+  return FileSource.open(file.path, { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 })
+}
+
+/** Restart points are kept about this often unless the channel says otherwise by registersBlock. */
+const RESTART_EVERY = 32 * 1024 * 1024
+
+function watch(
+  emission: Emission,
+  file: TransferFileRecord,
+  source: FileSource,
+  progress: ProgressMeter,
+): PushProgress {
+  const every = restartEvery(emission.plan, directoryOf(emission, file))
+  let kept = file.position
+  let writing = false
+  return {
+    moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
+    safe: (position) => {
+      if (writing || position - kept < every || position >= source.size) return
+      writing = true
+      kept = position - (position % every)
+      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
+      void record(emission, file, { phase: 'STAGED', position: kept })
+        .catch(() => {})
+        .finally(() => (writing = false))
+    },
+    placing: () => record(emission, file, { phase: 'STAGED', position: source.size }),
+  }
+}
+
+/** Octets between two restart points: registersBlock counts records where there are any, else blocks of 1 KiB. */
+export function restartEvery(plan: Plan, directory: Directory): number {
+  const blocks = plan.channel.connection?.advancedConfigurationTransmission?.registersBlock
+  if (!blocks) return RESTART_EVERY
+  const octets = directory.fileFormat === 'FIJO' ? (directory.registerLength ?? 1024) : 1024
+  return blocks * octets
+}
+
+async function arrived(
+  emission: Emission,
+  file: TransferFileRecord,
+  source: FileSource,
+  result: PushResult,
+): Promise<void> {
+  const { plan, transfer, capabilities } = emission
+  const wireHash = await source.finish()
+  const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
+  if (plan.verifyHash && capabilities.remoteHash && result.remoteSha256 !== wireHash)
+    throw new NodeError(
+      'hash_mismatch',
+      `${file.name}: the partner’s end has SHA-256 ${result.remoteSha256 ?? 'unknown'}, sent was ${wireHash}`,
+    )
+  const waits = result.receipt === 'awaited' && (plan.awaitReceipt || plan.verifyHash)
+  const done = !waits && !hasAction(plan)
+  const changes: Partial<TransferFileRecord> = {
+    phase: done ? 'DONE' : 'ARRIVED',
+    position: source.size,
+    hash,
+    wireHash,
+    receipt: waits ? 'AWAITED' : 'NONE',
+    ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
+  }
+  await record(emission, file, changes, async (tx) => {
+    const row = { channel_code: transfer.channelCode, name: file.name, hash, size: file.size ?? source.size }
+    await tx
+      .insertInto('sent_file')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  })
+  if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
+}
+
+function hasAction(plan: Plan): boolean {
+  const action = plan.channel.integrations?.postEmisionAction
+  return action !== undefined && action !== 'EMISION_NO'
+}
+
+/** The post-action, for a file that is known to have arrived. */
+export async function act(running: Running, file: TransferFileRecord): Promise<void> {
+  const { work, plan } = running
+  const {
+    postEmisionAction: action,
+    postEmisionDirectory,
+    postEmisionFile,
+    postEmisionRename,
+  } = plan.channel.integrations ?? {}
+  let pathPost: string | null = null
+  if (file.path !== '') {
+    if (action === 'EMISION_DELETE') await deleteOriginal(file)
+    if (action === 'EMISION_MOVE' && postEmisionDirectory)
+      pathPost = await moveOriginal(file, {
+        directory: postEmisionDirectory,
+        rename: postEmisionRename === true,
+        ...placesOf(work),
+      })
+    if (action === 'EMISION_EXECUTE' && postEmisionFile)
+      await runStep(running, 'postEmision', postEmisionFile, file)
+  }
+  await record(running, file, { phase: 'DONE', actionPost: action ?? null, pathPost })
+  if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
+}
+
+export function placesOf(work: Work) {
+  return { fileRoots: work.roots.fileRoots, at: work.now(), zone: work.zone }
+}

@@ -1,0 +1,76 @@
+// The engine's thread, seen from the rest of the node: started, told, stopped. A thread that dies is started anew; its
+// leases run out, and what it ran goes on from its restart points.
+
+import { Worker } from 'node:worker_threads'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { Counters } from './engine.ts'
+import type { TransferEvent } from '../contract/event.ts'
+import type { ThreadData } from './thread.ts'
+
+export type ToEngine = { kind: 'wake' } | { kind: 'cancelled'; transferId: string } | { kind: 'stop' }
+export type FromEngine =
+  | { kind: 'ready' }
+  | { kind: 'stopped' }
+  | { kind: 'event'; event: TransferEvent }
+  | { kind: 'counters'; counters: Counters }
+
+export type EngineThread = {
+  /** Resolves when it listens and works; what is told before waits in its mailbox. */
+  ready: Promise<void>
+  tell(message: ToEngine): void
+  counters(): Counters
+  stop(): Promise<void>
+}
+
+const RESTART_MS = 1000
+
+export type ThreadParts = {
+  config: Config
+  masterKey: string
+  owner: string
+  log: Log
+  heard: (event: TransferEvent) => void
+}
+
+export function startEngineThread({ config, masterKey, owner, log, heard }: ThreadParts): EngineThread {
+  let state: 'running' | 'stopping' = 'running'
+  let worker: Worker
+  let past: Counters = { emitted: 0, received: 0 }
+  let current: Counters = { emitted: 0, received: 0 }
+  let generation = 0
+  function launch(): Promise<void> {
+    // Each start is another holder of leases: what the dead one held is not ours by name.
+    const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
+    const made = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
+    worker = made
+    return new Promise((resolve, reject) => {
+      made.on('message', (message: FromEngine) => {
+        if (message.kind === 'event') heard(message.event)
+        if (message.kind === 'counters') current = message.counters
+        if (message.kind === 'ready') resolve()
+      })
+      made.once('error', (error) => {
+        log.error({ err: error }, 'the engine thread died')
+        reject(error)
+      })
+      made.once('exit', () => {
+        past = { emitted: past.emitted + current.emitted, received: past.received + current.received }
+        current = { emitted: 0, received: 0 }
+        if (state === 'running') setTimeout(() => void launch().catch(() => {}), RESTART_MS).unref()
+      })
+    })
+  }
+  return {
+    ready: launch(),
+    tell: (message) => worker.postMessage(message),
+    counters: () => ({ emitted: past.emitted + current.emitted, received: past.received + current.received }),
+    stop: () => {
+      state = 'stopping'
+      return new Promise((resolve) => {
+        worker.once('exit', () => resolve())
+        worker.postMessage({ kind: 'stop' } satisfies ToEngine)
+      })
+    },
+  }
+}

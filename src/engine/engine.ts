@@ -1,0 +1,117 @@
+// The engine: dispatcher, sessions, receptions and automation, put together. It meets the HTTP side in the database
+// alone; `wake` only saves it from waiting for its clock.
+
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import { zoneOf } from '../domain/time.ts'
+import type { Log } from '../log.ts'
+import type { Store } from '../store/open.ts'
+import type { Seal } from '../store/seal.ts'
+import { startAutomation } from './automation.ts'
+import { makeHost } from './desk.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Running } from './emission.ts'
+import type { Publish } from './events.ts'
+import { clearLeftovers } from './leftovers.ts'
+import { runTransfer } from './runner.ts'
+import type { Runner } from './runner.ts'
+import { Sessions } from './sessions.ts'
+import { makeSlots } from './slots.ts'
+import { makeStaging } from './staging.ts'
+import { folderTransport } from './transports/folder/folder.ts'
+import type { SessionHost, Transport } from './transports/transport.ts'
+import type { Work } from './work.ts'
+
+export type EngineParts = {
+  config: Config
+  store: Store
+  seal: Seal
+  log: Log
+  owner: string
+  publish: Publish
+}
+
+export type Counters = { emitted: number; received: number }
+
+export type Engine = {
+  wake(): void
+  cancel(transferId: string): void
+  counters: Counters
+  stop(): Promise<void>
+}
+
+export async function startEngine(parts: EngineParts): Promise<Engine> {
+  const { config } = parts
+  const stopping = new AbortController()
+  const counters: Counters = { emitted: 0, received: 0 }
+  const work = makeWork(parts, stopping.signal, counters)
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  const transports = new Map<string, Transport<never>>([
+    [folderTransport.protocol, folderTransport as Transport<never>],
+  ])
+  const hosts = new Map<string, SessionHost>()
+  const sessions = new Sessions(work, transports, (protocol) => {
+    const host = hosts.get(protocol)
+    if (!host) throw new Error(`no host for ${protocol}`)
+    return host
+  })
+  const fetching = new Map<string, Running>()
+  const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
+  const runner: Runner = { work, sessions, capabilitiesOf, fetching }
+  const dispatcher = new Dispatcher(work, config.workers, (claim, signal, given) =>
+    runTransfer(runner, claim, signal, given),
+  )
+  for (const { protocol, capabilities } of transports.values()) {
+    const reception = {
+      work,
+      capabilities,
+      joins: (code: string) => fetching.get(code),
+      hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
+      release: (held: { id: string; fence: number }) => dispatcher.release(held),
+      background: (running: Promise<void>) => dispatcher.background(running),
+    }
+    hosts.set(protocol, makeHost({ work, dispatcher, sessions, reception, keyName: (name) => name }))
+  }
+  dispatcher.start()
+  dispatcher.background(clearLeftovers(work))
+  const automation = startAutomation(runner, () => dispatcher.wake())
+  return {
+    wake: () => dispatcher.wake(),
+    cancel: (transferId) => dispatcher.cancel(transferId),
+    counters,
+    stop: async () => {
+      stopping.abort()
+      await automation.stop()
+      await dispatcher.drain(config.drainSeconds * 1000)
+      await sessions.closeAll()
+    },
+  }
+}
+
+function makeWork(
+  { config, store, seal, log, owner, publish }: EngineParts,
+  stopping: AbortSignal,
+  counters: Counters,
+): Work {
+  return {
+    owner,
+    store,
+    seal,
+    log,
+    zone: zoneOf(config.timezone),
+    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+    codePage: config.codePage,
+    staging: makeStaging(resolve(config.dataDir)),
+    slots: makeSlots(config.workers),
+    leaseMs: config.leaseSeconds * 1000,
+    scriptMs: config.scriptSeconds * 1000,
+    now: Date.now,
+    stopping,
+    publish,
+    counted: (direction, octets) => {
+      if (direction === 'EMISION') counters.emitted += octets
+      else counters.received += octets
+    },
+  }
+}

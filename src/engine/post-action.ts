@@ -1,0 +1,63 @@
+// What is done with a file once it is known to have arrived. Every action can be repeated after a crash, and none
+// touches a file that is no longer the one that was sent: somebody may have put a new one under the same name.
+
+import { lstat, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Zone } from '../domain/time.ts'
+import { NodeError, fromFileError } from '../errors.ts'
+import { ensureFolder, exists, placeFile, stampedName, syncFolder } from '../files/place.ts'
+import { requireConfined } from '../files/roots.ts'
+import { dirname } from 'node:path'
+
+export type Original = { path: string; size: number | null; modifiedAt: number | null }
+
+/** Deletes the file if it is still the one that was sent. */
+export async function deleteOriginal(file: Original): Promise<void> {
+  if (!(await isSame(file))) return
+  try {
+    await rm(file.path)
+    await syncFolder(dirname(file.path))
+  } catch (thrown) {
+    throw fromFileError(thrown, file.path)
+  }
+}
+
+export type MoveTo = {
+  directory: string
+  fileRoots: readonly string[]
+  rename: boolean
+  at: number
+  zone: Zone
+}
+
+/** Moves the file into the directory; a name that is taken there gets a stamp, or fails the transfer. Returns where it is. */
+export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
+  await ensureFolder(to.directory)
+  requireConfined(to.directory, to.fileRoots)
+  const name = basename(file.path)
+  const plain = join(to.directory, name)
+  if (!(await exists(file.path))) {
+    // An earlier try that died after moving: it lies there under its name, or under the stamp of that try.
+    if (await exists(plain)) return plain
+    throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
+  }
+  if (!(await isSame(file)))
+    throw new NodeError('file_changed', `${file.path} was replaced by another file: it is left alone`)
+  for (let nth = 0; ; nth++) {
+    const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
+    try {
+      await placeFile(file.path, target)
+      return target
+    } catch (thrown) {
+      if (!(thrown instanceof NodeError) || thrown.code !== 'name_taken' || !to.rename || nth > 99)
+        throw thrown
+    }
+  }
+}
+
+async function isSame(file: Original): Promise<boolean> {
+  const now = await lstat(file.path).catch(() => undefined)
+  return (
+    now !== undefined && now.isFile() && now.size === file.size && Math.floor(now.mtimeMs) === file.modifiedAt
+  )
+}

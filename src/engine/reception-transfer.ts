@@ -1,0 +1,253 @@
+// A reception as a transfer: its beginning, the placing of its whole files, its end. Used by the session that brings a
+// file in, and by a runner that finds a reception whose node died after the file was whole.
+
+import { copyFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TransferFileRecord } from '../domain/transfer.ts'
+import { NodeError, messageOf } from '../errors.ts'
+import { ensureFolder, isPlaced, placeFile, stampedName } from '../files/place.ts'
+import { requireConfined } from '../files/roots.ts'
+import { addHistory, lockChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { newId } from '../store/ids.ts'
+import { requireHeld, setSnapshot, updateFile } from '../store/leases.ts'
+import type { Held } from '../store/leases.ts'
+import type { Tx } from '../store/open.ts'
+import { oweReceipt } from '../store/receptions.ts'
+import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers.ts'
+import { placesOf } from './emission.ts'
+import type { Running } from './emission.ts'
+import type { Inbound } from './inbound-channel.ts'
+import { snapshotOf } from './plan.ts'
+import { moveOriginal } from './post-action.ts'
+import { runStep } from './script-steps.ts'
+import type { Offer } from './transports/transport.ts'
+import type { Work } from './work.ts'
+
+/** A transfer that is IN_PROGRESS and ours from its first moment. */
+export async function beginReception(
+  work: Work,
+  channel: ChannelRecord,
+  file: TransferFileRecord,
+  offer: Offer,
+) {
+  const now = work.now()
+  const id = newId(now)
+  const held: Held = { id, fence: 1 }
+  await work.store.write(async (tx) => {
+    await lockChannel(tx, work.store.dialect, channel.code)
+    await insertTransfer(tx, {
+      id,
+      channelCode: channel.code,
+      direction: 'RECEPCION',
+      type: offer.admitted ? 'REMOTE' : 'AUTOMATIC',
+      requestedBy: null,
+      retryOf: null,
+      now,
+      files: [file],
+    })
+    await tx
+      .updateTable('transfer')
+      .set({ fence: 1, lease_owner: work.owner, lease_until: now + work.leaseMs })
+      .where('id', '=', id)
+      .execute()
+    await moveTransfer(tx, id, {
+      from: 'PENDING',
+      to: 'IN_PROGRESS',
+      now,
+      fence: 1,
+      encryption: offer.encryptedSession || offer.envelope?.encrypted === true,
+    })
+    await setSnapshot(tx, held, snapshotOf(channel))
+    await addHistory(tx, channel.code, [{ at: now, event: 'TRANSFER_STARTED', detail: id }])
+  })
+  const transfer = await findTransfer(work.store.db, id)
+  if (!transfer) throw new NodeError('not_found', `channel ${channel.code} was removed`)
+  transfer.files = [file]
+  return { transfer, held }
+}
+
+/** WHOLE with a chosen name, then linked to it. After a crash the same function settles how far it got. */
+export async function placeWhole(
+  running: Running,
+  file: TransferFileRecord,
+  from: string,
+  { directory }: Pick<Inbound, 'directory'>,
+): Promise<void> {
+  const { work, held, plan } = running
+  const folder = directory.filePath ?? ''
+  await ensureInbound(folder, work)
+  const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
+  const mayRename = plan.channel.integrations?.postReceptionRename === true
+  for (let nth = 0; ; nth++) {
+    const target =
+      nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, work))
+    if (
+      file.phase === 'WHOLE' &&
+      (await isPlaced(from, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
+    ) {
+      await rm(from, { force: true })
+      return
+    }
+    const changes = {
+      phase: 'WHOLE',
+      path: target,
+      size: file.size,
+      hash: file.hash,
+      wire_hash: file.wireHash,
+      staged_path: from,
+    } as const
+    await work.store.write(async (tx) => {
+      await requireHeld(tx, work.store.dialect, held)
+      await updateFile(tx, held, file.index, changes)
+    })
+    Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
+    try {
+      return await placeFile(from, target)
+    } catch (thrown) {
+      if (!(thrown instanceof NodeError) || thrown.code !== 'name_taken' || !mayRename || nth > 99)
+        throw thrown
+    }
+  }
+}
+
+/** The first try takes the name as the channel wants it; further ones add a stamp of the moment. */
+function nameFor(name: string, digits: number, nth: number, work: Work): string {
+  return nth === 0
+    ? stampedName(name, digits, work.now(), work.zone)
+    : stampedName(name, 17, work.now(), work.zone, nth - 1)
+}
+
+async function ensureInbound(folder: string, work: Work): Promise<void> {
+  requireConfined(folder, work.roots.fileRoots)
+  await ensureFolder(folder)
+}
+
+export async function quarantine(work: Work, transferId: string, name: string, path: string): Promise<void> {
+  const target = await work.staging.quarantine(transferId, name)
+  await rename(path, target).catch(() => copyFile(path, target))
+  work.log.warn({ transfer: transferId, path: target }, 'a received file is in quarantine')
+}
+
+/** Post-action, receipt, end. Also where a node goes on that took over a reception that was whole. */
+export async function finishReception(running: Running, owesReceipts: boolean): Promise<void> {
+  const { work, transfer, held } = running
+  try {
+    for (const file of transfer.files) if (file.phase === 'PLACED') await actOnReceived(running, file)
+    const now = work.now()
+    await work.store.write(async (tx) => {
+      await requireHeld(tx, work.store.dialect, held)
+      await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
+      if (owesReceipts) for (const file of transfer.files) await owe(running, file, tx, undefined)
+      await addHistory(tx, transfer.channelCode, [
+        { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
+      ])
+    })
+    work.publish({
+      kind: 'state',
+      transferId: transfer.id,
+      channelCode: transfer.channelCode,
+      direction: 'RECEPCION',
+      status: 'COMPLETED',
+      at: now,
+    })
+  } catch (thrown) {
+    await failReception(running, thrown, owesReceipts)
+  }
+}
+
+async function actOnReceived(running: Running, file: TransferFileRecord): Promise<void> {
+  const { work, plan, held } = running
+  const {
+    postReceptionAction: action,
+    postReceptionDirectory,
+    postReceptionFile,
+    postReceptionRename,
+  } = plan.channel.integrations ?? {}
+  let pathPost: string | null = null
+  if (action === 'RECEPTION_MOVE' && postReceptionDirectory && file.path !== '')
+    pathPost = await moveReceived(running, file, postReceptionDirectory, postReceptionRename === true)
+  if (action === 'RECEPTION_EXECUTE' && postReceptionFile)
+    await runStep(running, 'postReception', postReceptionFile, file)
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await updateFile(tx, held, file.index, {
+      phase: 'DONE',
+      action_post: action ?? null,
+      path_post: pathPost,
+    })
+  })
+  Object.assign(file, { phase: 'DONE', actionPost: action ?? null, pathPost })
+}
+
+async function moveReceived(
+  { work }: Running,
+  file: TransferFileRecord,
+  directory: string,
+  rename: boolean,
+): Promise<string> {
+  const now = await stat(file.path).catch(() => undefined)
+  const original = { path: file.path, size: file.size, modifiedAt: now ? Math.floor(now.mtimeMs) : null }
+  return moveOriginal(original, { directory, rename, ...placesOf(work) })
+}
+
+async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: unknown): Promise<void> {
+  const { plan, work } = running
+  const receipt = {
+    key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
+    positive: error === undefined,
+    reason: error === undefined ? '' : messageOf(error),
+    reasonCode: error === undefined ? '' : '34',
+    hash: file.wireHash ?? undefined,
+    signed: plan.security.rsaLocalKey !== undefined,
+    originator: plan.remoteId,
+    destination: plan.localId,
+    suite: '04',
+  }
+  await oweReceipt(tx, plan.contact.id, receipt, work.now())
+}
+
+export async function failReception(running: Running, reason: unknown, owesReceipts = false): Promise<void> {
+  const { work, transfer, held, plan } = running
+  if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost')) return
+  const now = work.now()
+  const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
+  const moved = await work.store.write(async (tx) => {
+    const done = await moveTransfer(tx, transfer.id, {
+      from: 'IN_PROGRESS',
+      to: 'FAILED',
+      now,
+      fence: held.fence,
+      error,
+    })
+    if (!done) return false
+    if (owesReceipts) for (const file of transfer.files) await owe(running, file, tx, reason)
+    await addHistory(tx, transfer.channelCode, [
+      { at: now, event: 'TRANSFER_FAILED', detail: `${transfer.id}: ${error.message}` },
+    ])
+    return true
+  })
+  if (!moved) return
+  work.log.warn(
+    { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: reason },
+    'a reception failed',
+  )
+  work.publish({
+    kind: 'state',
+    transferId: transfer.id,
+    channelCode: transfer.channelCode,
+    direction: 'RECEPCION',
+    status: 'FAILED',
+    error: error.message,
+    at: now,
+  })
+  const script = plan.channel.integrations?.exceptionFile
+  if (script)
+    await runStep(
+      { ...running, signal: AbortSignal.timeout(work.scriptMs) },
+      'exception',
+      script,
+      undefined,
+      error.message,
+    ).catch(() => {})
+}

@@ -1,0 +1,177 @@
+// Sessions with partners: those this node opened, kept while they are used and a little longer, and those that the
+// partner opened. A channel gets a session that is at least as secure as it asks for.
+
+import { NodeError } from '../errors.ts'
+import { callFailed, callSucceeded } from './breaker.ts'
+import type { Plan } from './plan.ts'
+import type { Call, Session, SessionHost, Transport } from './transports/transport.ts'
+import type { Work } from './work.ts'
+
+type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined }
+
+export type Lent = { session: Session; giveBack: (ok: boolean) => Promise<void> }
+
+export class Sessions {
+  readonly #work: Work
+  readonly #transports: ReadonlyMap<string, Transport<never>>
+  readonly #hostOf: (protocol: string) => SessionHost
+  readonly #opened = new Map<string, Kept>()
+  readonly #opening = new Map<string, Promise<Session>>()
+  readonly #called = new Map<string, Set<Session>>()
+
+  constructor(
+    work: Work,
+    transports: ReadonlyMap<string, Transport<never>>,
+    hostOf: (protocol: string) => SessionHost,
+  ) {
+    this.#work = work
+    this.#transports = transports
+    this.#hostOf = hostOf
+  }
+
+  /** The partner opened one; it is offered to channels until it ends. */
+  add(session: Session): void {
+    const some = this.#called.get(session.contactId) ?? new Set()
+    this.#called.set(session.contactId, some.add(session))
+    session.ended.addEventListener('abort', () => some.delete(session), { once: true })
+  }
+
+  /** A session that the partner has open with us and that suits the channel. */
+  calledBy(plan: Plan): Session | undefined {
+    const some = [...(this.#called.get(plan.contact.id) ?? [])]
+    return some.find((session) => !session.ended.aborted && (session.encrypted || !plan.security.encrypted))
+  }
+
+  /** Opens one, or lends one that is open. `attempt` turns the addresses where the channel rotates. */
+  async lend(plan: Plan, attempt: number): Promise<Lent> {
+    const key = keyOf(plan)
+    const known = this.#opened.get(key)
+    if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
+    let opening = this.#opening.get(key)
+    if (!opening) {
+      opening = this.#open(plan, attempt).finally(() => this.#opening.delete(key))
+      this.#opening.set(key, opening)
+    }
+    const session = await opening
+    const kept = this.#opened.get(key)
+    if (kept?.session === session) return this.#use(key, kept, plan)
+    const fresh: Kept = { session, users: 0, idle: undefined }
+    this.#opened.set(key, fresh)
+    session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
+    return this.#use(key, fresh, plan)
+  }
+
+  #forget(key: string, kept: Kept): void {
+    clearTimeout(kept.idle)
+    if (this.#opened.get(key) === kept) this.#opened.delete(key)
+  }
+
+  #use(key: string, kept: Kept, plan: Plan): Lent {
+    clearTimeout(kept.idle)
+    kept.users++
+    let back = false
+    const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
+    return {
+      session: kept.session,
+      giveBack: async (ok) => {
+        if (back) return
+        back = true
+        kept.users--
+        if (kept.users > 0) return
+        if (ok && !hangUp) {
+          kept.idle = setTimeout(() => void this.#close(key, kept), plan.timeouts.idleMs)
+          kept.idle.unref()
+        } else await this.#close(key, kept)
+      },
+    }
+  }
+
+  async #close(key: string, kept: Kept): Promise<void> {
+    if (kept.users > 0) return
+    this.#forget(key, kept)
+    await kept.session
+      .close()
+      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'a session did not close well'))
+  }
+
+  async #open(plan: Plan, attempt: number): Promise<Session> {
+    const signal = this.#work.stopping
+    const transport = this.#transports.get(plan.contact.protocol)
+    if (!transport)
+      throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
+    let last: unknown
+    for (const address of addressesOf(plan, transport, attempt)) {
+      try {
+        const session = await transport.connect(
+          callOf(plan, address, signal) as Call<never>,
+          this.#hostOf(transport.protocol),
+        )
+        await callSucceeded(this.#work, plan.contact.id)
+        return session
+      } catch (thrown) {
+        last = thrown
+        // Only another address can help where this one did not answer.
+        if (!(thrown instanceof NodeError) || !thrown.retry || signal.aborted) break
+      }
+    }
+    const error = last ?? new NodeError('connect_failed', `contact ${plan.contact.id} has no address to call`)
+    if (error instanceof NodeError && error.retry)
+      await callFailed(this.#work, plan.contact.id, error.message)
+    throw error
+  }
+
+  async closeAll(): Promise<void> {
+    const all = [
+      ...[...this.#opened.values()].map((kept) => kept.session),
+      ...[...this.#called.values()].flatMap((some) => [...some]),
+    ]
+    for (const kept of this.#opened.values()) clearTimeout(kept.idle)
+    this.#opened.clear()
+    await Promise.allSettled(all.map((session) => session.close()))
+  }
+}
+
+/** Channels share a session when everything that was agreed at its start is the same. */
+function keyOf({ contact, localId, remoteId, security, channel }: Plan): string {
+  const ips = channel.connection?.ips ?? []
+  return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
+}
+
+type Address = { host: string; port: number }
+
+/** rotations: every address, beginning with the next one at each attempt; otherwise the first alone. */
+export function addressesOf(
+  plan: Plan,
+  transport: Pick<Transport, 'capabilities'>,
+  attempt: number,
+): Address[] {
+  const { defaultPort } = transport.capabilities
+  if (defaultPort === undefined) return [{ host: '', port: 0 }]
+  const known = plan.contact.data.remoteIPs ?? []
+  const ips = plan.channel.connection?.ips ?? known.flatMap(({ ipAddress }) => (ipAddress ? [ipAddress] : []))
+  const addresses = ips.map((host) => ({
+    host,
+    port: known.find((one) => one.ipAddress === host)?.port ?? defaultPort,
+  }))
+  if (!plan.channel.connection?.advancedConfigurationConnection?.rotations) return addresses.slice(0, 1)
+  const start = addresses.length === 0 ? 0 : attempt % addresses.length
+  return [...addresses.slice(start), ...addresses.slice(0, start)]
+}
+
+function callOf(plan: Plan, { host, port }: Address, signal: AbortSignal): Call<unknown> {
+  const section = plan.settings[plan.contact.protocol]
+  return {
+    contactId: plan.contact.id,
+    host,
+    port,
+    localId: plan.localId,
+    remoteId: plan.remoteId,
+    settings: section ?? {},
+    applications: [plan.application],
+    ways: 'B',
+    timeouts: plan.timeouts,
+    security: plan.security,
+    compression: plan.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+    signal,
+  }
+}

@@ -1,0 +1,29 @@
+// The OFTP2 transport (RFC 5024): what the engine and main.ts use of this folder.
+import type { Transport } from '../transport.ts'
+import { callPartner } from './connect.ts'
+import type { Oftp2Settings, SessionCrypto } from './settings.ts'
+import { WorkspacePool } from './workspace.ts'
+
+/** IANA: odette-ftp and odette-ftps. */
+export const OFTP2_PORT = 3305
+export const OFTP2_TLS_PORT = 6619
+
+export interface Oftp2Transport extends Transport<Oftp2Settings> {
+  /** Shared with listeners, so that all sessions of a node draw on the same memory. */
+  readonly pool: WorkspacePool
+}
+
+export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport {
+  const pool = new WorkspacePool()
+  return {
+    protocol: 'oftp2',
+    capabilities: { records: true, receipts: true, remoteHash: false, defaultPort: OFTP2_PORT },
+    pool,
+    connect: (call, host) => callPartner(call, host, { crypto: options.crypto, pool }),
+  }
+}
+
+export { datasetName } from './dataset-name.ts'
+export { fitsPassword } from './auth.ts'
+export { listenOftp2 } from './listen.ts'
+export { refusalOf } from './reasons.ts'

@@ -1,0 +1,168 @@
+// One file from this end to the partner: SFID, DATA as far as the credit goes, EFID, and the partner's verdict.
+//
+// What the partner confirmed by CDT, and at a break whatever was sent, is told as safe: the partner answers the next
+// offer with no more than it really has, so a belief that is too high costs nothing (RFC 5024, 5.3.4).
+import { NodeError } from '../../../errors.ts'
+import type { PushProgress, PushResult, WireFile } from '../transport.ts'
+import { BlockReader } from './block-reader.ts'
+import type { Conversation } from './conversation.ts'
+import { blockSize, DataEncoder } from './data-encode.ts'
+import { ending, errorOfFileAnswer, fault, refusalOf } from './reasons.ts'
+import type { RestartPoint, WireShape } from './restart.ts'
+import { floorToUnit, restartPoint, wireShape } from './restart.ts'
+import { checkFile, startFile } from './start-file.ts'
+import type { Workspace, WorkspacePool } from './workspace.ts'
+
+const RECEIVED: PushResult = { receipt: 'awaited', remoteSha256: undefined }
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
+export async function pushFile(
+  conversation: Conversation,
+  pool: WorkspacePool,
+  file: WireFile,
+  progress: PushProgress,
+): Promise<PushResult> {
+  checkFile(file, conversation.agreed)
+  const shape = wireShape(file.format, file.envelope)
+  const offered = await offeredPoint(conversation, file, shape)
+  const agreed = await offerFile(conversation, file, offered)
+  if (agreed === 'there') return RECEIVED
+  const workspace = pool.borrow()
+  const sending: Sending = {
+    conversation,
+    workspace,
+    file,
+    shape,
+    progress,
+    encoder: undefined,
+    turn: 2,
+    written: [Promise.resolve(), Promise.resolve()],
+  }
+  try {
+    const begin =
+      agreed === offered.units ? offered : await restartPoint(shape, offered.octets, agreed, reading(file))
+    const encoder = await sendData(sending, begin)
+    await progress.placing()
+    await endFile(conversation, shape, encoder)
+  } catch (error) {
+    if (refusalOf(error)?.command === 'EFNA') throw error
+    progress.safe(safePosition(sending))
+    // In the middle of a file the protocol has no other way out than the end of the session.
+    conversation.abort(error)
+    throw error
+  } finally {
+    await Promise.all(sending.written)
+    pool.giveBack(workspace)
+  }
+  progress.safe(file.source.size)
+  return RECEIVED
+}
+
+type Sending = {
+  readonly conversation: Conversation
+  readonly workspace: Workspace
+  readonly file: WireFile
+  readonly shape: WireShape
+  readonly progress: PushProgress
+  encoder: DataEncoder | undefined
+  /** The region to fill next, and the writes of the other one and of this one before: octets being written stay. */
+  turn: 2 | 3
+  readonly written: [Promise<void>, Promise<void>]
+}
+
+/** The last restart point that was handed to the line. */
+function safePosition({ encoder, shape }: Sending): number {
+  if (encoder === undefined) return 0
+  return floorToUnit(shape, shape.kind === 'variable' ? encoder.recordEnd : encoder.position)
+}
+
+const reading = (file: WireFile) => (into: Uint8Array, position: number) => file.source.read(into, position)
+
+async function offeredPoint(
+  conversation: Conversation,
+  file: WireFile,
+  shape: WireShape,
+): Promise<RestartPoint> {
+  const believed = conversation.agreed.restart ? Math.min(file.restartFrom, file.source.size) : 0
+  return restartPoint(shape, believed, NO_LIMIT, reading(file))
+}
+
+/** Offers the file; gives the position that the partner wants it from. */
+async function offerFile(
+  conversation: Conversation,
+  file: WireFile,
+  offered: RestartPoint,
+): Promise<number | 'there'> {
+  const answer = await conversation.ask(startFile(file, conversation.known, offered))
+  // An earlier attempt ended without an answer to its last word: a duplicate is that answer, come late.
+  if (answer.kind === 'SFNA' && answer.reason === '13' && file.mayBeThere) return 'there'
+  if (answer.kind === 'SFNA')
+    throw errorOfFileAnswer('SFNA', answer.reason, answer.text, answer.retry === 'Y')
+  if (answer.kind !== 'SFPA') throw new NodeError('internal', `${answer.kind} answers SFID`)
+  if (answer.position > BigInt(offered.units)) {
+    const error = fault(
+      '02',
+      `the partner wants to go on at ${answer.position}, beyond the offered ${offered.units}`,
+    )
+    conversation.abort(error)
+    throw error
+  }
+  conversation.credit = conversation.agreed.credit
+  return Number(answer.position)
+}
+
+async function sendData(sending: Sending, begin: RestartPoint): Promise<DataEncoder> {
+  const { conversation, workspace, shape } = sending
+  const { bufferSize, compression: packed } = conversation.agreed
+  const encoder = new DataEncoder(workspace.kernel, {
+    shape,
+    bufferSize,
+    packed,
+    position: begin.octets,
+    records: shape.kind === 'stream' ? 0 : begin.units,
+  })
+  sending.encoder = encoder
+  const reader = new BlockReader(sending.file.source, workspace, {
+    position: begin.octets,
+    blockSize: blockSize(shape, bufferSize, packed),
+  })
+  try {
+    for (let leftOver = 0, last = false; !last; leftOver = encoder.leftOver) {
+      const block = await reader.next(leftOver)
+      last = block.last
+      encoder.load(block)
+      await sendBlock(sending, encoder)
+    }
+  } finally {
+    await reader.settle()
+  }
+  return encoder
+}
+
+/** Sends what the loaded block holds: one region is filled while the other is on its way out. */
+async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> {
+  const { conversation, workspace, progress, written } = sending
+  while (encoder.more()) {
+    await written[0]
+    if (conversation.isOver) throw conversation.over
+    const region = workspace.regions[sending.turn]
+    const { buffers, end } = encoder.fill(region, conversation.credit)
+    const writing = conversation.sayData(workspace.kernel.memory.subarray(region.start, end), buffers)
+    written[0] = written[1]
+    written[1] = writing
+    sending.turn = sending.turn === 2 ? 3 : 2
+    progress.moved(encoder.position)
+    if (conversation.credit > 0) continue
+    await conversation.creditGiven()
+    progress.safe(safePosition(sending))
+  }
+}
+
+async function endFile(conversation: Conversation, shape: WireShape, encoder: DataEncoder): Promise<void> {
+  const { records, position } = encoder
+  const octets = shape.kind === 'variable' ? position - 2 * records : position
+  const answer = await conversation.ask({ kind: 'EFID', records: BigInt(records), octets: BigInt(octets) })
+  if (answer.kind === 'EFNA') throw errorOfFileAnswer('EFNA', answer.reason, answer.text, false)
+  if (answer.kind !== 'EFPA') throw ending('internal', '99', `${answer.kind} answers EFID`)
+  if (answer.changeDirection === 'Y') conversation.say({ kind: 'CD' })
+}

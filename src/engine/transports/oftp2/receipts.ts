@@ -1,0 +1,90 @@
+// End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14): EERP and NERP made from what the engine owes, and read into what
+// it records. A signature covers the fields with their padding, and the hash; it counts only if it holds.
+import { NodeError } from '../../../errors.ts'
+import type { FileKey, OwedReceipt, Receipt } from '../transport.ts'
+import type { CommandOf } from './commands.ts'
+import { nerpMeaning } from './reasons.ts'
+import type { Party, SessionCrypto } from './settings.ts'
+
+type Eerp = CommandOf<'EERP'>
+type Nerp = CommandOf<'NERP'>
+
+/** What a receipt's signature covers. The reason of a NERP is not part of it. */
+export function signedContent(receipt: Eerp | Nerp): Uint8Array {
+  const names = [
+    receipt.destination,
+    receipt.originator,
+    ...(receipt.kind === 'NERP' ? [receipt.creator] : []),
+  ]
+  const text =
+    receipt.dataset.padEnd(26) + receipt.date + receipt.time + names.map((name) => name.padEnd(25)).join('')
+  return Buffer.concat([Buffer.from(text, 'latin1'), receipt.hash])
+}
+
+/** The command for a receipt that this node owes. */
+export async function receiptCommand(
+  owed: OwedReceipt,
+  party: Party,
+  crypto: SessionCrypto,
+): Promise<Eerp | Nerp> {
+  const common = {
+    dataset: owed.key.name,
+    date: owed.key.date,
+    time: owed.key.time,
+    destination: owed.originator,
+    originator: owed.destination,
+    hash: owed.hash === undefined ? new Uint8Array(0) : Uint8Array.from(Buffer.from(owed.hash, 'hex')),
+    signature: new Uint8Array(0),
+  }
+  const reason = /^[0-9]{2}$/.test(owed.reasonCode) ? owed.reasonCode : '99'
+  const command: Eerp | Nerp = owed.positive
+    ? { kind: 'EERP', ...common, user: '' }
+    : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
+  if (!owed.signed) return command
+  const { rsaLocalKey } = party.security
+  if (rsaLocalKey === undefined) throw new NodeError('bad_use', 'a signed receipt needs rsaLocalKey')
+  return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), owed.suite) }
+}
+
+/** What a receipt on the line says. */
+export async function readReceipt(
+  command: Eerp | Nerp,
+  party: Party,
+  crypto: SessionCrypto,
+): Promise<Receipt> {
+  const key: FileKey = { name: command.dataset, date: command.date, time: command.time }
+  const proof = await checkSignature(command, party, crypto)
+  const negative = command.kind === 'NERP' ? command : undefined
+  const said =
+    negative === undefined ? '' : negative.text === '' ? nerpMeaning(negative.reason) : negative.text
+  return {
+    key,
+    positive: negative === undefined,
+    reason: [said, proof === 'broken' ? 'the receipt’s signature is not valid' : '']
+      .filter(Boolean)
+      .join('; '),
+    reasonCode: negative?.reason ?? '',
+    hash: command.hash.length === 0 ? undefined : Buffer.from(command.hash).toString('hex'),
+    signed: proof === 'valid',
+    originator: command.destination,
+    destination: command.originator,
+  }
+}
+
+async function checkSignature(
+  command: Eerp | Nerp,
+  party: Party,
+  crypto: SessionCrypto,
+): Promise<'none' | 'valid' | 'broken'> {
+  if (command.signature.length === 0) return 'none'
+  const { rsaRemoteKey } = party.security
+  if (rsaRemoteKey === undefined) return 'broken'
+  try {
+    return (await crypto.verifyReceipt(rsaRemoteKey, command.signature, signedContent(command)))
+      ? 'valid'
+      : 'broken'
+  } catch {
+    // Bytes that are no signature at all prove as little as a wrong one.
+    return 'broken'
+  }
+}

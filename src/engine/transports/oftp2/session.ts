@@ -1,0 +1,192 @@
+// A session as the engine sees it, whoever called: files out, files in, the end.
+//
+// The turn decides who may offer files. The caller begins with it and keeps it until `fetch` or `close`; the called
+// end gets it by CD, delivers what receipts it owes, lets the engine push what waits (`SessionHost.turn`), and gives it
+// back, or ends the session if it had nothing to say (the standard's rule against handing the turn to and fro).
+import type { Socket } from 'node:net'
+import { NodeError } from '../../../errors.ts'
+import type { PushProgress, PushResult, Session, SessionHost, WireFile } from '../transport.ts'
+import { Conversation } from './conversation.ts'
+import type { Handshake } from './handshake.ts'
+import { ListenerRole } from './listener-role.ts'
+import { isSpeaker } from './machine.ts'
+import { pushFile } from './push-file.ts'
+import { ending } from './reasons.ts'
+import type { SessionCrypto } from './settings.ts'
+import type { Job } from './speaker.ts'
+import { deliverReceipts, Speaker } from './speaker.ts'
+import type { WorkspacePool } from './workspace.ts'
+
+export type SessionParts = { host: SessionHost; crypto: SessionCrypto; pool: WorkspacePool }
+type Line = { socket: Socket; peer: string; encrypted: boolean; calling: boolean; handshakeMs: number }
+type Waiting = { resolve: () => void; reject: (error: NodeError) => void }
+
+function stopped(what: string): NodeError {
+  return new NodeError('cancelled', `${what} was stopped`)
+}
+
+/** The called end cannot end a session in order while the caller keeps it: it closes down. */
+function closedHere(): NodeError {
+  return ending('cancelled', '05', 'the session was closed here')
+}
+
+export class Oftp2Session implements Session {
+  readonly encrypted: boolean
+  readonly conversation: Conversation
+  readonly #calling: boolean
+  readonly #parts: SessionParts
+  readonly #speaker: Speaker
+  readonly #listener: ListenerRole
+  /** Those who gave the turn away and wait for it. */
+  #fetching: Waiting[] = []
+  #turning = false
+  #handshake: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
+
+  constructor(line: Line, parts: SessionParts) {
+    this.encrypted = line.encrypted
+    this.#calling = line.calling
+    this.#parts = parts
+    this.conversation = new Conversation(line)
+    this.#speaker = new Speaker(this.conversation)
+    this.#listener = new ListenerRole(this.conversation, {
+      ...parts,
+      encrypted: line.encrypted,
+      wantsTurn: () => this.#speaker.busy || this.conversation.closing,
+    })
+  }
+
+  get contactId(): string {
+    return this.conversation.known.contactId
+  }
+
+  get ended(): AbortSignal {
+    return this.conversation.ended
+  }
+
+  /** Runs the handshake; resolves when the session is ready, rejects with why it is not. */
+  open(handshake: (ready: () => void) => Handshake): Promise<void> {
+    const opened = this.#handshake?.promise ?? Promise.resolve()
+    const listener = this.#listener
+    const actions = {
+      ...handshake(() => this.#ready()),
+      offer: listener.offer.bind(listener),
+      data: listener.data.bind(listener),
+      endFile: listener.endFile.bind(listener),
+      receipt: listener.receipt.bind(listener),
+      turn: () => this.#takeTurn(),
+    }
+    this.conversation.start(this.#calling ? 'I_WF_RM' : 'A_NC_ONLY', actions, (error) => this.#over(error))
+    return opened
+  }
+
+  #ready(): void {
+    this.#handshake?.resolve()
+    this.#handshake = undefined
+    if (this.#calling) this.#speaker.addFirst(this.#receiptsJob())
+  }
+
+  push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
+    const { conversation } = this
+    const { promise, resolve, reject } = Promise.withResolvers<PushResult>()
+    if (signal.aborted) return Promise.reject(stopped(file.name))
+    const job: Job = {
+      run: () => pushFile(conversation, this.#parts.pool, file, progress).then(resolve, reject),
+      drop: reject,
+    }
+    const stop = (): void => {
+      if (this.#speaker.remove(job)) reject(stopped(file.name))
+      else conversation.abort(stopped(file.name))
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    this.#speaker.add(job)
+    return promise.finally(() => signal.removeEventListener('abort', stop))
+  }
+
+  fetch(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    if (signal.aborted) return Promise.reject(stopped('fetching'))
+    const job: Job = {
+      run: async () => {
+        // The partner has just handed the turn over with nothing more to say: there is nothing to wait for.
+        if (this.conversation.state === 'IDLESPCD') return resolve()
+        this.#fetching.push({ resolve, reject })
+        this.conversation.say({ kind: 'CD' })
+      },
+      drop: reject,
+    }
+    const stop = (): void => {
+      if (this.#speaker.remove(job)) reject(stopped('fetching'))
+      else this.conversation.abort(stopped('fetching'))
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    this.#speaker.add(job)
+    return promise.finally(() => signal.removeEventListener('abort', stop))
+  }
+
+  async close(): Promise<void> {
+    const { conversation } = this
+    if (!conversation.isOver && !conversation.closing) {
+      conversation.hurry()
+      const { state } = conversation
+      if (isSpeaker(state) || this.#speaker.busy) this.#speaker.add(this.#passJob())
+      // A listener cannot end in order; between two files it does not keep the partner waiting for it either.
+      else if (state === 'IDLELI' && this.#fetching.length === 0) conversation.abort(closedHere())
+      else if (this.#handshake !== undefined) conversation.abort(closedHere())
+    }
+    await conversation.whenClosed()
+  }
+
+  /** Cuts the session short, telling the partner why. */
+  abort(error: NodeError): void {
+    this.conversation.abort(error)
+  }
+
+  #receiptsJob(): Job {
+    const { host, crypto } = this.#parts
+    return { run: () => deliverReceipts(this.conversation, host, crypto), drop: () => undefined }
+  }
+
+  #passJob(): Job {
+    return { run: async () => this.#passTurn(), drop: () => undefined }
+  }
+
+  #takeTurn(): void {
+    this.#speaker.addFirst(this.#receiptsJob())
+    if (this.#turning) return
+    this.#turning = true
+    this.conversation.background(
+      this.#useTurn().finally(() => {
+        this.#turning = false
+      }),
+    )
+  }
+
+  async #useTurn(): Promise<void> {
+    const { conversation } = this
+    await this.#speaker.whenIdle()
+    if (!conversation.closing && !conversation.isOver) await this.#parts.host.turn(this)
+    await this.#speaker.whenIdle()
+    if (conversation.isOver || !isSpeaker(conversation.state)) return
+    for (const waiting of this.#fetching.splice(0)) waiting.resolve()
+    if (!this.#calling || conversation.closing) this.#passTurn()
+  }
+
+  #passTurn(): void {
+    const { conversation } = this
+    if (conversation.state === 'IDLESPCD') conversation.sayEnd()
+    else if (conversation.closing && !this.#calling) conversation.abort(closedHere())
+    else if (conversation.state === 'IDLESP') conversation.say({ kind: 'CD' })
+  }
+
+  #over(error: NodeError | undefined): void {
+    const { over } = this.conversation
+    this.#handshake?.reject(over)
+    this.#handshake = undefined
+    this.#speaker.dropAll(over)
+    this.#listener.lost(over)
+    for (const waiting of this.#fetching.splice(0)) {
+      if (error === undefined) waiting.resolve()
+      else waiting.reject(error)
+    }
+  }
+}

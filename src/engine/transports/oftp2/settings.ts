@@ -1,0 +1,55 @@
+// What a contact's `oftp2` section may say, and what the parties to a session know of each other.
+import { NodeError } from '../../../errors.ts'
+import type { Admission } from '../transport.ts'
+
+export interface Oftp2Tls {
+  /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */
+  ca?: string
+  /** PEM: our certificate and key, where the partner asks for one. */
+  cert?: string
+  key?: string
+  /** The name the partner's certificate must carry when it is called by address. */
+  servername?: string
+}
+
+export interface Oftp2Settings {
+  /** SSIDSDEB: largest exchange buffer, 128 to 99999. */
+  bufferSize?: number
+  /** SSIDCRED: exchange buffers in flight, 1 to 999. */
+  credit?: number
+  restart?: boolean
+  /** Cipher suite of signed receipts for files that wear no envelope. */
+  suite?: string
+  /** SSIDUSER. */
+  user?: string
+  tls?: Oftp2Tls
+}
+
+/** What is known of the other end once it is known at all; a Call has the same fields. */
+export type Party = Admission<Oftp2Settings>
+
+/** Work with keys that the session needs and does not do itself. */
+export interface SessionCrypto {
+  /** CMS EnvelopedData of `challenge` for the partner's certificate. */
+  encryptChallenge(partnerPem: string, challenge: Uint8Array): Promise<Uint8Array> | Uint8Array
+  decryptChallenge(ownPem: string, enveloped: Uint8Array): Promise<Uint8Array> | Uint8Array
+  /** CMS SignedData with `content` inside, by the suite's hash. */
+  signReceipt(ownPem: string, content: Uint8Array, suite: string): Promise<Uint8Array> | Uint8Array
+  /** Whether the signature is the partner's and covers exactly `content`; content inside or detached. */
+  verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
+}
+
+const DEFAULTS = { bufferSize: 99_999, credit: 256, suite: '02' } as const
+
+export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; credit: number } {
+  const { bufferSize = DEFAULTS.bufferSize, credit = DEFAULTS.credit } = settings
+  if (!Number.isInteger(bufferSize) || bufferSize < 128 || bufferSize > 99_999)
+    throw new NodeError('bad_use', `bufferSize ${bufferSize}: from 128 to 99999`)
+  if (!Number.isInteger(credit) || credit < 1 || credit > 999)
+    throw new NodeError('bad_use', `credit ${credit}: from 1 to 999`)
+  return { bufferSize, credit }
+}
+
+export function receiptSuite(settings: Oftp2Settings): string {
+  return settings.suite ?? DEFAULTS.suite
+}

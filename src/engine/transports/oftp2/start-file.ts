@@ -1,0 +1,118 @@
+// SFID, the command that offers a file: made from a WireFile, and read into an Offer.
+import { NodeError } from '../../../errors.ts'
+import type { Envelope, Offer, RecordFormat, WireFile } from '../transport.ts'
+import type { CommandOf } from './commands.ts'
+import { datasetName, realName } from './dataset-name.ts'
+import { fitsText } from './fields.ts'
+import type { Agreement } from './negotiation.ts'
+import { fileFault } from './reasons.ts'
+import type { RestartPoint, WireShape } from './restart.ts'
+import { LONGEST_VARIABLE, octetsBefore, safeUnits, wireShape } from './restart.ts'
+import type { Party } from './settings.ts'
+import { receiptSuite } from './settings.ts'
+
+type Sfid = CommandOf<'SFID'>
+
+const kibibytes = (octets: number): number => Math.ceil(octets / 1024)
+
+/** Refuses, before anything is said, a file that the standard or the partner's level cannot carry. */
+export function checkFile(file: WireFile, agreement: Agreement): void {
+  const refuse = (why: string): never => {
+    throw new NodeError('file_refused', `${file.name} cannot go over OFTP2: ${why}`)
+  }
+  const { kind, recordLength } = file.format
+  if (!agreement.canSend) throw new NodeError('remote_refused', 'the partner takes no files in this session')
+  if (!fitsText(file.application, 8))
+    refuse(`application ${file.application}: at most 8 of A-Z 0-9 / - . & ( )`)
+  if (kind === 'F' && (recordLength < 1 || recordLength > 99_999)) refuse(`records of ${recordLength} octets`)
+  if (kind === 'V' && (recordLength < 0 || recordLength > LONGEST_VARIABLE))
+    refuse(`records of up to ${recordLength} octets`)
+  if (kind === 'F' && file.envelope === undefined && file.source.size % recordLength !== 0)
+    refuse(`${file.source.size} octets are no whole number of records of ${recordLength}`)
+  if (agreement.level < 5 && file.envelope !== undefined)
+    refuse('the partner’s level knows no enveloped files')
+  if (agreement.level < 5 && file.source.size >= 10 ** 12)
+    refuse('the partner’s level cannot count so many octets')
+}
+
+export function startFile(file: WireFile, party: Party, restart: RestartPoint): Sfid {
+  const { envelope, format } = file
+  const protection = (envelope?.encrypted === true ? 1 : 0) + (envelope?.signed === true ? 2 : 0)
+  const suite =
+    file.signedReceipt || protection > 0 ? (envelope?.suite ?? receiptSuite(party.settings)) : '00'
+  return {
+    kind: 'SFID',
+    dataset: datasetName(file.key.name),
+    date: file.key.date,
+    time: file.key.time,
+    user: file.application,
+    destination: party.remoteId,
+    originator: party.localId,
+    format: format.kind,
+    recordLength: format.recordLength,
+    blocks: kibibytes(file.source.size),
+    originalBlocks: kibibytes(envelope === undefined ? file.source.size : file.originalSize),
+    restart: BigInt(restart.units),
+    security: `0${protection}`,
+    suite,
+    compression: envelope?.compressed === true ? '1' : '0',
+    envelope: envelope === undefined ? '0' : '1',
+    signedReceipt: file.signedReceipt ? 'Y' : 'N',
+    description: file.name,
+  }
+}
+
+function readEnvelope(sfid: Sfid): Envelope | undefined {
+  const level = Number(sfid.security)
+  if (level > 3 || Number(sfid.compression) > 1 || Number(sfid.envelope) > 1)
+    throw fileFault(
+      '99',
+      `security ${sfid.security}, compression ${sfid.compression}, envelope ${sfid.envelope}`,
+    )
+  if (sfid.envelope === '0') {
+    if (level > 0 || sfid.compression === '1') throw fileFault('99', 'a protected file without envelope')
+    return undefined
+  }
+  return {
+    signed: level >= 2,
+    encrypted: (level & 1) === 1,
+    compressed: sfid.compression === '1',
+    suite: sfid.suite,
+  }
+}
+
+function readFormat(sfid: Sfid): RecordFormat {
+  const { format: kind, recordLength } = sfid
+  if (kind === 'U' || kind === 'T') return { kind, recordLength: 0 }
+  if (kind === 'F' && recordLength === 0) throw fileFault('05', 'fixed records of length 0')
+  if (kind === 'V' && recordLength > LONGEST_VARIABLE)
+    throw fileFault('05', `records of up to ${recordLength} octets`)
+  return { kind, recordLength }
+}
+
+export type OfferedFile = { offer: Offer; shape: WireShape; units: number }
+
+/** What the engine is asked about an offered file. A file that is for or from somebody else is refused here. */
+export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolean): OfferedFile {
+  if (sfid.destination !== party.localId) throw fileFault('02', `${sfid.destination} is not this node`)
+  if (sfid.originator !== party.remoteId) throw fileFault('03', `${sfid.originator} is not the partner`)
+  if (sfid.dataset === '') throw fileFault('01', 'a file without dataset name')
+  const format = readFormat(sfid)
+  const envelope = readEnvelope(sfid)
+  const shape = wireShape(format, envelope)
+  const units = safeUnits(sfid.restart)
+  const offer: Offer = {
+    contactId: party.contactId,
+    application: sfid.user,
+    name: realName(sfid.description, sfid.dataset),
+    key: { name: sfid.dataset, date: sfid.date, time: sfid.time },
+    format,
+    envelope,
+    // SFIDFSIZ is an estimate in blocks of 1 KiB.
+    size: undefined,
+    restartFrom: Math.min(octetsBefore(shape, units), Number.MAX_SAFE_INTEGER),
+    encryptedSession,
+    signedReceipt: sfid.signedReceipt === 'Y',
+  }
+  return { offer, shape, units }
+}

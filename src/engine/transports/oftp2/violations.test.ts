@@ -1,0 +1,581 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { OwedReceipt, Session } from '../transport.ts'
+import type { Command, CommandKind } from './commands.ts'
+import { COMMAND_KINDS } from './commands.ts'
+import type { EndOptions } from './trial-ends.ts'
+import {
+  CALLED,
+  CALLER,
+  keyPairs,
+  never,
+  noise,
+  nothingOpen,
+  Progress,
+  push,
+  TrialEnds,
+  wireFile,
+} from './trial-ends.ts'
+import { SAMPLES, TrialPartner, TrialServer } from './trial-partner.ts'
+
+const U = { kind: 'U', recordLength: 0 } as const
+const owed: OwedReceipt = {
+  id: '1',
+  key: { name: 'FILE', date: '20261115', time: '1200000001' },
+  positive: true,
+  reason: '',
+  reasonCode: '',
+  hash: undefined,
+  signed: false,
+  suite: '00',
+  originator: 'X',
+  destination: 'Y',
+}
+
+type Called = (ends: TrialEnds, partner: TrialPartner) => Promise<void>
+
+async function named(_: TrialEnds, partner: TrialPartner): Promise<void> {
+  await partner.expect('SSRM')
+  await partner.say(SAMPLES.SSID).expect('SSID')
+}
+
+/** A gate that a host waits at until it is opened, so that a state lasts as long as the test needs it. */
+function gate(): { wait: () => Promise<void>; entered: Promise<void>; open: () => void } {
+  const entered = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  return {
+    wait: () => {
+      entered.resolve()
+      return opened.promise
+    },
+    entered: entered.promise,
+    open: opened.resolve,
+  }
+}
+
+/** Ways into each state of the called end, and what it may hear there by the standard's tables. */
+const CALLED_STATES: Record<string, { legal: CommandKind[]; reach: Called }> = {
+  A_NC_ONLY: { legal: ['SSID'], reach: async (_, partner) => void (await partner.expect('SSRM')) },
+  A_WF_CONRS: {
+    legal: [],
+    reach: async (ends, partner) => {
+      const door = gate()
+      ends.called.before.admit = door.wait
+      await partner.expect('SSRM')
+      partner.say(SAMPLES.SSID)
+      await door.entered
+      opened.push(door.open)
+    },
+  },
+  IDLELI: { legal: ['SFID', 'EERP', 'NERP', 'CD'], reach: named },
+  OPIP: {
+    legal: [],
+    reach: async (ends, partner) => {
+      const door = gate()
+      ends.called.before.offer = door.wait
+      await named(ends, partner)
+      partner.say(SAMPLES.SFID)
+      await door.entered
+      opened.push(door.open)
+    },
+  },
+  OPI: {
+    legal: ['DATA', 'EFID'],
+    reach: async (ends, partner) => {
+      await named(ends, partner)
+      await partner.say(SAMPLES.SFID).expect('SFPA')
+    },
+  },
+  CLIP: {
+    legal: [],
+    reach: async (ends, partner) => {
+      const door = gate()
+      ends.called.before.complete = door.wait
+      await named(ends, partner)
+      await partner.say(SAMPLES.SFID).expect('SFPA')
+      partner.say(SAMPLES.DATA, SAMPLES.EFID)
+      await door.entered
+      opened.push(door.open)
+    },
+  },
+  RTRP: {
+    legal: [],
+    reach: async (ends, partner) => {
+      const door = gate()
+      ends.called.before.receipt = door.wait
+      await named(ends, partner)
+      partner.say(SAMPLES.EERP)
+      await door.entered
+      opened.push(door.open)
+    },
+  },
+  WF_CD: {
+    legal: ['CD'],
+    reach: async (ends, partner) => {
+      await named(ends, partner)
+      const [session] = ends.called.sessions
+      assert.ok(session)
+      push(session, wireFile(noise(10), U)).catch(() => undefined)
+      await partner.say(SAMPLES.SFID).expect('SFPA')
+      const answer = await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+      assert.equal(answer.changeDirection, 'Y')
+    },
+  },
+  IDLESPCD: {
+    legal: [],
+    reach: async (ends, partner) => {
+      const door = gate()
+      ends.called.onTurn = door.wait
+      await named(ends, partner)
+      partner.say(SAMPLES.CD)
+      await door.entered
+      opened.push(door.open)
+    },
+  },
+  WF_RTR: {
+    legal: ['RTR'],
+    reach: async (ends, partner) => {
+      ends.called.owed.push(owed)
+      await named(ends, partner)
+      await partner.say(SAMPLES.CD).expect('EERP')
+    },
+  },
+  IDLELICD: {
+    legal: ['SFID', 'EERP', 'NERP'],
+    reach: async (ends, partner) => {
+      ends.called.owed.push(owed)
+      await named(ends, partner)
+      await partner.say(SAMPLES.CD).expect('EERP')
+      await partner.say(SAMPLES.RTR).expect('CD')
+    },
+  },
+}
+
+const opened: (() => void)[] = []
+
+for (const [state, { legal, reach }] of Object.entries(CALLED_STATES)) {
+  test(`called, in ${state}: every command out of place ends the session with ESID 02 and leaves no file`, async () => {
+    const ends = new TrialEnds()
+    const port = await ends.listen()
+    for (const kind of COMMAND_KINDS) {
+      if (kind === 'ESID' || legal.includes(kind)) continue
+      ends.called.before = {}
+      ends.called.owed.length = 0
+      ends.called.sessions.length = 0
+      ends.called.files.clear()
+      const partner = await TrialPartner.call(port)
+      await reach(ends, partner)
+      const before = ends.called.complete.length
+      assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', kind)
+      for (const open of opened.splice(0)) open()
+      assert.ok(ends.called.complete.length <= before + (state === 'CLIP' ? 1 : 0), kind)
+    }
+    ends.called.onTurn = async () => undefined
+    await ends.close()
+  })
+}
+
+type CallerScene = { session: Promise<Session>; partner: TrialPartner; ends: TrialEnds }
+type CallerReach = (scene: CallerScene) => Promise<void>
+
+const answerSsid: Command = { ...SAMPLES.SSID, code: CALLED, credit: 2, bufferSize: 128 }
+
+async function met({ partner, session }: CallerScene): Promise<Session> {
+  await partner.say(SAMPLES.SSRM).expect('SSID')
+  partner.say(answerSsid)
+  return session
+}
+
+async function offered(scene: CallerScene, size = 10): Promise<void> {
+  const session = await met(scene)
+  push(session, wireFile(noise(size), U)).catch(() => undefined)
+  await scene.partner.expect('SFID')
+}
+
+const CALLER_STATES: Record<string, { legal: CommandKind[]; reach: CallerReach; end?: EndOptions }> = {
+  I_WF_RM: { legal: ['SSRM'], reach: async () => undefined },
+  I_WF_SSID: {
+    legal: ['SSID'],
+    reach: async ({ partner }) => void (await partner.say(SAMPLES.SSRM).expect('SSID')),
+  },
+  IDLESP: { legal: [], reach: async (scene) => void (await met(scene)) },
+  OPOP: { legal: ['SFPA', 'SFNA'], reach: (scene) => offered(scene) },
+  OPOWFC: {
+    legal: ['CDT'],
+    reach: async (scene) => {
+      await offered(scene, 2000)
+      await scene.partner.say(SAMPLES.SFPA).expect('DATA')
+      await scene.partner.expect('DATA')
+    },
+  },
+  CLOP: {
+    legal: ['EFPA', 'EFNA'],
+    reach: async (scene) => {
+      await offered(scene)
+      await scene.partner.say(SAMPLES.SFPA).expect('DATA')
+      await scene.partner.expect('EFID')
+    },
+  },
+  WF_RTR: {
+    legal: ['RTR'],
+    reach: async (scene) => {
+      scene.ends.caller.owed.push(owed)
+      await met(scene)
+      await scene.partner.expect('EERP')
+    },
+  },
+  IDLELICD: {
+    legal: ['SFID', 'EERP', 'NERP'],
+    reach: async (scene) => {
+      const session = await met(scene)
+      session.fetch(never).catch(() => undefined)
+      await scene.partner.expect('CD')
+    },
+  },
+}
+
+for (const [state, { legal, reach }] of Object.entries(CALLER_STATES)) {
+  test(`calling, in ${state}: every command out of place ends the session with ESID 02`, async () => {
+    const server = new TrialServer()
+    const port = await server.listen()
+    for (const kind of COMMAND_KINDS) {
+      if (kind === 'ESID' || legal.includes(kind)) continue
+      const ends = new TrialEnds()
+      const arriving = server.next()
+      const session = ends.call(port)
+      session.catch(() => undefined)
+      const partner = await arriving
+      await reach({ session, partner, ends })
+      assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', kind)
+      await session.then(
+        (one) => one.close(),
+        () => undefined,
+      )
+      assert.equal(ends.caller.complete.length, 0)
+    }
+    await server.close()
+    await nothingOpen()
+  })
+}
+
+const pairs = keyPairs()
+
+test(
+  'during authentication every command out of place ends the session with ESID 02',
+  { skip: pairs === undefined ? 'no openssl here' : false },
+  async () => {
+    if (pairs === undefined) return
+    const [own, other] = pairs
+    const security = {
+      authentication: 'CERTIFICATE' as const,
+      rsaLocalKey: own.key,
+      rsaRemoteKey: other.cert,
+    }
+    const ends = new TrialEnds({ called: { security } })
+    const port = await ends.listen()
+    const ssid: Command = { ...SAMPLES.SSID, authentication: 'Y' }
+    for (const [state, legal] of [
+      ['WF_SECD', 'SECD'],
+      ['WF_AURP', 'AURP'],
+    ] as const) {
+      for (const kind of COMMAND_KINDS) {
+        if (kind === 'ESID' || kind === legal) continue
+        const partner = await TrialPartner.call(port)
+        await partner.expect('SSRM')
+        await partner.say(ssid).expect('SSID')
+        if (state === 'WF_AURP') await partner.say(SAMPLES.SECD).expect('AUCH')
+        assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', `${kind} in ${state}`)
+      }
+    }
+    const partner = await TrialPartner.call(port)
+    await partner.expect('SSRM')
+    await partner.say(ssid).expect('SSID')
+    await partner.say(SAMPLES.SECD).expect('AUCH')
+    assert.equal(await partner.say(SAMPLES.AURP).expectEnd(), '11')
+    assert.equal(ends.called.sessions.length, 0)
+    await ends.close()
+  },
+)
+
+type Broken = [title: string, reason: string, act: (partner: TrialPartner, ends: TrialEnds) => Promise<void>]
+
+const octets = (...bytes: number[]) => Uint8Array.from(bytes)
+const opening = async (partner: TrialPartner, ends: TrialEnds, sfid: Command = SAMPLES.SFID) => {
+  await named(ends, partner)
+  await partner.say(sfid).expect('SFPA')
+}
+
+const BROKEN: Broken[] = [
+  [
+    'an unknown command',
+    '01',
+    async (partner, ends) =>
+      void (await named(ends, partner), partner.sayOctets(octets(0x10, 0, 0, 5, 0x5a))),
+  ],
+  [
+    'no stream header',
+    '01',
+    async (partner) => void partner.sayOctets(Buffer.from('GET / HTTP/1.1\r\n\r\n')),
+  ],
+  ['a stream header of no length', '07', async (partner) => void partner.sayOctets(octets(0x10, 0, 0, 3))],
+  ['a stranger’s long command', '07', async (partner) => void partner.sayOctets(octets(0x10, 1, 0, 0))],
+  [
+    'a command that is too short',
+    '07',
+    async (partner, ends) =>
+      void (await named(ends, partner), partner.sayOctets(octets(0x10, 0, 0, 9, 0x48, 1, 1, 1, 1))),
+  ],
+  [
+    'a field with a wrong value',
+    '06',
+    async (partner, ends) =>
+      void (await opening(partner, ends),
+      partner.sayOctets(Buffer.from('\u0010\0\0\u0027T0000000000000000A00000000000000000', 'latin1'))),
+  ],
+  ['level 0', '06', async (partner) => void partner.say({ ...SAMPLES.SSID, level: 0 })],
+  [
+    'a buffer size under 128',
+    '10',
+    async (partner) => void partner.say({ ...SAMPLES.SSID, bufferSize: 127 }),
+  ],
+  ['credit 0', '10', async (partner) => void partner.say({ ...SAMPLES.SSID, credit: 0 })],
+  [
+    'secure authentication that is not agreed',
+    '12',
+    async (partner) => void partner.say({ ...SAMPLES.SSID, authentication: 'Y' }),
+  ],
+  ['an unknown caller', '03', async (partner) => void partner.say({ ...SAMPLES.SSID, code: 'NOBODY' })],
+  [
+    'more data than the credit',
+    '02',
+    async (partner, ends) => {
+      await opening(partner, ends)
+      partner.say(SAMPLES.DATA, SAMPLES.DATA, SAMPLES.DATA, SAMPLES.DATA, SAMPLES.DATA)
+    },
+  ],
+  [
+    'an exchange buffer longer than agreed',
+    '07',
+    async (partner, ends) => {
+      await opening(partner, ends)
+      partner.say({ kind: 'DATA', payload: new Uint8Array(4096) })
+    },
+  ],
+  [
+    'a sub-record past its buffer',
+    '06',
+    async (partner, ends) => {
+      await opening(partner, ends)
+      partner.say({ kind: 'DATA', payload: octets(0x3f, 1) })
+    },
+  ],
+  [
+    'a file though this end only sends',
+    '02',
+    async (partner, ends) => {
+      await partner.expect('SSRM')
+      await partner.say({ ...SAMPLES.SSID, ways: 'R' }).expect('SSID')
+      partner.say(SAMPLES.SFID)
+      assert.equal(ends.called.files.size, 0)
+    },
+  ],
+  [
+    'a restart that was not agreed',
+    '02',
+    async (partner) => {
+      await partner.expect('SSRM')
+      await partner.say({ ...SAMPLES.SSID, restart: 'N' }).expect('SSID')
+      partner.say({ ...SAMPLES.SFID, restart: 5n })
+    },
+  ],
+]
+
+for (const [title, reason, act] of BROKEN) {
+  test(`${title} ends the session with ESID ${reason}`, async () => {
+    const ends = new TrialEnds()
+    const partner = await TrialPartner.call(await ends.listen())
+    await act(partner, ends)
+    assert.equal(await partner.expectEnd(), reason)
+    await ends.close()
+    assert.equal(ends.called.complete.length, 0)
+  })
+}
+
+const REFUSED: [string, string, Partial<typeof SAMPLES.SFID>][] = [
+  ['another destination', '02', { destination: 'SOMEBODY' }],
+  ['another origin', '03', { originator: 'SOMEBODY' }],
+  ['fixed records of no length', '05', { format: 'F' }],
+  ['records longer than their length can say', '05', { format: 'V', recordLength: 65_536 }],
+  ['no dataset name', '01', { dataset: '' }],
+  ['a protected file without envelope', '99', { security: '01' }],
+  ['a security level that does not exist', '99', { security: '07', envelope: '1' }],
+]
+
+for (const [title, reason, fields] of REFUSED) {
+  test(`a file with ${title} gets SFNA ${reason}, and the next one is taken`, async () => {
+    const ends = new TrialEnds()
+    const partner = await TrialPartner.call(await ends.listen())
+    await named(ends, partner)
+    const answer = await partner.say({ ...SAMPLES.SFID, ...fields }).expect('SFNA')
+    assert.equal(answer.reason, reason)
+    await partner.say(SAMPLES.SFID).expect('SFPA')
+    await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+    partner.say(SAMPLES.CD)
+    assert.equal(await partner.expectEnd(), '00')
+    await ends.close()
+    assert.equal(ends.called.complete.length, 1)
+  })
+}
+
+const REJECTED: [string, string, Partial<typeof SAMPLES.SFID>, number[], Partial<typeof SAMPLES.EFID>][] = [
+  ['fewer octets than announced', '11', {}, [0x82, 1, 2], {}],
+  [
+    'another number of records',
+    '10',
+    { format: 'F', recordLength: 1 },
+    [0x81, 1, 0x81, 2, 0x81, 3],
+    { records: 2n },
+  ],
+  [
+    'a fixed record that is too short',
+    '05',
+    { format: 'F', recordLength: 5 },
+    [0x83, 1, 2, 3],
+    { records: 1n },
+  ],
+  [
+    'a variable record that is too long',
+    '05',
+    { format: 'V', recordLength: 2 },
+    [0x83, 1, 2, 3],
+    { records: 1n },
+  ],
+  ['a last record without end', '05', { format: 'V', recordLength: 9 }, [0x03, 1, 2, 3], { records: 1n }],
+]
+
+for (const [title, reason, sfid, payload, efid] of REJECTED) {
+  test(`${title}: EFNA ${reason}, nothing kept, and the next file is taken`, async () => {
+    const ends = new TrialEnds()
+    const partner = await TrialPartner.call(await ends.listen())
+    await opening(partner, ends, { ...SAMPLES.SFID, ...sfid })
+    const answer = await partner
+      .say({ kind: 'DATA', payload: octets(...payload) }, { ...SAMPLES.EFID, ...efid })
+      .expect('EFNA')
+    assert.equal(answer.reason, reason)
+    assert.deepEqual(
+      ends.called.abandoned.map((one) => one.keep),
+      [false],
+    )
+    await partner.say({ ...SAMPLES.SFID, time: '1200000002' }).expect('SFPA')
+    await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+    partner.say(SAMPLES.CD)
+    assert.equal(await partner.expectEnd(), '00')
+    await ends.close()
+    assert.equal(ends.called.complete.length, 1)
+  })
+}
+
+test('a partner that answers beyond the restart offered breaks the protocol', async () => {
+  const server = new TrialServer()
+  const port = await server.listen()
+  const ends = new TrialEnds()
+  const arriving = server.next()
+  const calling = ends.call(port)
+  const partner = await arriving
+  const session = await met({ session: calling, partner, ends })
+  const pushing = assert.rejects(push(session, wireFile(noise(9000), U, { restartFrom: 2500 })), {
+    code: 'protocol_violation',
+  })
+  assert.equal((await partner.expect('SFID')).restart, 2n)
+  assert.equal(await partner.say({ kind: 'SFPA', position: 3n }).expectEnd(), '02')
+  await pushing
+  await session.close()
+  await server.close()
+  await nothingOpen()
+})
+
+test('more credit in the answer than was offered, or another name, ends the call', async () => {
+  const server = new TrialServer()
+  const port = await server.listen()
+  for (const [answer, reason, code] of [
+    [{ ...SAMPLES.SSID, code: CALLED, credit: 999 }, '10', 'remote_refused'],
+    [{ ...SAMPLES.SSID, code: CALLER }, '03', 'login_refused'],
+  ] as const) {
+    const ends = new TrialEnds()
+    const arriving = server.next()
+    const calling = assert.rejects(ends.call(port), { code })
+    const partner = await arriving
+    await partner.say(SAMPLES.SSRM).expect('SSID')
+    assert.equal(await partner.say(answer).expectEnd(), reason)
+    await calling
+  }
+  await server.close()
+  await nothingOpen()
+})
+
+test('a partner that falls silent is told so and left, in each phase', async () => {
+  const timeouts = { syncMs: 40, ackMs: 40, idleMs: 20 }
+  const ends = new TrialEnds({ called: { timeouts }, limits: { handshakeMs: 40 } })
+  const port = await ends.listen()
+  const silent: Called[] = [
+    async (_, partner) => void (await partner.expect('SSRM')),
+    named,
+    (one, partner) => opening(partner, one),
+  ]
+  for (const reach of silent) {
+    const partner = await TrialPartner.call(port)
+    await reach(ends, partner)
+    assert.equal(await partner.expectEnd(), '09')
+  }
+  await ends.close()
+})
+
+test('a partner that neither closes nor reads is cut off after a while', async () => {
+  const ends = new TrialEnds({ called: { timeouts: { ackMs: 30 } } })
+  const partner = await TrialPartner.call(await ends.listen())
+  await named(ends, partner)
+  partner.say(SAMPLES.RTR)
+  assert.equal((await partner.expect('ESID')).reason, '02')
+  await partner.whenClosed()
+  await ends.close()
+})
+
+test('what the partner says after the end is not heard', async () => {
+  const ends = new TrialEnds()
+  const partner = await TrialPartner.call(await ends.listen())
+  await named(ends, partner)
+  partner.say(SAMPLES.RTR, SAMPLES.SFID, SAMPLES.SFID)
+  assert.equal(await partner.expectEnd(), '02')
+  await ends.close()
+  assert.equal(ends.called.files.size, 0)
+})
+
+test('partners of levels 1.2 to 1.4 are spoken to in their own layouts', async () => {
+  for (const level of [1, 2, 4] as const) {
+    const ends = new TrialEnds()
+    ends.called.owed.push(owed, { ...owed, id: '2', positive: false, reasonCode: '34' })
+    ends.called.onTurn = async (session) => {
+      await push(session, wireFile(noise(10), U), new Progress())
+    }
+    const partner = await TrialPartner.call(await ends.listen())
+    await partner.expect('SSRM')
+    assert.equal((await partner.say({ ...SAMPLES.SSID, level }).expect('SSID')).level, level)
+    partner.level = level
+    await partner.say(SAMPLES.SFID).expect('SFPA')
+    await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+    await partner.say(SAMPLES.CD).expect('EERP')
+    partner.say(SAMPLES.RTR)
+    if (level === 4) {
+      assert.equal((await partner.expect('NERP')).reason, '34')
+      partner.say(SAMPLES.RTR)
+    }
+    await partner.expect('SFID')
+    await partner.say(SAMPLES.SFPA).expect('DATA')
+    await partner.expect('EFID')
+    await partner.say(SAMPLES.EFPA).expect('CD')
+    partner.say(SAMPLES.ESID)
+    await partner.whenClosed()
+    await ends.close()
+    assert.equal(ends.called.complete.length, 1)
+  }
+})

@@ -1,0 +1,289 @@
+// A server that stops answering, hangs up, answers what was never asked, or answers in any order: every call ends with
+// a clear error within its timeout, and nothing stays open.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import ssh2 from 'ssh2'
+import type { ServerChannel } from 'ssh2'
+
+import { NodeError } from '../../../errors.ts'
+import type { ErrorCode } from '../../../errors.ts'
+import { HostDouble, keyFor, sourceOf } from '../ssh/host-double.ts'
+import { fingerprintOf } from '../ssh/keys.ts'
+import { PacketSplitter } from '../ssh/packet-splitter.ts'
+import { PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
+import type { Call, WireFile } from '../transport.ts'
+
+import type { SftpSettings } from './settings.ts'
+import { sftpClientTransport } from './sftp-client.ts'
+
+type Behaviour = (
+  request: { type: number; id: number; body: PacketReader },
+  channel: ServerChannel,
+  socket: Socket,
+) => void
+
+const { private: hostKey, public: hostPublic } = ssh2.utils.generateKeyPairSync('ed25519')
+const never = new AbortController().signal
+let folder: string
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'esclusa-raw-'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+function fingerprint(): string {
+  const key = ssh2.utils.parseKey(hostPublic)
+  if (key instanceof Error || Array.isArray(key)) throw new Error('no key')
+  return fingerprintOf(key.getPublicSSH())
+}
+
+interface Raw {
+  port: number
+  sockets: Set<Socket>
+  stop(): Promise<void>
+}
+
+async function startRaw(
+  behave: Behaviour,
+  signIn: 'password' | 'question' | 'silence' = 'password',
+): Promise<Raw> {
+  const sockets = new Set<Socket>()
+  const ssh = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
+    const [socket] = [...sockets].slice(-1)
+    connection.on('error', () => {})
+    connection.on('authentication', (context) => {
+      if (signIn === 'silence') return
+      if (signIn === 'question' && context.method === 'keyboard-interactive')
+        return context.prompt([{ prompt: 'Password?', echo: false }], (answers) =>
+          answers[0] === 'secret' ? context.accept() : context.reject(),
+        )
+      if (signIn === 'password' && context.method === 'password' && context.password === 'secret')
+        return context.accept()
+      context.reject([signIn === 'question' ? 'keyboard-interactive' : 'password'])
+    })
+    connection.on('session', (accept) => {
+      accept().on('subsystem', (acceptSubsystem) => {
+        const channel = acceptSubsystem()
+        const splitter = new PacketSplitter(300_000)
+        channel.on('data', (chunk: Buffer) =>
+          splitter.push(chunk, (whole) => {
+            const body = new PacketReader(whole)
+            const type = body.type
+            const id = body.u32()
+            if (socket !== undefined) behave({ type, id, body }, channel, socket)
+          }),
+        )
+      })
+    })
+  })
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    ssh.injectSocket(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    async stop() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function callTo(port: number): Call<SftpSettings> {
+  return {
+    contactId: 'acme',
+    host: '127.0.0.1',
+    port,
+    localId: 'BANCO',
+    remoteId: 'ACME',
+    settings: { username: 'u', password: 'secret', hostKeys: [fingerprint()], inbox: '/in', outbox: '/out' },
+    applications: ['NOMINA'],
+    ways: 'B',
+    timeouts: { connectMs: 300, syncMs: 500, ackMs: 200, idleMs: 60_000 },
+    security: {
+      encrypted: true,
+      authentication: 'NONE',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: undefined,
+    },
+    compression: false,
+    signal: never,
+  }
+}
+
+function wireFile(bytes: Buffer): WireFile {
+  return {
+    transferId: 't',
+    key: keyFor('x'),
+    application: 'NOMINA',
+    name: 'x',
+    source: sourceOf(bytes),
+    format: { kind: 'U', recordLength: 0 },
+    envelope: undefined,
+    originalSize: bytes.length,
+    restartFrom: 0,
+    signedReceipt: false,
+    verify: false,
+    mayBeThere: false,
+  }
+}
+
+const quiet = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
+
+/** Answers as a good server would; tests change single answers. */
+function good(request: { type: number; id: number }, channel: ServerChannel): void {
+  const { type, id } = request
+  if (type === TYPE.INIT) channel.write(packet(TYPE.VERSION, 3))
+  else if (type === TYPE.LSTAT) channel.write(packet(TYPE.STATUS, id, STATUS.NO_SUCH_FILE, '', ''))
+  else if (type === TYPE.OPEN) channel.write(packet(TYPE.HANDLE, id, 'h'))
+  else channel.write(packet(TYPE.STATUS, id, STATUS.OK, '', ''))
+}
+
+async function push(behave: Behaviour, signIn?: 'password' | 'question' | 'silence'): Promise<void> {
+  const raw = await startRaw(behave, signIn)
+  try {
+    const session = await sftpClientTransport().connect(callTo(raw.port), new HostDouble(folder))
+    try {
+      await session.push(wireFile(Buffer.alloc(200_000)), quiet, never)
+    } finally {
+      await session.close()
+    }
+  } finally {
+    // Our end is gone: the server sees its socket close without help.
+    for (const socket of raw.sockets) await new Promise((resolve) => socket.once('close', resolve))
+    await raw.stop()
+  }
+}
+
+function failsWith(code: ErrorCode) {
+  return (error: unknown) => error instanceof NodeError && error.code === code
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const began = performance.now()
+  await work
+  assert.ok(performance.now() - began < ms, `took ${Math.round(performance.now() - began)} ms`)
+}
+
+test('a good server without any extension takes a file', async () => {
+  await push((request, channel) => good(request, channel))
+})
+
+test('keyboard-interactive answers with the password', async () => {
+  await push((request, channel) => good(request, channel), 'question')
+})
+
+test('a server that never answers the sign-in times out', async () => {
+  await within(
+    2000,
+    assert.rejects(
+      push(() => {}, 'silence'),
+      failsWith('timed_out'),
+    ),
+  )
+})
+
+test('a port that accepts and says nothing times out', async () => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await within(
+    2000,
+    assert.rejects(
+      sftpClientTransport().connect(callTo(port), new HostDouble(folder)),
+      failsWith('timed_out'),
+    ),
+  )
+  for (const socket of sockets) socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+for (const [name, type] of Object.entries({
+  INIT: TYPE.INIT,
+  LSTAT: TYPE.LSTAT,
+  OPEN: TYPE.OPEN,
+  WRITE: TYPE.WRITE,
+  CLOSE: TYPE.CLOSE,
+  RENAME: TYPE.RENAME,
+})) {
+  test(`a server that stops answering at ${name} times out`, async () => {
+    let silent = false
+    const work = push((request, channel) => {
+      silent ||= request.type === type
+      if (!silent) good(request, channel)
+    })
+    await within(3000, assert.rejects(work, failsWith('timed_out')))
+  })
+
+  test(`a server that answers all but ${name} times out`, async () => {
+    const work = push((request, channel) => {
+      if (request.type !== type) good(request, channel)
+    })
+    await within(3000, assert.rejects(work, failsWith('timed_out')))
+  })
+
+  test(`a server that hangs up at ${name} is a lost connection`, async () => {
+    const work = push((request, channel, socket) => {
+      if (request.type === type) socket.destroy()
+      else good(request, channel)
+    })
+    await within(2000, assert.rejects(work, failsWith('connection_lost')))
+  })
+
+  test(`a server that closes only the channel at ${name} is a lost connection`, async () => {
+    const work = push((request, channel) => {
+      if (request.type === type) channel.close()
+      else good(request, channel)
+    })
+    await within(2000, assert.rejects(work, failsWith('connection_lost')))
+  })
+}
+
+test('an answer nobody asked for breaks the session', async () => {
+  const work = push((request, channel) => {
+    if (request.type === TYPE.OPEN) channel.write(packet(TYPE.HANDLE, request.id + 1000, 'h'))
+    else good(request, channel)
+  })
+  await within(2000, assert.rejects(work, failsWith('protocol_violation')))
+})
+
+test('an answer of the wrong kind breaks the transfer', async () => {
+  const work = push((request, channel) => {
+    if (request.type === TYPE.WRITE) channel.write(packet(TYPE.HANDLE, request.id, 'h'))
+    else good(request, channel)
+  })
+  await within(2000, assert.rejects(work, failsWith('protocol_violation')))
+})
+
+test('a packet longer than any answer breaks the session', async () => {
+  const work = push((request, channel) => {
+    if (request.type === TYPE.OPEN) channel.write(Buffer.from([0x7f, 0xff, 0xff, 0xff, 101]))
+    else good(request, channel)
+  })
+  await within(2000, assert.rejects(work, failsWith('protocol_violation')))
+})
+
+test('answers in the opposite order are taken', async () => {
+  const held: { type: number; id: number }[] = []
+  await push((request, channel) => {
+    if (request.type !== TYPE.WRITE) return good(request, channel)
+    held.push({ type: request.type, id: request.id })
+    if (held.length === 7) for (const one of held.reverse()) good(one, channel)
+  })
+  assert.equal(held.length, 7)
+})

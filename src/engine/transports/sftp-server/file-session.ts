@@ -1,0 +1,406 @@
+// One SFTP channel of a signed-in partner: reads requests, finds the place they speak of, and answers. Put in `in`,
+// get and remove in `out`, rename inside `in`; everything else is refused. There is no request here that makes a
+// link, follows one, makes a folder or reaches the local file system by a client's path.
+
+import { NodeError } from '../../../errors.ts'
+import { MAX_DATA, MAX_PACKET, OPEN, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
+import type { Attrs } from '../ssh/sftp-packet.ts'
+import type { Admission } from '../transport.ts'
+
+import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
+import type { ChannelIo } from './channel-io.ts'
+import type { Inbox } from './inbox.ts'
+import type { SftpServerLimits } from './limits.ts'
+import type { Outbox } from './outbox.ts'
+import { canonicalPath, placeOf } from './paths.ts'
+import type { Place } from './paths.ts'
+import type { AccessSettings } from './sign-in.ts'
+import { Reading } from './takes.ts'
+import type { Takes } from './takes.ts'
+import type { Turns } from './turns.ts'
+import { Upload } from './upload.ts'
+
+export interface PartnerFiles {
+  inbox: Inbox
+  outbox: Outbox
+  takes: Takes
+  turns: Turns
+}
+
+export interface FileSessionParts {
+  io: ChannelIo
+  admission: Admission<AccessSettings>
+  files: PartnerFiles
+  limits: SftpServerLimits
+  /** Called at each request: the session is not idle. */
+  active: () => void
+  /** The client broke the protocol: the connection must go. */
+  broken: (error: unknown) => void
+}
+
+type FilePlace = Place & { kind: 'file' }
+type Listing = { entries: { name: string; attrs: Attrs }[] }
+type Handle = Upload | Reading | Listing
+
+const LIST_BATCH = 100
+/** What a request costs besides its octets; without it a flood of tiny ones would count as nothing. */
+const REQUEST_WEIGHT = 1024
+const EXTENSIONS = ['limits@openssh.com', '1', 'posix-rename@openssh.com', '1', 'fsync@openssh.com', '1']
+const refused = () => new NodeError('forbidden', 'not allowed here')
+const asFolder = (name: string) => ({ name, attrs: FOLDER_ATTRS })
+const missing = () => new NodeError('not_found', 'there is no such file')
+
+export class FileSession {
+  readonly #parts: FileSessionParts
+  readonly #handles = new Map<number, Handle>()
+  readonly #running = new Set<Promise<void>>()
+  #nextHandle = 1
+  #state: 'greeting' | 'open' | 'over' = 'greeting'
+  #ended: Promise<void> | undefined
+
+  constructor(parts: FileSessionParts) {
+    this.#parts = parts
+  }
+
+  take(whole: Buffer): void {
+    if (this.#state === 'over') return
+    this.#parts.active()
+    const reader = new PacketReader(whole)
+    if (this.#state === 'greeting') {
+      if (reader.type !== TYPE.INIT) throw new NodeError('protocol_violation', 'the first packet is not INIT')
+      this.#state = 'open'
+      return this.#parts.io.send(packet(TYPE.VERSION, 3, ...EXTENSIONS))
+    }
+    const id = reader.u32()
+    const weight = whole.length + REQUEST_WEIGHT
+    this.#parts.io.hold(weight)
+    const work = this.#answer(id, reader)
+      .catch((error: unknown) => this.#parts.io.send(errorPacket(id, error)))
+      .finally(() => {
+        this.#running.delete(work)
+        this.#parts.io.release(weight, whole)
+      })
+    this.#running.add(work)
+  }
+
+  /** The channel is over: what was open is kept or closed. Resolves when nothing of it runs any more. */
+  end(reason: unknown): Promise<void> {
+    this.#state = 'over'
+    return (this.#ended ??= this.#finish(reason))
+  }
+
+  async #finish(reason: unknown): Promise<void> {
+    await Promise.allSettled(this.#running)
+    const { takes, inbox } = this.#parts.files
+    const readings = [...this.#handles.values()].filter((handle) => handle instanceof Reading)
+    this.#handles.clear()
+    await Promise.allSettled(readings.map((reading) => takes.lost(reading)))
+    await inbox.leaveAll(this, reason)
+  }
+
+  /** Fields are read before anything is awaited: requests behind this one may follow at once. */
+  #answer(id: number, reader: PacketReader): Promise<void> {
+    try {
+      return this.#handlerOf(id, reader)
+    } catch (error) {
+      if (error instanceof NodeError && error.code === 'protocol_violation') this.#parts.broken(error)
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #handlerOf(id: number, reader: PacketReader): Promise<void> {
+    switch (reader.type) {
+      case TYPE.OPEN:
+        return this.#open(id, reader.strictText(), reader.u32(), reader.attrs())
+      case TYPE.CLOSE:
+        return this.#close(id, reader.bytes())
+      case TYPE.READ:
+        return this.#read(id, reader.bytes(), reader.u64(), reader.u32())
+      case TYPE.WRITE:
+        return this.#write(id, reader.bytes(), reader.u64(), reader.bytes())
+      case TYPE.LSTAT:
+      case TYPE.STAT:
+        return this.#stat(id, reader.strictText())
+      case TYPE.FSTAT:
+        return this.#fstat(id, reader.bytes())
+      case TYPE.SETSTAT:
+        return this.#setStat(id, reader.strictText(), reader.attrs())
+      case TYPE.FSETSTAT:
+        return this.#setStatOpen(id, reader.bytes(), reader.attrs())
+      case TYPE.OPENDIR:
+        return this.#openFolder(id, reader.strictText())
+      case TYPE.READDIR:
+        return this.#readFolder(id, reader.bytes())
+      case TYPE.REMOVE:
+        return this.#remove(id, reader.strictText())
+      case TYPE.RENAME:
+        return this.#rename(id, reader.strictText(), reader.strictText(), false)
+      case TYPE.REALPATH:
+        return this.#realPath(id, reader.strictText())
+      case TYPE.MKDIR:
+      case TYPE.RMDIR:
+      case TYPE.READLINK:
+      case TYPE.SYMLINK:
+        return this.#reply(statusPacket(id, STATUS.PERMISSION_DENIED, 'not allowed here'))
+      case TYPE.EXTENDED:
+        return this.#extended(id, reader.text(), reader)
+      default:
+        return this.#reply(statusPacket(id, STATUS.OP_UNSUPPORTED, 'not supported'))
+    }
+  }
+
+  #extended(id: number, name: string, reader: PacketReader): Promise<void> {
+    if (name === 'posix-rename@openssh.com')
+      return this.#rename(id, reader.strictText(), reader.strictText(), true)
+    if (name === 'fsync@openssh.com') return this.#sync(id, reader.bytes())
+    if (name !== 'limits@openssh.com')
+      return this.#reply(statusPacket(id, STATUS.OP_UNSUPPORTED, 'not supported'))
+    const most = [MAX_PACKET, MAX_DATA, MAX_DATA, this.#parts.limits.handlesPerChannel]
+    return this.#reply(packet(TYPE.EXTENDED_REPLY, id, ...most.map((value) => new U64(value))))
+  }
+
+  async #reply(answer: Buffer): Promise<void> {
+    this.#parts.io.send(answer)
+  }
+
+  #ok(id: number): void {
+    this.#parts.io.send(statusPacket(id, STATUS.OK))
+  }
+
+  #place(path: string | undefined): Place {
+    const place = placeOf(path, this.#parts.admission.applications)
+    if (place === undefined) throw missing()
+    return place
+  }
+
+  #file(path: string | undefined): FilePlace {
+    const place = this.#place(path)
+    if (place.kind !== 'file') throw refused()
+    return place
+  }
+
+  /** `ways` is seen from this node: 'S' sends only, so nothing may be dropped; 'R' receives only. */
+  #mayPut(): boolean {
+    return this.#parts.admission.ways !== 'S'
+  }
+
+  #mayGet(): boolean {
+    return this.#parts.admission.ways !== 'R'
+  }
+
+  #keep(handle: Handle): Buffer {
+    const number = this.#nextHandle++
+    this.#handles.set(number, handle)
+    const written = Buffer.allocUnsafe(4)
+    written.writeUInt32BE(number)
+    return written
+  }
+
+  #handle(written: Buffer): Handle {
+    const handle = written.length === 4 ? this.#handles.get(written.readUInt32BE(0)) : undefined
+    if (handle === undefined) throw new NodeError('conflict', 'no such handle')
+    return handle
+  }
+
+  #upload(written: Buffer): Upload {
+    const handle = this.#handle(written)
+    if (!(handle instanceof Upload)) throw refused()
+    return handle
+  }
+
+  async #open(id: number, path: string | undefined, flags: number, attrs: Attrs): Promise<void> {
+    const place = this.#file(path)
+    if (this.#handles.size >= this.#parts.limits.handlesPerChannel)
+      throw new NodeError('too_many', 'too many files are open')
+    const writes = (flags & (OPEN.WRITE | OPEN.APPEND)) !== 0
+    if (writes ? place.side !== 'in' || !this.#mayPut() : place.side !== 'out' || !this.#mayGet())
+      throw refused()
+    const handle = writes ? await this.#openUpload(place, flags) : await this.#openReading(place)
+    if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
+    if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#keep(handle)))
+    // The channel ended while the engine was asked: nobody will close this one.
+    if (handle instanceof Reading) await this.#parts.files.takes.lost(handle)
+  }
+
+  #openUpload(place: FilePlace, flags: number): Promise<Upload> {
+    const how = {
+      create: (flags & OPEN.CREAT) !== 0,
+      truncate: (flags & OPEN.TRUNC) !== 0,
+      exclusive: (flags & OPEN.EXCL) !== 0,
+    }
+    return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, owner: this }, how))
+  }
+
+  async #openReading({ application, name }: FilePlace): Promise<Reading> {
+    const { outbox } = this.#parts.files
+    const entry = await outbox.find(application, name)
+    if (entry === undefined) throw missing()
+    return new Reading(application, entry, await outbox.open(application, entry))
+  }
+
+  #inTurn<T>(places: readonly FilePlace[], work: () => Promise<T>): Promise<T> {
+    return this.#parts.files.turns.take(
+      places.map((place) => `${place.side}/${place.application}/${place.name}`),
+      work,
+    )
+  }
+
+  async #close(id: number, written: Buffer): Promise<void> {
+    const handle = this.#handle(written)
+    this.#handles.delete(written.readUInt32BE(0))
+    const { inbox, outbox, takes } = this.#parts.files
+    if (handle instanceof Upload)
+      await this.#inTurn(
+        [{ kind: 'file', side: 'in', application: handle.application, name: handle.name }],
+        () => inbox.close(handle),
+      )
+    if (handle instanceof Reading) await takes.closed(outbox, handle)
+    this.#ok(id)
+  }
+
+  async #read(id: number, written: Buffer, position: number, length: number): Promise<void> {
+    const handle = this.#handle(written)
+    if (!(handle instanceof Reading)) throw refused()
+    const { io } = this.#parts
+    await handle.inTurn(async () => {
+      await io.room()
+      if (this.#state === 'over') return
+      const { whole, data } = io.dataRoom(Math.min(length, MAX_DATA))
+      const got = await handle.read(data, position)
+      if (got === 0) io.send(statusPacket(id, STATUS.EOF, 'end of file'))
+      else io.sendData(id, whole, got)
+    })
+  }
+
+  async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
+    await this.#upload(written).write(bytes, position)
+    this.#ok(id)
+  }
+
+  async #sync(id: number, written: Buffer): Promise<void> {
+    await this.#upload(written).settled()
+    this.#ok(id)
+  }
+
+  async #attrsAt(place: Place): Promise<Attrs> {
+    if (place.kind !== 'file') return FOLDER_ATTRS
+    const { inbox, outbox } = this.#parts.files
+    if (place.side === 'in') {
+      const look = await this.#inTurn([place], () => inbox.look(place.application, place.name))
+      if (look === undefined) throw missing()
+      return fileAttrs(look, true)
+    }
+    const entry = this.#mayGet() ? await outbox.find(place.application, place.name) : undefined
+    if (entry === undefined) throw missing()
+    return fileAttrs({ size: entry.size, mtime: Math.floor(entry.mtimeMs / 1000) }, false)
+  }
+
+  async #stat(id: number, path: string | undefined): Promise<void> {
+    const attrs = await this.#attrsAt(this.#place(path))
+    this.#parts.io.send(packet(TYPE.ATTRS, id, { attrs }))
+  }
+
+  async #fstat(id: number, written: Buffer): Promise<void> {
+    const handle = this.#handle(written)
+    let attrs = FOLDER_ATTRS
+    if (handle instanceof Upload) {
+      await handle.settled()
+      attrs = fileAttrs({ size: handle.spans.end, mtime: handle.mtime }, true)
+    } else if (handle instanceof Reading) {
+      const { size, mtimeMs } = handle.entry
+      attrs = fileAttrs({ size, mtime: Math.floor(mtimeMs / 1000) }, false)
+    }
+    this.#parts.io.send(packet(TYPE.ATTRS, id, { attrs }))
+  }
+
+  /** Times are shown back; owners and rights mean nothing here and are taken without a word. */
+  async #setStat(id: number, path: string | undefined, attrs: Attrs): Promise<void> {
+    const place = this.#file(path)
+    if (place.side !== 'in' || attrs.size !== undefined) throw refused()
+    const mtime = attrs.mtime ?? (await this.#attrsAt(place)).mtime ?? 0
+    await this.#inTurn([place], () => this.#parts.files.inbox.stamp(place.application, place.name, mtime))
+    this.#ok(id)
+  }
+
+  async #setStatOpen(id: number, written: Buffer, attrs: Attrs): Promise<void> {
+    const upload = this.#upload(written)
+    if (attrs.size !== undefined) await upload.resize(attrs.size)
+    else await upload.settled()
+    if (attrs.mtime !== undefined) upload.mtime = attrs.mtime
+    this.#ok(id)
+  }
+
+  async #openFolder(id: number, path: string | undefined): Promise<void> {
+    const place = this.#place(path)
+    if (place.kind === 'file') throw missing()
+    if (this.#handles.size >= this.#parts.limits.handlesPerChannel)
+      throw new NodeError('too_many', 'too many files are open')
+    const entries = (await this.#entriesOf(place)).slice(0, this.#parts.limits.listEntries)
+    this.#parts.io.send(packet(TYPE.HANDLE, id, this.#keep({ entries })))
+  }
+
+  async #entriesOf(place: Place): Promise<Listing['entries']> {
+    if (place.kind === 'root') return this.#parts.admission.applications.map(asFolder)
+    if (place.kind !== 'folder') return ['in', 'out'].map(asFolder)
+    const { inbox, outbox } = this.#parts.files
+    if (place.side === 'in')
+      return (await inbox.list(place.application)).map((look) => ({
+        name: look.name,
+        attrs: fileAttrs(look, true),
+      }))
+    const entries = this.#mayGet() ? await outbox.list(place.application) : []
+    return entries.map(({ name, size, mtimeMs }) => ({
+      name,
+      attrs: fileAttrs({ size, mtime: Math.floor(mtimeMs / 1000) }, false),
+    }))
+  }
+
+  async #readFolder(id: number, written: Buffer): Promise<void> {
+    const handle = this.#handle(written)
+    if (!('entries' in handle)) throw refused()
+    const batch = handle.entries.splice(0, LIST_BATCH)
+    this.#parts.io.send(batch.length === 0 ? statusPacket(id, STATUS.EOF, 'no more') : namePacket(id, batch))
+  }
+
+  async #remove(id: number, path: string | undefined): Promise<void> {
+    const place = this.#file(path)
+    const { application, name } = place
+    const { inbox, outbox, takes } = this.#parts.files
+    await this.#inTurn([place], async () => {
+      if (place.side === 'in') return inbox.remove({ application, owner: this }, name)
+      if (!this.#mayGet()) throw refused()
+      const entry = await outbox.find(application, name)
+      if (entry !== undefined) return takes.removed(outbox, application, entry)
+      if (!takes.wasTaken(application, name)) throw missing()
+    })
+    this.#ok(id)
+  }
+
+  async #rename(
+    id: number,
+    from: string | undefined,
+    to: string | undefined,
+    replace: boolean,
+  ): Promise<void> {
+    const [source, target] = [this.#file(from), this.#file(to)]
+    if (
+      source.side !== 'in' ||
+      target.side !== 'in' ||
+      source.application !== target.application ||
+      !this.#mayPut()
+    )
+      throw refused()
+    if (source.name === target.name) throw new NodeError('conflict', 'both names are the same')
+    const at = { application: source.application, owner: this }
+    await this.#inTurn([source, target], () =>
+      this.#parts.files.inbox.rename(at, source.name, target.name, replace),
+    )
+    this.#ok(id)
+  }
+
+  async #realPath(id: number, path: string | undefined): Promise<void> {
+    const canonical = canonicalPath(path)
+    if (canonical === undefined) throw missing()
+    this.#parts.io.send(namePacket(id, [{ name: canonical, attrs: {} }]))
+  }
+}

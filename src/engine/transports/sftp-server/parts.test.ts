@@ -1,0 +1,131 @@
+// The small parts of the server by themselves: paths, spans, turns, counts of failed sign-ins.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import fc from 'fast-check'
+
+import { FailedLogins } from './failed-logins.ts'
+import { canonicalPath, finalNameOf, isFileName, isTemporaryName, placeOf } from './paths.ts'
+import { Spans } from './spans.ts'
+import { Turns } from './turns.ts'
+
+const applications = ['NOMINA', 'A.B_1']
+
+test('whatever a path says, its place is in the tree and its name one plain component', () => {
+  const piece = fc.oneof(
+    fc.constantFrom('..', '.', '', 'NOMINA', 'in', 'out', 'A.B_1', '%2e%2e', '~', 'etc', '\u0000'),
+    fc.string({ unit: 'binary' }),
+  )
+  const path = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('/'))
+  fc.assert(
+    fc.property(fc.oneof(path, fc.string({ unit: 'binary' })), (text) => {
+      const canonical = canonicalPath(text)
+      if (canonical !== undefined)
+        assert.ok(
+          !canonical
+            .split('/')
+            .slice(1)
+            .some((part) => part === '..' || part === '.'),
+        )
+      const place = placeOf(text, applications)
+      if (place === undefined || place.kind === 'root') return
+      assert.ok(applications.includes(place.application))
+      if (place.kind === 'file') {
+        assert.ok(isFileName(place.name) && !place.name.includes('/') && !place.name.includes('\u0000'))
+        assert.ok(Buffer.byteLength(place.name) <= 255)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('temporary names of common clients lead to the real ones', () => {
+  const pairs = {
+    'a.txt.part': 'a.txt',
+    'a.txt.filepart': 'a.txt',
+    'a.TMP': 'a',
+    '.a.txt': 'a.txt',
+    '.in.a.txt.': 'a.txt',
+    'a.txt.1a2B3c4d.partial': 'a.txt',
+    '.part': '.part',
+  }
+  for (const [temporary, real] of Object.entries(pairs)) {
+    assert.ok(isTemporaryName(temporary), temporary)
+    assert.equal(finalNameOf(temporary), real)
+  }
+  for (const name of ['a.txt', 'part', 'a.parts', 'x.tmpl']) assert.ok(!isTemporaryName(name), name)
+})
+
+test('spans know exactly the octets that were added', () => {
+  const edge = fc.nat({ max: 40 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(edge, edge), { maxLength: 20 }), edge, (pairs, cut) => {
+      const spans = new Spans()
+      const set = new Set<number>()
+      for (const [from, to] of pairs) {
+        spans.add(from, to)
+        for (let at = from; at < to; at++) set.add(at)
+      }
+      spans.cut(cut)
+      for (const at of set) if (at >= cut) set.delete(at)
+      let prefix = 0
+      while (set.has(prefix)) prefix++
+      assert.equal(spans.prefix, prefix)
+      assert.equal(spans.end, Math.max(-1, ...set) + 1)
+      for (let from = 0; from < 40; from += 3)
+        for (let to = from; to < 40; to += 5) {
+          const all = Array.from({ length: to - from }, (_, at) => from + at).every((at) => set.has(at))
+          assert.equal(spans.covers(from, to), all)
+        }
+    }),
+  )
+})
+
+test('a client that scatters its writes cannot fill the memory with spans', () => {
+  const spans = new Spans()
+  let kept = 0
+  while (kept < 50_000 && spans.add(kept * 2, kept * 2 + 1)) kept++
+  assert.equal(kept, 10_000)
+})
+
+test('work on one name waits for its turn, work on another does not', async () => {
+  const turns = new Turns()
+  const log: string[] = []
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const first = turns.take(['a'], async () => {
+    await gate
+    log.push('a1')
+    throw new Error('a failure does not stop the next')
+  })
+  const both = turns.take(['a', 'b'], async () => void log.push('ab'))
+  const last = turns.take(['b'], async () => void log.push('b'))
+  await turns.take(['c'], async () => void log.push('c'))
+  assert.deepEqual(log, ['c'])
+  open()
+  await assert.rejects(first)
+  await Promise.all([both, last])
+  assert.deepEqual(log, ['c', 'a1', 'ab', 'b'])
+})
+
+test('failed sign-ins are slowed, counted for five minutes and bounded in memory', () => {
+  let now = 0
+  const logins = new FailedLogins(() => now)
+  const delays = Array.from({ length: 10 }, () => logins.failed('ana', '1.1.1.1'))
+  assert.deepEqual(
+    delays,
+    [...delays].sort((a, b) => a - b),
+  )
+  assert.ok((delays[0] ?? 0) > 0 && (delays[9] ?? 0) <= 3000)
+  assert.ok(logins.blocked('ana', '2.2.2.2'))
+  assert.ok(!logins.blocked('eva', '1.1.1.1'))
+  for (let at = 0; at < 40; at++) logins.failed(`u${at}`, '1.1.1.1')
+  assert.ok(logins.blocked('eva', '1.1.1.1'), 'the address is not counted')
+  now += 5 * 60_000
+  assert.ok(!logins.blocked('ana', '1.1.1.1'))
+  logins.failed('ana', '1.1.1.1')
+  logins.succeeded('ana')
+  for (let at = 0; at < 30_000; at++) logins.failed(`user${at}`, `address${at}`)
+  assert.equal(logins.size, 10_000)
+})

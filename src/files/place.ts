@@ -1,0 +1,108 @@
+// Putting a file in place so that it is either there whole under its name or not at all, never over another file:
+// fsync the bytes, hard-link them to the name (which fails if it is taken), remove the old name, fsync the folders.
+// Each step may be repeated after a crash; `isPlaced` tells whether an earlier try got there.
+
+import { constants } from 'node:fs'
+import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { stamp } from '../domain/time.ts'
+import type { Zone } from '../domain/time.ts'
+import { NodeError, fromFileError, systemCode } from '../errors.ts'
+import { hashFile } from './hash.ts'
+
+export async function syncFile(path: string): Promise<void> {
+  await using file = await open(path, 'r')
+  await file.sync()
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  await folder.sync()
+}
+
+/** Moves `from` to `target` without overwriting. Throws name_taken. */
+export async function placeFile(from: string, target: string): Promise<void> {
+  try {
+    await linkOrCopy(from, target)
+    await syncFolder(dirname(target))
+    await rm(from, { force: true })
+    await syncFolder(dirname(from))
+  } catch (thrown) {
+    throw fromFileError(thrown, target)
+  }
+}
+
+async function linkOrCopy(from: string, target: string): Promise<void> {
+  try {
+    await link(from, target)
+  } catch (thrown) {
+    const code = systemCode(thrown)
+    if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'ENOTSUP') throw thrown
+    await copyAcross(from, target)
+  }
+}
+
+/** Another file system, or one without hard links: copied to a hidden name beside the target first. */
+async function copyAcross(from: string, target: string): Promise<void> {
+  const near = hiddenBeside(target)
+  try {
+    await copyFile(from, near)
+    await syncFile(near)
+    await link(near, target).catch(async (thrown: unknown) => {
+      if (systemCode(thrown) === 'EEXIST') throw thrown
+      if (await exists(target))
+        throw new NodeError('name_taken', `${target} exists already`, { cause: thrown })
+      await rename(near, target)
+    })
+  } finally {
+    await rm(near, { force: true })
+  }
+}
+
+export function hiddenBeside(target: string): string {
+  return join(
+    dirname(target),
+    `.${Buffer.from(basename(target)).subarray(0, 120).toString('hex').slice(0, 60)}.${process.pid}.part`,
+  )
+}
+
+/** Whether an earlier try already put these very bytes there: the same file, or the same size and hash. */
+export async function isPlaced(
+  from: string,
+  target: string,
+  expected: { size: number; sha256: string },
+): Promise<boolean> {
+  const there = await stat(target).catch(() => undefined)
+  if (!there?.isFile()) return false
+  const here = await stat(from).catch(() => undefined)
+  if (here) return here.ino === there.ino && here.dev === there.dev
+  return there.size === expected.size && (await hashFile(target)) === expected.sha256
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+export async function ensureFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o750 })
+  } catch (thrown) {
+    throw fromFileError(thrown, path)
+  }
+}
+
+/** `report.txt` with a stamp becomes `report.20261115.txt`; names stay within 255 octets. */
+export function stampedName(name: string, digits: number, at: number, zone: Zone, nth = 0): string {
+  if (digits === 0 && nth === 0) return name
+  const ending = extname(name)
+  const marks = [digits > 0 ? stamp(at, zone, digits) : '', nth > 0 ? String(nth) : ''].filter(
+    (mark) => mark !== '',
+  )
+  const tail = `.${marks.join('.')}${ending}`
+  let stem = name.slice(0, name.length - ending.length)
+  while (Buffer.byteLength(stem + tail) > 255) stem = stem.slice(0, -1)
+  return stem + tail
+}

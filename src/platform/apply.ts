@@ -1,0 +1,242 @@
+// Makes the database be as a platform file says: reads everything once, compares in memory, and writes the difference in
+// one transaction, all or nothing. Applying the same file again finds nothing to change.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Fault } from '../domain/channel-rules.ts'
+import { NodeError } from '../errors.ts'
+import { listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
+import type { Account } from '../store/accounts.ts'
+import {
+  addHistoryToAll,
+  channelsInUse,
+  lockAllChannels,
+  removeChannels,
+  unparkTransfersOf,
+  updateChannels,
+} from '../store/channel-batches.ts'
+import { insertChannels, listChannels } from '../store/channels.ts'
+import {
+  listContacts,
+  listLocalEntities,
+  putContact,
+  putLocalEntity,
+  removeContact,
+  removeLocalEntity,
+} from '../store/contacts.ts'
+import type { ContactRecord } from '../store/contacts.ts'
+import { directoryChanged, lockDirectory } from '../store/directory.ts'
+import type { Db, Store, Tx } from '../store/open.ts'
+import type { Seal } from '../store/seal.ts'
+import { hashesFor } from './passwords.ts'
+import { makePlan } from './plan.ts'
+import type { Changes, Plan, Present } from './plan.ts'
+import type { Known } from './rules.ts'
+import type { Platform } from './schema.ts'
+
+export type ApplyOptions = {
+  /** Also removes what the file does not name. */
+  prune?: boolean | undefined
+  /** Only says what would change. */
+  dryRun?: boolean | undefined
+  now: number
+}
+
+export type Applied = {
+  /** One per thing, `+ channel X`, `~ contact acme (sftp)`, `- user ana`; never a value. */
+  lines: string[]
+  added: number
+  changed: number
+  removed: number
+}
+
+export async function applyPlatform(
+  store: Store,
+  seal: Seal,
+  platform: Platform,
+  options: ApplyOptions,
+): Promise<Applied> {
+  const prune = options.prune ?? false
+  const hashes = await hashesFor(platform.users ?? [], await listAccounts(store.db))
+  const planFor = (present: Present) => {
+    const plan = makePlan(platform, present, { prune, seal, hashes })
+    requireSound(plan, present)
+    return plan
+  }
+  // Compared before the transaction, where nobody waits for it; inside, only if something has changed since.
+  const draft = { ...(await readPresent(store.db)), channels: await listChannels(store.db) }
+  const drafted = planFor(draft)
+  if (options.dryRun) {
+    await requireIdle(store.db, drafted)
+    return summary(drafted)
+  }
+  const plan = await store.write(async (tx) => {
+    // Two applies at once take turns; so do an apply and an update of a channel.
+    await lockDirectory(tx, store.dialect)
+    const present = { ...(await readPresent(tx)), channels: await lockAllChannels(tx, store.dialect) }
+    const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
+    await requireIdle(tx, plan)
+    await write(tx, plan, options.now)
+    return plan
+  })
+  const applied = summary(plan)
+  if (applied.lines.length > 0) await store.notify('esclusa', JSON.stringify({ kind: 'configuration' }))
+  return applied
+}
+
+/** What a file may refer to without describing it; with prune nothing else will stay. */
+export async function readKnown(db: Db, prune: boolean): Promise<Known> {
+  const usernames = new Set((await listAccounts(db)).map((account) => account.username))
+  if (prune) return { usernames, entityCodes: new Set(), contacts: new Map() }
+  const contacts = (await listContacts(db)).map(({ id, protocol, data }): [string, KnownContact] => [
+    id,
+    { protocol, remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []) },
+  ])
+  return {
+    usernames,
+    entityCodes: new Set((await listLocalEntities(db)).map(({ code }) => code)),
+    contacts: new Map(contacts),
+  }
+}
+type KnownContact = Known['contacts'] extends ReadonlyMap<string, infer C> ? C : never
+
+async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
+  return {
+    entities: await listLocalEntities(db),
+    accounts: await listAccounts(db),
+    contacts: await listContacts(db),
+  }
+}
+
+async function write(tx: Tx, { entities, accounts, contacts, channels }: Plan, now: number): Promise<void> {
+  for (const entity of kept(entities)) await putLocalEntity(tx, entity)
+  for (const contact of kept(contacts)) await putContact(tx, contact)
+  const changed = channels.changed.map(({ after }) => after)
+  await insertChannels(tx, channels.added)
+  await updateChannels(tx, changed)
+  await addHistoryToAll(tx, codesOf(channels.added), {
+    at: now,
+    event: 'CHANNEL_CREATED',
+    detail: 'by apply',
+  })
+  await addHistoryToAll(tx, codesOf(changed), { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' })
+  await unparkTransfersOf(tx, codesOf(changed), now)
+  await removeChannels(tx, codesOf(channels.removed))
+  for (const { id } of contacts.removed) await removeContact(tx, id)
+  for (const { code } of entities.removed) await removeLocalEntity(tx, code)
+  // Removed first: an address may pass from one account to another.
+  for (const { username } of accounts.removed) await removeAccount(tx, username)
+  for (const account of kept(accounts)) await putAccount(tx, account)
+  if (touches(contacts) || touches(channels)) await directoryChanged(tx)
+}
+
+function kept<T>(changes: Changes<T>): T[] {
+  return [...changes.added, ...changes.changed.map(({ after }) => after)]
+}
+
+function codesOf(channels: readonly { code: string }[]): string[] {
+  return channels.map(({ code }) => code)
+}
+
+function touches(changes: Changes<unknown>): boolean {
+  return changes.added.length + changes.changed.length + changes.removed.length > 0
+}
+
+/** A channel goes with its history and transfers: never while one of them is on its way. */
+async function requireIdle(db: Db, plan: Plan): Promise<void> {
+  const busy = await channelsInUse(db as Tx, codesOf(plan.channels.removed)) // reads only
+  if (busy.length > 0)
+    throw new NodeError(
+      'conflict',
+      `nothing was changed: ${busy.join(', ')} cannot be removed while transfers are pending or in progress; wait, or reset first`,
+    )
+}
+
+// What only file and database together can tell
+
+function requireSound(plan: Plan, present: Present): void {
+  const faults = [
+    ...sharedEmails(after(present.accounts, plan.accounts, (one) => one.username)),
+    ...contactFaults(after(present.contacts, plan.contacts, (one) => one.id)),
+  ]
+  if (faults.length > 0)
+    throw new NodeError(
+      'bad_use',
+      `nothing was changed:\n${faults.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n')}`,
+    )
+}
+
+function after<T>(before: readonly T[], changes: Changes<T>, key: (one: T) => string): T[] {
+  const all = new Map(before.map((one) => [key(one), one]))
+  for (const one of changes.removed) all.delete(key(one))
+  for (const one of kept(changes)) all.set(key(one), one)
+  return [...all.values()]
+}
+
+function sharedEmails(accounts: readonly Account[]): Fault[] {
+  return sharedBy(accounts, (account) => [account.email.toLowerCase()]).map(({ one, other, value }) => ({
+    pointer: `user ${one.username}`,
+    message: `${value} is the e-mail address of ${other.username} already`,
+  }))
+}
+
+function contactFaults(contacts: readonly ContactRecord[]): Fault[] {
+  const codes = sharedBy(contacts, ({ data }) => (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []))
+  const faults = codes.map(({ one, other, value }) => ({
+    pointer: `contact ${one.id}`,
+    message: `remote code ${value} is one of ${other.id} already`,
+  }))
+  for (const { id, settings, secrets } of contacts) {
+    const access = settings.access as { authorizedKeys?: unknown } | undefined
+    if (settings.sftp && !secrets['/sftp/password'] && !secrets['/sftp/privateKey'])
+      faults.push({ pointer: `contact ${id}`, message: 'sftp needs a password or a privateKey' })
+    if (access && !access.authorizedKeys && !secrets['/access/password'])
+      faults.push({ pointer: `contact ${id}`, message: 'access needs authorizedKeys or a password' })
+  }
+  return faults
+}
+
+function sharedBy<T>(
+  all: readonly T[],
+  valuesOf: (one: T) => readonly string[],
+): { one: T; other: T; value: string }[] {
+  const owners = new Map<string, T>()
+  const shared: { one: T; other: T; value: string }[] = []
+  for (const one of all)
+    for (const value of valuesOf(one)) {
+      const other = owners.get(value)
+      if (other === undefined) owners.set(value, one)
+      else if (other !== one) shared.push({ one, other, value })
+    }
+  return shared
+}
+
+// What changed, in words
+
+function summary(plan: Plan): Applied {
+  const groups: Line[] = [
+    ...linesOf('local entity', plan.entities, ({ code }) => code),
+    ...linesOf('user', plan.accounts, ({ username }) => username),
+    ...linesOf('contact', plan.contacts, ({ id }) => id),
+    ...linesOf('channel', plan.channels, ({ code }) => code),
+  ]
+  const count = (sign: string) => groups.filter((line) => line.sign === sign).length
+  return {
+    lines: groups.map(({ text }) => text),
+    added: count('+'),
+    changed: count('~'),
+    removed: count('-'),
+  }
+}
+
+type Line = { sign: '+' | '~' | '-'; text: string }
+
+function linesOf<T>(what: string, changes: Changes<T>, name: (one: T) => string): Line[] {
+  return [
+    ...changes.added.map((one): Line => ({ sign: '+', text: `+ ${what} ${name(one)}` })),
+    ...changes.changed.map((one): Line => ({
+      sign: '~',
+      text: `~ ${what} ${name(one.after)} (${one.fields.join(', ')})`,
+    })),
+    ...changes.removed.map((one): Line => ({ sign: '-', text: `- ${what} ${name(one)}` })),
+  ]
+}

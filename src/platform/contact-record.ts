@@ -1,0 +1,56 @@
+// A contact of the file as the store keeps it, and back: what the interface shows, the settings of its protocol, and its
+// secrets sealed one by one under their JSON pointer.
+
+import { contactPlace, openSettings } from '../store/contacts.ts'
+import type { ContactRecord, Settings } from '../store/contacts.ts'
+import type { Seal } from '../store/seal.ts'
+import { CONTACT_SECRETS, SECTIONS } from './schema.ts'
+import type { PlatformContact } from './schema.ts'
+
+type Json = Record<string, unknown>
+
+/** A secret left out keeps what the database has, as long as the section it stands in is there; null clears it. */
+export function contactOf(
+  contact: PlatformContact,
+  before: ContactRecord | undefined,
+  seal: Seal,
+): ContactRecord {
+  const { protocol = 'oftp2', folder, oftp2, sftp, access, ...data } = contact
+  const settings: Settings = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
+  const secrets: Record<string, string> = {}
+  for (const pointer of CONTACT_SECRETS) {
+    const section = sectionAt(settings, pointer)
+    if (!section) continue
+    const field = pointer.slice(pointer.lastIndexOf('/') + 1)
+    const given = section[field]
+    delete section[field]
+    const kept = before?.secrets[pointer]
+    if (given === undefined && kept !== undefined) secrets[pointer] = kept
+    if (typeof given === 'string')
+      secrets[pointer] = sealed(seal, contactPlace(contact.id, pointer), given, kept)
+  }
+  return { id: contact.id, protocol, data, settings, secrets }
+}
+
+/** A value that did not change keeps its sealed form. */
+function sealed(seal: Seal, place: string, given: string, kept: string | undefined): string {
+  return kept !== undefined && seal.open(place, kept) === given ? kept : seal.seal(place, given)
+}
+
+export function toPlatformContact(contact: ContactRecord, seal: Seal | undefined): PlatformContact {
+  const settings = seal ? openSettings(seal, contact) : contact.settings
+  const sections = Object.fromEntries(
+    SECTIONS.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]]])),
+  )
+  return { ...contact.data, id: contact.id, protocol: contact.protocol, ...sections } as PlatformContact // written by contactOf alone
+}
+
+function sectionAt(settings: Settings, pointer: string): Json | undefined {
+  let at: unknown = settings
+  for (const step of pointer.split('/').slice(1, -1)) at = (at as Json | undefined)?.[step]
+  return at as Json | undefined
+}
+
+function withoutUndefined(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

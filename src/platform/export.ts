@@ -1,0 +1,120 @@
+// The platform as a file: the same text for the same platform, in an order people can find things in, without what is
+// the default anyway. Secrets are left out unless asked for; applying an export changes nothing.
+
+import type { TSchema } from 'typebox'
+import { stringify } from 'yaml'
+import { AUTHS } from '../contract/user.ts'
+import { parseCode } from '../domain/channel.ts'
+import { authsOf } from '../domain/user.ts'
+import { listAccounts } from '../store/accounts.ts'
+import type { Account } from '../store/accounts.ts'
+import { listChannels, openChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { listContacts, listLocalEntities } from '../store/contacts.ts'
+import type { LocalEntity } from '../store/contacts.ts'
+import type { Db } from '../store/open.ts'
+import type { Seal } from '../store/seal.ts'
+import { toPlatformContact } from './contact-record.ts'
+import { namesOf } from './plan.ts'
+import type { Names } from './plan.ts'
+import { Platform } from './schema.ts'
+import type { PlatformChannel, PlatformEntity, PlatformUser } from './schema.ts'
+
+export type ExportOptions = {
+  /** Password hashes and keys too: opened with the seal. */
+  secrets: boolean
+}
+
+export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions): Promise<string> {
+  const head = options.secrets
+    ? '# A platform file WITH its secrets: keep it as you keep a key.\n'
+    : '# A platform file without its secrets: applied to the same platform it keeps those that are there.\n'
+  const platform = await describePlatform(db, options.secrets ? seal : undefined)
+  return head + stringify(platform, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** The platform as the object that such a file holds; with a seal the secrets too. */
+export async function describePlatform(db: Db, seal: Seal | undefined): Promise<Platform> {
+  const entities = byKey(await listLocalEntities(db), ({ code }) => code)
+  const contacts = byKey(await listContacts(db), ({ id }) => id)
+  const accounts = byKey(await listAccounts(db), ({ username }) => username)
+  const channels = byKey(await listChannels(db), ({ code }) => code)
+  const names = namesOf(entities, contacts)
+  return inOrder(Platform, {
+    localEntities: entities.map(toEntity),
+    users: accounts.map((account) => toUser(account, seal !== undefined)),
+    contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
+    channels: channels.map((channel) => toChannel(channel, seal, names)),
+  })
+}
+
+/** By code unit: databases sort by their own collations. */
+function byKey<T>(items: readonly T[], key: (item: T) => string): T[] {
+  return items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+function toEntity({ code, name, oftp2Id }: LocalEntity): PlatformEntity {
+  return { code, name, ...(oftp2Id !== null && { oftp2: { id: oftp2Id } }) }
+}
+
+function toUser(account: Account, withHash: boolean): PlatformUser {
+  const { username, email, name, lastName, secondLastName, language, role, auths, disabled, passwordHash } =
+    account
+  const byDefault = authsOf(role)
+  const own = AUTHS.filter((flag) => auths[flag] !== byDefault[flag]).map((flag) => [flag, auths[flag]])
+  return {
+    username,
+    email,
+    ...(withHash && passwordHash !== null && { passwordHash }),
+    ...(name !== undefined && { name }),
+    ...(lastName !== undefined && { lastName }),
+    ...(secondLastName !== undefined && { secondLastName }),
+    language,
+    role,
+    ...(own.length > 0 && { auths: Object.fromEntries(own) as PlatformUser['auths'] }),
+    ...(disabled && { disabled }),
+  }
+}
+
+/** `application`, `localEntity` and `remoteEntity` are left out where they are what apply would fill in. */
+function toChannel(record: ChannelRecord, seal: Seal | undefined, names: Names): PlatformChannel {
+  const {
+    application: _application,
+    localEntity,
+    remoteEntity,
+    ...config
+  } = seal ? openChannel(seal, record) : record.config
+  const { localCode = '', remoteCode = '' } = parseCode(record.code) ?? {}
+  return {
+    code: record.code,
+    contact: record.contactId,
+    ...(record.alias !== null && { alias: record.alias }),
+    ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
+    ...entityName('localEntity', localEntity, names.entity.get(localCode)),
+    ...entityName('remoteEntity', remoteEntity, names.remote.get(remoteCode)),
+    ...config,
+  }
+}
+
+function entityName(
+  field: string,
+  name: string | undefined,
+  byDefault: string | undefined,
+): Record<string, string | null> {
+  return name === byDefault ? {} : { [field]: name ?? null }
+}
+
+type Shape = { properties?: Record<string, Shape>; items?: Shape }
+
+/** Fields in the order of the schema, at every depth. */
+function inOrder<T>(schema: TSchema | Shape, value: T): T {
+  const shape = schema as Shape
+  if (Array.isArray(value)) return value.map((item: unknown) => inOrder(shape.items ?? {}, item)) as T
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Record<string, unknown>
+  const known = Object.keys(shape.properties ?? {}).filter((name) => fields[name] !== undefined)
+  const others = Object.keys(fields).filter((name) => shape.properties?.[name] === undefined)
+  return Object.fromEntries(
+    [...known, ...others].map((name) => [name, inOrder(shape.properties?.[name] ?? {}, fields[name])]),
+  ) as T
+}

@@ -1,0 +1,208 @@
+// What has to change for the database to be as the file says: a pure comparison, everything in memory. Fields are
+// compared by value; secrets left out of the file stay as the database has them, and null clears them.
+
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { SECRET_FIELDS } from '../contract/channel.ts'
+import { parseCode } from '../domain/channel.ts'
+import { authsOf } from '../domain/user.ts'
+import type { Account } from '../store/accounts.ts'
+import { sealChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
+import type { Seal } from '../store/seal.ts'
+import { contactOf } from './contact-record.ts'
+import type { Hashes } from './passwords.ts'
+import { plainChannel } from './rules.ts'
+import type { Platform, PlatformChannel, PlatformUser } from './schema.ts'
+
+export type Present = {
+  entities: LocalEntity[]
+  accounts: Account[]
+  contacts: ContactRecord[]
+  channels: ChannelRecord[]
+}
+
+export type Changes<T> = { added: T[]; changed: { after: T; fields: string[] }[]; removed: T[] }
+
+export type Plan = {
+  entities: Changes<LocalEntity>
+  accounts: Changes<Account>
+  contacts: Changes<ContactRecord>
+  channels: Changes<ChannelRecord>
+}
+
+export type PlanOptions = { prune: boolean; seal: Seal; hashes: Hashes }
+
+export function makePlan(platform: Platform, present: Present, options: PlanOptions): Plan {
+  const { localEntities = [], contacts = [], channels = [], users } = platform
+  const { prune, seal, hashes } = options
+  const entities = compare(
+    present.entities,
+    localEntities.map((entity) => ({
+      code: entity.code,
+      name: entity.name,
+      oftp2Id: entity.oftp2?.id ?? null,
+    })),
+    {
+      key: (entity) => entity.code,
+      shown: ({ name, oftp2Id }) => ({ name, oftp2: oftp2Id }),
+      prune,
+    },
+  )
+  const contactsBefore = new Map(present.contacts.map((contact) => [contact.id, contact]))
+  const contactsWanted = contacts.map((contact) => contactOf(contact, contactsBefore.get(contact.id), seal))
+  const names = namesOf([...present.entities, ...localEntities], [...present.contacts, ...contactsWanted])
+  const channelsBefore = new Map(present.channels.map((channel) => [channel.code, channel]))
+  const accountsBefore = new Map(present.accounts.map((account) => [account.username, account]))
+  return {
+    entities,
+    // A file that says nothing of users must not lock everybody out.
+    accounts: compare(
+      present.accounts,
+      (users ?? []).map((user) => accountOf(user, accountsBefore.get(user.username), hashes)),
+      { key: (account) => account.username, shown: shownAccount, prune: prune && users !== undefined },
+    ),
+    contacts: compare(present.contacts, contactsWanted, {
+      key: (contact) => contact.id,
+      shown: shownContact,
+      prune,
+    }),
+    channels: compare(
+      present.channels,
+      channels.map((channel) => channelOf(channel, channelsBefore.get(channel.code), seal, names)),
+      { key: (channel) => channel.code, shown: shownChannel, prune },
+    ),
+  }
+}
+
+type Comparing<T> = {
+  key: (one: T) => string
+  /** The fields to compare, by the names a person knows from the file. */
+  shown: (one: T) => Record<string, unknown>
+  prune: boolean
+}
+
+function compare<T>(
+  before: readonly T[],
+  wanted: readonly T[],
+  { key, shown, prune }: Comparing<T>,
+): Changes<T> {
+  const known = new Map(before.map((one) => [key(one), one]))
+  const changes: Changes<T> = { added: [], changed: [], removed: [] }
+  for (const after of wanted) {
+    const old = known.get(key(after))
+    known.delete(key(after))
+    if (old === undefined) changes.added.push(after)
+    else {
+      const fields = differing(shown(old), shown(after))
+      if (fields.length > 0) changes.changed.push({ after, fields })
+    }
+  }
+  if (prune) changes.removed.push(...known.values())
+  return changes
+}
+
+function differing(old: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  const names = [...new Set([...Object.keys(old), ...Object.keys(after)])]
+  return names.filter((name) => !isDeepStrictEqual(old[name], after[name]))
+}
+
+// Accounts
+
+function accountOf(user: PlatformUser, before: Account | undefined, hashes: Hashes): Account {
+  const { username, email, name, lastName, secondLastName, language, role, auths, disabled = false } = user
+  const wanted = hashes.get(username)
+  const passwordHash = wanted === undefined ? (before?.passwordHash ?? null) : wanted
+  const voided =
+    before !== undefined && (before.passwordHash !== passwordHash || before.disabled !== disabled)
+  return {
+    username,
+    email,
+    ...(name !== undefined && { name }),
+    ...(lastName !== undefined && { lastName }),
+    ...(secondLastName !== undefined && { secondLastName }),
+    language: language ?? 'en',
+    role,
+    auths: authsOf(role, auths),
+    disabled,
+    passwordHash,
+    credentialVersion: (before?.credentialVersion ?? 1) + (voided ? 1 : 0),
+  }
+}
+
+function shownAccount({
+  credentialVersion: _version,
+  passwordHash,
+  ...rest
+}: Account): Record<string, unknown> {
+  return { ...rest, password: passwordHash }
+}
+
+// Contacts
+
+function shownContact({ data, settings, secrets, protocol }: ContactRecord): Record<string, unknown> {
+  return { ...data, protocol, ...settings, secrets }
+}
+
+// Channels
+
+export type Names = { entity: ReadonlyMap<string, string>; remote: ReadonlyMap<string, string> }
+
+export function namesOf(
+  entities: readonly { code: string; name: string }[],
+  contacts: readonly Pick<ContactRecord, 'data'>[],
+): Names {
+  const remotes = contacts.flatMap(({ data }) => data.remoteCodes ?? [])
+  return {
+    entity: new Map(entities.map(({ code, name }) => [code, name])),
+    remote: new Map(remotes.flatMap(({ code, name }) => (code && name ? [[code, name]] : []))),
+  }
+}
+
+function channelOf(
+  channel: PlatformChannel,
+  before: ChannelRecord | undefined,
+  seal: Seal,
+  names: Names,
+): ChannelRecord {
+  const { code } = channel
+  const { localCode = '', remoteCode = '', application = '' } = parseCode(code) ?? {}
+  const { localEntity = names.entity.get(localCode), remoteEntity = names.remote.get(remoteCode) } = channel
+  const wanted = {
+    ...plainChannel(channel),
+    application,
+    ...(typeof localEntity === 'string' && { localEntity }),
+    ...(typeof remoteEntity === 'string' && { remoteEntity }),
+  }
+  const { config, secrets } = sealChannel(seal, code, wanted, before)
+  const kept = SECRET_FIELDS.filter(
+    (field) => channel.security?.[field] === undefined && before?.secrets[field],
+  )
+  return {
+    code,
+    id: before?.id ?? randomUUID(),
+    contactId: channel.contact,
+    localCode,
+    alias: channel.alias ?? null,
+    config: withoutEmptySecurity(config),
+    secrets: { ...Object.fromEntries(kept.map((field) => [field, before?.secrets[field]])), ...secrets },
+    automation: channel.automation ?? null,
+    revision: before?.revision ?? 1,
+  }
+}
+
+/** A channel whose secrets are all there is to its security is the same with and without the empty object. */
+function withoutEmptySecurity({ security, ...config }: ChannelRecord['config']): ChannelRecord['config'] {
+  return security && Object.keys(security).length > 0 ? { ...config, security } : config
+}
+
+function shownChannel({
+  contactId,
+  alias,
+  automation,
+  config,
+  secrets,
+}: ChannelRecord): Record<string, unknown> {
+  return { contact: contactId, alias, automation, ...withoutEmptySecurity(config), secrets }
+}

@@ -1,0 +1,173 @@
+// What a protocol asks of a contact and of the channels it carries, and which fields cannot act over it: those are
+// warned about, because a field that is set and does nothing misleads whoever reads it.
+
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { isIP } from 'node:net'
+import { isAbsolute } from 'node:path'
+import type { Fault } from '../domain/channel-rules.ts'
+import { parseCode } from '../domain/channel.ts'
+import type { Protocol } from '../store/contacts.ts'
+import { UNREAD } from './references.ts'
+import type { PlatformChannel, PlatformContact } from './schema.ts'
+
+export type Findings = { faults: Fault[]; warnings: Fault[] }
+
+const APPLICATION = /^[A-Z0-9/\-.&()]{1,8}$/
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}=?$/
+const PUBLIC_KEY =
+  /^(ssh-ed25519|ssh-rsa|rsa-sha2-256|rsa-sha2-512|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/]+={0,2}( .*)?$/
+
+export function oftp2IdFits(text: string): boolean {
+  return /^[A-Z0-9/.&() -]{1,25}$/.test(text)
+}
+
+export function contactFindings(contact: PlatformContact): Findings {
+  const found: Findings = { faults: [], warnings: [] }
+  const fault = (pointer: string, message: string) => found.faults.push({ pointer, message })
+  const warn = (pointer: string, message: string) => found.warnings.push({ pointer, message })
+  const { protocol = 'oftp2', folder, sftp, oftp2, access, remoteIPs = [] } = contact
+  for (const [index, { ipAddress, port }] of remoteIPs.entries()) {
+    if (ipAddress !== undefined && isIP(ipAddress) === 0)
+      fault(`/remoteIPs/${index}/ipAddress`, 'is not an IPv4 or IPv6 address')
+    if (port !== undefined && (port < 1 || port > 65_535))
+      fault(`/remoteIPs/${index}/port`, 'must be from 1 to 65535')
+  }
+  if (protocol === 'folder' && !folder)
+    fault('/protocol', 'folder needs the section folder: { inbox, outbox }')
+  if (protocol === 'sftp' && !sftp && !access)
+    fault('/protocol', 'sftp needs the section sftp (this node calls) or access (the partner calls)')
+  if (protocol !== 'folder' && folder) warn('/folder', `has no effect: the protocol is ${protocol}`)
+  if (protocol !== 'sftp' && sftp) warn('/sftp', `has no effect: the protocol is ${protocol}`)
+  if (protocol !== 'oftp2' && oftp2) warn('/oftp2', `has no effect: the protocol is ${protocol}`)
+  for (const name of ['inbox', 'outbox'] as const) {
+    const path = folder?.[name]
+    if (path !== undefined && (!isAbsolute(path) || path.split('/').includes('..')))
+      fault(`/folder/${name}`, 'must be an absolute path without ..')
+  }
+  sftpFindings(sftp, fault, warn)
+  accessFindings(access, fault, warn)
+  tlsFaults(oftp2?.tls, fault)
+  return found
+}
+
+type Say = (pointer: string, message: string) => void
+
+function sftpFindings(sftp: PlatformContact['sftp'], fault: Say, warn: Say): void {
+  if (!sftp) return
+  for (const [index, key] of sftp.hostKeys.entries())
+    if (!FINGERPRINT.test(key))
+      fault(
+        `/sftp/hostKeys/${index}`,
+        'must be a fingerprint as ssh-keygen -l prints it: SHA256: and 43 characters',
+      )
+  if (sftp.password === null && sftp.privateKey === null) fault('/sftp', 'needs a password or a privateKey')
+  if (sftp.password === undefined && sftp.privateKey === undefined)
+    warn('/sftp', 'has neither password nor privateKey here: the one in the database stays')
+  if (!sftp.inbox && !sftp.outbox)
+    warn('/sftp', 'has neither inbox nor outbox: nothing can be sent or fetched')
+}
+
+function accessFindings(access: PlatformContact['access'], fault: Say, warn: Say): void {
+  if (!access) return
+  for (const [index, key] of (access.authorizedKeys ?? []).entries())
+    if (!PUBLIC_KEY.test(key.trim()))
+      fault(
+        `/access/authorizedKeys/${index}`,
+        'must be a public key line without options, such as ssh-ed25519 AAAA…',
+      )
+  if (access.password === null && !access.authorizedKeys)
+    fault('/access', 'needs authorizedKeys or a password')
+  if (access.password === undefined && !access.authorizedKeys)
+    warn('/access', 'has neither authorizedKeys nor password here: the password in the database stays')
+}
+
+function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say): void {
+  const check = (name: 'ca' | 'cert' | 'key', what: string, read: (pem: string) => unknown) => {
+    const pem = tls?.[name]
+    if (typeof pem !== 'string' || pem === UNREAD) return
+    try {
+      read(pem)
+    } catch {
+      fault(`/oftp2/tls/${name}`, `is not ${what} in PEM form`)
+    }
+  }
+  check('ca', 'a certificate', (pem) => new X509Certificate(pem))
+  check('cert', 'a certificate', (pem) => new X509Certificate(pem))
+  check('key', 'a private key', (pem) => createPrivateKey(pem))
+}
+
+// Channels
+
+export function channelFindings(channel: PlatformChannel, protocol: Protocol): Findings {
+  const faults = protocol === 'oftp2' ? applicationFaults(channel) : []
+  const without = IDLE_FIELDS[protocol].filter(({ isSet }) => isSet(channel))
+  return { faults, warnings: without.map(({ pointer, why }) => ({ pointer, message: why })) }
+}
+
+/** OFTP2 carries the application in eight characters of its own alphabet. */
+function applicationFaults({ code, alias }: PlatformChannel): Findings['faults'] {
+  const application = parseCode(code)?.application ?? ''
+  const form = 'at most 8 characters of A-Z 0-9 / - . & ( )'
+  if (alias !== undefined)
+    return APPLICATION.test(alias) ? [] : [{ pointer: '/alias', message: `must be ${form}` }]
+  if (APPLICATION.test(application)) return []
+  return [
+    {
+      pointer: '/code',
+      message: `the application ${application} does not fit OFTP2 (${form}): give the channel an alias that does`,
+    },
+  ]
+}
+
+type Idle = { pointer: string; why: string; isSet: (channel: PlatformChannel) => boolean }
+
+const transmission = (channel: PlatformChannel) => channel.connection?.advancedConfigurationTransmission ?? {}
+const calls = (channel: PlatformChannel) => channel.connection?.advancedConfigurationConnection ?? {}
+const TRANSMISSION = '/connection/advancedConfigurationTransmission'
+const CALLS = '/connection/advancedConfigurationConnection'
+
+const receipts = (protocol: string): Idle => ({
+  pointer: `${TRANSMISSION}/downloadConf`,
+  why: `${protocol} has no end-to-end receipts: this cannot be true there`,
+  isSet: (channel) => transmission(channel).downloadConf === true,
+})
+const sessionKeys = (protocol: string, instead: string): Idle => ({
+  pointer: '/security',
+  why: `localKey, remoteKey and authentication have no effect over ${protocol}: ${instead}`,
+  isSet: ({ security }) => Boolean(security?.localKey ?? security?.remoteKey ?? security?.authentication),
+})
+const wireCompression = (protocol: string): Idle => ({
+  pointer: `${TRANSMISSION}/compression`,
+  why: `LZW is not there over ${protocol}: use SI, VARIABLE, or compression of the directory`,
+  isSet: (channel) => transmission(channel).compression === 'LZW',
+})
+
+const IDLE_FIELDS: Record<Protocol, readonly Idle[]> = {
+  oftp2: [],
+  sftp: [
+    receipts('SFTP'),
+    wireCompression('SFTP'),
+    sessionKeys('SFTP', 'the contact’s sftp and access sections hold the accounts'),
+  ],
+  folder: [
+    receipts('a folder'),
+    wireCompression('a folder'),
+    sessionKeys('a folder', 'there is no session'),
+    {
+      pointer: '/connection/ips',
+      why: 'have no effect with a folder: nobody is called',
+      isSet: ({ connection }) => (connection?.ips?.length ?? 0) > 0,
+    },
+    {
+      pointer: `${CALLS}/validateIp`,
+      why: 'has no effect with a folder: nobody calls',
+      isSet: (channel) => calls(channel).validateIp === true,
+    },
+    {
+      pointer: '/security/ciphrate',
+      why: 'a folder is not an encrypted session: transfers will be refused; use FILE',
+      isSet: ({ security }) =>
+        security?.cryptography === true && /^(TRANSMISION|ALL)$/.test(security.ciphrate ?? ''),
+    },
+  ],
+}

@@ -1,0 +1,75 @@
+// Reads a platform file: YAML, references, schema, rules. Every fault is shown as `file:line:col: /pointer message`, all
+// of them at once; a file with a fault is not returned. No message holds a value that could be a secret.
+
+import { readFileSync } from 'node:fs'
+import type { Fault, Roots } from '../domain/channel-rules.ts'
+import { messageOf, NodeError, systemCode } from '../errors.ts'
+import { resolveReferences } from './references.ts'
+import type { Env } from './references.ts'
+import { NOTHING_KNOWN, platformFindings } from './rules.ts'
+import type { Known } from './rules.ts'
+import { isPlatform, schemaFaults } from './schema-faults.ts'
+import type { SchemaFault } from './schema-faults.ts'
+import type { Platform } from './schema.ts'
+import { parseYaml } from './yaml-source.ts'
+import type { YamlSource } from './yaml-source.ts'
+
+export type ReadOptions = {
+  env: Env
+  roots: Roots
+  /** What the database has beside the file. */
+  known?: Known | undefined
+  /** Only look: a secret that cannot be read here is a warning, and the result is not fit to be applied. */
+  checkOnly?: boolean | undefined
+}
+
+export type PlatformSource = {
+  platform: Platform
+  warnings: string[]
+  /** `file:line:col: /pointer message`, for whoever finds a fault later. */
+  show(fault: Fault): string
+}
+
+export function readPlatform(file: string, options: ReadOptions): PlatformSource {
+  const source = parseYaml(readText(file))
+  if (source.faults.length > 0)
+    throw refused(
+      file,
+      source.faults.map(({ offset, message }) => `${file}:${source.position(offset)}: ${message}`),
+    )
+  const value = source.value ?? {}
+  const unread = resolveReferences(value, file, options.env)
+  const show = showing(file, source)
+  const broken = [...(options.checkOnly ? [] : unread), ...schemaFaults(value)]
+  if (!isPlatform(value)) throw refused(file, inOrder(source, broken).map(show))
+  const { faults, warnings } = platformFindings(value, options.roots, options.known ?? NOTHING_KNOWN)
+  const all = inOrder(source, [...broken, ...faults])
+  if (all.length > 0) throw refused(file, all.map(show))
+  const notes = inOrder(source, [...(options.checkOnly ? unread : []), ...warnings])
+  return { platform: value, warnings: notes.map(show), show }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (thrown) {
+    throw new NodeError('bad_use', `${file} cannot be read (${systemCode(thrown) ?? messageOf(thrown)})`, {
+      cause: thrown,
+    })
+  }
+}
+
+function showing(file: string, source: YamlSource) {
+  return ({ pointer, message, onKey }: SchemaFault) =>
+    `${file}:${source.position(source.offsetOf(pointer, onKey))}: ${pointer || 'the file'} ${message}`
+}
+
+function inOrder(source: YamlSource, faults: SchemaFault[]): SchemaFault[] {
+  const placed = faults.map((fault) => ({ fault, offset: source.offsetOf(fault.pointer, fault.onKey) }))
+  return placed.sort((a, b) => a.offset - b.offset).map(({ fault }) => fault)
+}
+
+export function refused(file: string, lines: readonly string[]): NodeError {
+  const count = lines.length === 1 ? 'one fault' : `${lines.length} faults`
+  return new NodeError('bad_use', `${file} has ${count}:\n${lines.join('\n')}`)
+}

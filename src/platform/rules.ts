@@ -1,0 +1,254 @@
+// What must hold across a platform: names that are unique, references that lead somewhere, rules of a channel that a
+// schema cannot express. Faults and warnings carry the JSON pointer into the file; nothing is thrown.
+
+import { Cron } from 'croner'
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Channel } from '../contract/channel.ts'
+import { channelFaults } from '../domain/channel-rules.ts'
+import type { Fault, Roots } from '../domain/channel-rules.ts'
+import { parseCode } from '../domain/channel.ts'
+import { weakPassword } from '../domain/user.ts'
+import { isPasswordHash } from '../accounts/password.ts'
+import { diskFaults } from '../files/roots.ts'
+import type { Protocol } from '../store/contacts.ts'
+import { contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
+import type { Findings } from './protocol-rules.ts'
+import { UNREAD } from './references.ts'
+import type { Platform, PlatformChannel, PlatformUser } from './schema.ts'
+
+/** What the database has beside the file, where that will stay. */
+export type Known = {
+  entityCodes: ReadonlySet<string>
+  usernames: ReadonlySet<string>
+  contacts: ReadonlyMap<string, KnownContact>
+}
+export type KnownContact = { protocol: Protocol; remoteCodes: readonly string[] }
+
+export const NOTHING_KNOWN: Known = { entityCodes: new Set(), usernames: new Set(), contacts: new Map() }
+
+export function platformFindings(platform: Platform, roots: Roots, known: Known): Findings {
+  const findings: Findings = { faults: [...uniqueFaults(platform), ...userFaults(platform)], warnings: [] }
+  const add = (base: string, found: Findings) => {
+    findings.faults.push(...found.faults.map((fault) => ({ ...fault, pointer: base + fault.pointer })))
+    findings.warnings.push(...found.warnings.map((fault) => ({ ...fault, pointer: base + fault.pointer })))
+  }
+  for (const [index, entity] of (platform.localEntities ?? []).entries())
+    if (!entity.oftp2?.id && !oftp2IdFits(entity.code))
+      add(
+        `/localEntities/${index}`,
+        warning('/code', 'cannot stand as an OFTP2 identification: give oftp2.id if it is to speak OFTP2'),
+      )
+  for (const [index, contact] of (platform.contacts ?? []).entries())
+    add(`/contacts/${index}`, contactFindings(contact))
+  const around = surroundings(platform, known)
+  for (const [index, channel] of (platform.channels ?? []).entries())
+    add(`/channels/${index}`, oneChannel(channel, around, roots))
+  findings.warnings.push(...sharedApplications(platform))
+  return findings
+}
+
+function warning(pointer: string, message: string): Findings {
+  return { faults: [], warnings: [{ pointer, message }] }
+}
+
+// Unique names
+
+type Entry = [pointer: string, value: string | undefined]
+
+function uniqueFaults({ localEntities = [], users = [], contacts = [], channels = [] }: Platform): Fault[] {
+  const lists: { what: string; entries: Entry[] }[] = [
+    {
+      what: 'local entity',
+      entries: localEntities.map((one, at) => [`/localEntities/${at}/code`, one.code]),
+    },
+    {
+      what: 'OFTP2 identification',
+      entries: localEntities.map((one, at) => [`/localEntities/${at}/oftp2/id`, one.oftp2?.id]),
+    },
+    { what: 'username', entries: users.map((one, at) => [`/users/${at}/username`, one.username]) },
+    {
+      what: 'e-mail address',
+      entries: users.map((one, at) => [`/users/${at}/email`, one.email.toLowerCase()]),
+    },
+    { what: 'contact', entries: contacts.map((one, at) => [`/contacts/${at}/id`, one.id]) },
+    {
+      what: 'OFTP2 identification',
+      entries: contacts.map((one, at) => [`/contacts/${at}/oftp2/id`, one.oftp2?.id]),
+    },
+    {
+      what: 'SFTP account',
+      entries: contacts.map((one, at) => [`/contacts/${at}/access/username`, one.access?.username]),
+    },
+    {
+      what: 'remote code',
+      entries: contacts.flatMap((one, at) =>
+        (one.remoteCodes ?? []).map(({ code }, place): Entry => [
+          `/contacts/${at}/remoteCodes/${place}/code`,
+          code,
+        ]),
+      ),
+    },
+    { what: 'channel', entries: channels.map((one, at) => [`/channels/${at}/code`, one.code]) },
+  ]
+  return lists.flatMap(({ what, entries }) =>
+    repeated(entries).map(([pointer, value]) => ({ pointer, message: `${what} ${value} is there twice` })),
+  )
+}
+
+function repeated(entries: readonly Entry[]): Entry[] {
+  const seen = new Set<string>()
+  return entries.filter(([, value]) => {
+    if (value === undefined) return false
+    if (seen.has(value)) return true
+    seen.add(value)
+    return false
+  })
+}
+
+// Users
+
+function userFaults({ users = [] }: Platform): Fault[] {
+  return users.flatMap((user, index) => {
+    const why = passwordFault(user)
+    return why ? [{ pointer: `/users/${index}/${why.field}`, message: why.message }] : []
+  })
+}
+
+function passwordFault(user: PlatformUser): { field: string; message: string } | undefined {
+  const { password, passwordHash } = user
+  if (passwordHash !== undefined && password !== undefined)
+    return { field: 'passwordHash', message: 'cannot stand beside password' }
+  if (passwordHash !== undefined && passwordHash !== UNREAD && !isPasswordHash(passwordHash))
+    return { field: 'passwordHash', message: 'is not an Argon2id hash of the form $argon2id$v=19$…' }
+  const weak = typeof password === 'string' && password !== UNREAD ? weakPassword(password, user) : undefined
+  return weak === undefined ? undefined : { field: 'password', message: weak }
+}
+
+// Channels
+
+type Surroundings = {
+  entityCodes: ReadonlySet<string>
+  usernames: ReadonlySet<string>
+  contacts: ReadonlyMap<string, KnownContact>
+}
+
+function surroundings(
+  { localEntities = [], users = [], contacts = [] }: Platform,
+  known: Known,
+): Surroundings {
+  const described = contacts.map((one): [string, KnownContact] => [
+    one.id,
+    { protocol: one.protocol ?? 'oftp2', remoteCodes: (one.remoteCodes ?? []).map(({ code }) => code) },
+  ])
+  return {
+    entityCodes: new Set([...known.entityCodes, ...localEntities.map(({ code }) => code)]),
+    usernames: new Set([...known.usernames, ...users.map(({ username }) => username)]),
+    contacts: new Map([...known.contacts, ...described]),
+  }
+}
+
+function oneChannel(channel: PlatformChannel, around: Surroundings, roots: Roots): Findings {
+  const plain = plainChannel(channel)
+  const faults = [
+    ...referenceFaults(channel, around),
+    ...automationFaults(channel),
+    ...channelFaults(plain, roots),
+    ...(touchesDisk(plain, roots) ? diskFaults(plain, roots) : []),
+  ]
+  const unknown = (channel.users ?? []).flatMap((user, index) =>
+    around.usernames.has(user)
+      ? []
+      : [{ pointer: `/users/${index}`, message: `there is no user ${user} (yet)` }],
+  )
+  const protocol = around.contacts.get(channel.contact)?.protocol
+  const carried = protocol ? channelFindings(channel, protocol) : { faults: [], warnings: [] }
+  return { faults: [...faults, ...carried.faults], warnings: [...unknown, ...carried.warnings] }
+}
+
+/** The part that the interface shows, without what is null or could not be read. */
+export function plainChannel(channel: PlatformChannel): Channel {
+  const {
+    code: _code,
+    contact: _contact,
+    alias: _alias,
+    automation: _automation,
+    security,
+    ...shown
+  } = channel
+  return { ...readable(shown), ...(security && { security: readable(security) }) }
+}
+
+/** Where nothing exists yet no link can lead out; asking the disk that much is quick, following every path is not. */
+function touchesDisk({ directories = [], integrations = {} }: Channel, { fileRoots }: Roots): boolean {
+  const paths = [
+    ...directories.map(({ filePath }) => filePath),
+    integrations.postEmisionDirectory,
+    integrations.postReceptionDirectory,
+  ]
+  return paths.some(
+    (path) =>
+      path !== undefined && fileRoots.some((root) => path.startsWith(`${root}/`) && isThere(path, root)),
+  )
+}
+
+function isThere(path: string, root: string): boolean {
+  const [first = ''] = path.slice(root.length + 1).split('/')
+  return lstatSync(join(root, first), { throwIfNoEntry: false }) !== undefined
+}
+
+function readable(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== UNREAD))
+}
+
+function referenceFaults(channel: PlatformChannel, around: Surroundings): Fault[] {
+  const parts = parseCode(channel.code)
+  if (!parts) return []
+  const { localCode, remoteCode, application } = parts
+  const faults: Fault[] = []
+  if (!around.entityCodes.has(localCode))
+    faults.push({ pointer: '/code', message: `there is no local entity ${localCode}` })
+  if (channel.application !== undefined && channel.application !== application)
+    faults.push({
+      pointer: '/application',
+      message: `is part of the code and must be ${application}, or left out`,
+    })
+  const contact = around.contacts.get(channel.contact)
+  if (!contact) faults.push({ pointer: '/contact', message: `there is no contact ${channel.contact}` })
+  else if (!contact.remoteCodes.includes(remoteCode))
+    faults.push({ pointer: '/code', message: `contact ${channel.contact} has no remote code ${remoteCode}` })
+  return faults
+}
+
+function automationFaults({ automation }: PlatformChannel): Fault[] {
+  if (!automation) return []
+  const pointer = '/automation'
+  if (Object.keys(automation).length !== 1)
+    return [{ pointer, message: 'must have exactly one of watch, every and cron' }]
+  return automation.cron === undefined || isCron(automation.cron)
+    ? []
+    : [{ pointer: `${pointer}/cron`, message: 'is not a cron expression such as "0 6 * * 1-5"' }]
+}
+
+function isCron(expression: string): boolean {
+  try {
+    return new Cron(expression, { paused: true }).nextRun() !== null
+  } catch {
+    return false
+  }
+}
+
+/** Two channels that a partner cannot tell apart by what travels. */
+function sharedApplications({ channels = [] }: Platform): Fault[] {
+  const entries = channels.map((channel, index): Entry => {
+    const parts = parseCode(channel.code)
+    return [
+      `/channels/${index}/code`,
+      parts && `${parts.localCode} ${channel.contact} ${channel.alias ?? parts.application}`,
+    ]
+  })
+  return repeated(entries).map(([pointer]) => ({
+    pointer,
+    message: 'another channel between the same two has the same application on the wire: give one an alias',
+  }))
+}

