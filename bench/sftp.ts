@@ -40,7 +40,7 @@ async function serve(folder: string): Promise<void> {
     return {
       read: async (into: Uint8Array, position: number) =>
         (await file.read(into, 0, into.length, position)).bytesRead,
-      close: async () => void (await file.close()),
+      close: () => file.close(),
     }
   }
   server.outbox.taken = async () => {}
@@ -48,11 +48,14 @@ async function serve(folder: string): Promise<void> {
   let most = 0
   const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 50)
   process.on('message', (message) => {
-    if (message !== 'stop') return process.send?.({ most })
+    if (message === 'memory') process.send?.({ most })
+    if (message !== 'stop') return
     clearInterval(watch)
     void server.stop().then(() => process.disconnect())
   })
 }
+
+const inMib = (octets: number) => Math.round(octets / 1024 / 1024)
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
@@ -108,15 +111,18 @@ async function withFile<T>(path: string, name: string, use: (file: WireFile) => 
         (await handle.read(into, 0, into.length, position)).bytesRead,
     }
     return await use({
-      ...{
-        transferId: name,
-        key: { name, date: '20260101', time: '0000000000' },
-        application: 'A',
-        name,
-        source,
-      },
-      ...{ format: { kind: 'U', recordLength: 0 }, envelope: undefined, originalSize: size, restartFrom: 0 },
-      ...{ signedReceipt: false, verify: false, mayBeThere: false },
+      transferId: name,
+      key: { name, date: '20260101', time: '0000000000' },
+      application: 'A',
+      name,
+      source,
+      format: { kind: 'U', recordLength: 0 },
+      envelope: undefined,
+      originalSize: size,
+      restartFrom: 0,
+      signedReceipt: false,
+      verify: false,
+      mayBeThere: false,
     })
   } finally {
     await handle.close()
@@ -125,27 +131,30 @@ async function withFile<T>(path: string, name: string, use: (file: WireFile) => 
 
 async function session(inbox: string, outbox: string, sync: boolean): Promise<Session> {
   const settings: SftpSettings = {
-    ...{ username: sshd.username, privateKey: sshd.userKey.private, hostKeys: [sshd.hostKey.fingerprint] },
-    ...{ inbox, outbox },
+    username: sshd.username,
+    privateKey: sshd.userKey.private,
+    hostKeys: [sshd.hostKey.fingerprint],
+    inbox,
+    outbox,
   }
   const call: Call<SftpSettings> = {
-    ...{
-      contactId: 'c',
-      host: '127.0.0.1',
-      port: sshd.port,
-      localId: 'B',
-      remoteId: 'A',
-      settings,
-      applications: ['A'],
-    },
-    ...{
-      ways: 'B',
-      timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 30_000, idleMs: 60_000 },
-      compression: false,
-    },
+    contactId: 'c',
+    host: '127.0.0.1',
+    port: sshd.port,
+    localId: 'B',
+    remoteId: 'A',
+    settings,
+    applications: ['A'],
+    ways: 'B',
+    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 30_000, idleMs: 60_000 },
+    compression: false,
     security: {
-      ...{ encrypted: true, authentication: 'NONE', localKey: undefined, remoteKey: undefined },
-      ...{ rsaLocalKey: undefined, rsaRemoteKey: undefined },
+      encrypted: true,
+      authentication: 'NONE',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: undefined,
     },
     signal: never,
   }
@@ -270,7 +279,6 @@ async function beingCalled(at: { big: string; small: string; there: string; back
   const { most } = await new Promise<{ most: number }>((resolve) =>
     child.once('message', (m) => resolve(m as { most: number })),
   )
-  const inMib = (octets: number) => Math.round(octets / 1024 / 1024)
   console.log(`server memory: ${inMib(idle)} MiB idle, ${inMib(most)} MiB at most`)
   child.send('stop')
   await new Promise((resolve) => child.once('exit', resolve))

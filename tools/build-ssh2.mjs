@@ -59,8 +59,9 @@ function findNodeGyp() {
   return candidates.find((path) => path && existsSync(path))
 }
 
+const has = (tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).status === 0
+
 function missingTool() {
-  const has = (tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).status === 0
   if (!has(process.env.CXX || 'c++') && !has('g++') && !has('clang++')) return 'a C++ compiler'
   if (!has('make') && !has('gmake')) return 'make'
   return has(process.env.PYTHON || 'python3') ? undefined : 'python3'

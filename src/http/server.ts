@@ -92,6 +92,7 @@ function addOperation<N extends OperationName>(
   const operation: Operation = operations[name]
   const handle = handlers[name] as Handler<N>
   const users = new WeakMap<FastifyRequest, Account>()
+  const integers = integersOf(operation)
   app.route({
     method: operation.method,
     url: BASE_PATH + operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -108,7 +109,7 @@ function addOperation<N extends OperationName>(
       users.set(request, user)
     },
     preValidation: (request, _reply, done) => {
-      if (operation.query) request.query = readNumbers(request.query as Record<string, unknown>, operation)
+      readNumbers(request.query as Record<string, unknown>, integers)
       done(operation.emptyBody ? notEmpty(request.body) : undefined)
     },
     handler: async (request, reply) => {
@@ -127,14 +128,17 @@ function addOperation<N extends OperationName>(
   })
 }
 
+function integersOf(operation: Operation): string[] {
+  const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, { type?: string }> }
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+}
+
 /** Whole decimal numbers become numbers; whatever else was written stays text and is refused by the schema. */
-function readNumbers(query: Record<string, unknown>, operation: Operation): Record<string, unknown> {
-  const properties = (operation.query as { properties?: Record<string, { type?: string }> }).properties ?? {}
-  const read = ([name, value]: [string, unknown]) =>
-    properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)
-      ? [name, Number(value)]
-      : [name, value]
-  return Object.fromEntries(Object.entries(query).map(read))
+function readNumbers(query: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const value = query[name]
+    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) query[name] = Number(value)
+  }
 }
 
 function notEmpty(body: unknown): NodeError | undefined {

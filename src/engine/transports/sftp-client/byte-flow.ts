@@ -41,6 +41,8 @@ async function readWhole(source: Source, into: Uint8Array, position: number): Pr
 interface Upload {
   remote: Remote
   handle: Buffer
+  /** The name behind the handle, for asking about its disk. */
+  path: string
   source: Source
   from: number
   progress: PushProgress
@@ -77,7 +79,7 @@ export async function sendBytes(upload: Upload): Promise<{ answered: Promise<voi
   const failures: unknown[] = []
   const send = async (room: Buffer, length: number, position: number) => {
     const status = await remote.write(handle, room, length, position, signal)
-    if (status.code !== STATUS.OK) throw await writeRefusal(remote, handle, status, signal)
+    if (status.code !== STATUS.OK) throw await writeRefusal(remote, upload.path, status, signal)
     confirm(position, position + length)
     free.push(room)
   }
@@ -102,8 +104,8 @@ export async function sendBytes(upload: Upload): Promise<{ answered: Promise<voi
 }
 
 /** SFTP has no status for a full disk: ask for the free space to tell it from other failures. */
-async function writeRefusal(remote: Remote, handle: Buffer, status: RemoteStatus, signal: AbortSignal) {
-  const free = await remote.freeSpace(handle, signal)
+async function writeRefusal(remote: Remote, path: string, status: RemoteStatus, signal: AbortSignal) {
+  const free = await remote.freeSpace(path, signal)
   if (free !== undefined && free < MAX_IN_FLIGHT * SSH_PACKET)
     return new NodeError('no_space', `the partner's disk is full (${free} octets free)`)
   return refusal(status, 'write')

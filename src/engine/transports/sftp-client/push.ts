@@ -165,7 +165,15 @@ async function sendPart(job: Job, beginning: Beginning): Promise<string | undefi
   const { remote, file, progress, signal, context } = job
   const { handle } = beginning
   const from = file.restartFrom === 0 ? 0 : await restartPoint(job, beginning)
-  const { answered } = await sendBytes({ remote, handle, source: file.source, from, progress, signal })
+  const { answered } = await sendBytes({
+    remote,
+    handle,
+    path: job.part,
+    source: file.source,
+    from,
+    progress,
+    signal,
+  })
   // All of this is sent behind the last write, without waiting for its answer.
   const synced = context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
   const closed = remote.close(handle, signal)

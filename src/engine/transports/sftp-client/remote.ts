@@ -206,10 +206,10 @@ export class Remote {
     return this.status(TYPE.REMOVE, [path], signal)
   }
 
-  /** Octets free for us where `handle` lies; undefined where the server does not tell. */
-  async freeSpace(handle: Buffer, signal?: AbortSignal): Promise<number | undefined> {
-    if (!this.offers('fstatvfs@openssh.com')) return undefined
-    const reply = await this.requests.ask(TYPE.EXTENDED, ['fstatvfs@openssh.com', handle], signal)
+  /** Octets free for us where `path` lies; undefined where the server does not tell. */
+  async freeSpace(path: string, signal?: AbortSignal): Promise<number | undefined> {
+    if (!this.offers('statvfs@openssh.com')) return undefined
+    const reply = await this.requests.ask(TYPE.EXTENDED, ['statvfs@openssh.com', path], signal)
     const body = bodyOr(reply, TYPE.EXTENDED_REPLY, 'free space')
     if ('code' in body) return undefined
     body.u64()

@@ -266,11 +266,15 @@ test('the engine notes the last step before it is asked for, and may forbid it',
   const { inbox, host } = await freshFolders()
   const seen: string[][] = []
   const placing = async () => void seen.push(await readdir(inbox))
-  const forbid = () => Promise.reject(new NodeError('lease_lost', 'another node has it'))
+  const lost = new NodeError('lease_lost', 'another node has it')
   await withSession(callTo({ inbox }), host, async (session) => {
     await session.push(wireFile('placed', Buffer.from('x')), { ...quiet, placing }, never)
     await assert.rejects(
-      session.push(wireFile('forbidden', Buffer.from('x')), { ...quiet, placing: forbid }, never),
+      session.push(
+        wireFile('forbidden', Buffer.from('x')),
+        { ...quiet, placing: () => Promise.reject(lost) },
+        never,
+      ),
       failsWith('lease_lost'),
     )
   })

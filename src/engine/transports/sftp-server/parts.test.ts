@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import { FailedLogins } from './failed-logins.ts'
 import { canonicalPath, finalNameOf, isFileName, isTemporaryName, placeOf } from './paths.ts'
@@ -92,8 +92,7 @@ test('a client that scatters its writes cannot fill the memory with spans', () =
 test('work on one name waits for its turn, work on another does not', async () => {
   const turns = new Turns()
   const log: string[] = []
-  let open = () => {}
-  const gate = new Promise<void>((resolve) => (open = resolve))
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const first = turns.take(['a'], async () => {
     await gate
     log.push('a1')

@@ -60,7 +60,7 @@ async function until(what: () => boolean | Promise<boolean>): Promise<void> {
     if (await what()) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  assert.fail(`never: ${what}`)
+  assert.fail(`never: ${String(what)}`)
 }
 
 const TRICKS: (string | Uint8Array)[] = [
@@ -320,12 +320,15 @@ test('uploads kept by the engine over a restart are shown and resumed', { skip }
   await first.write(await first.open('/NOMINA/in/kept.part', CREATE), 0, bytes.subarray(0, 60_000))
   await server.listener.close()
   const { host, hostKey } = server
-  const keptUploads = async (_contact: string, application: string) =>
-    application === 'NOMINA' ? [{ name: 'kept.part', size: 60_000 }] : []
   const { listenSftp } = await import('./listen.ts')
   const again = await listenSftp({
-    ...{ host: '127.0.0.1', port: 0, hostKeys: [hostKey.private], sessionHost: host },
-    ...{ outboxOf: () => server.outbox, keptUploads },
+    host: '127.0.0.1',
+    port: 0,
+    hostKeys: [hostKey.private],
+    sessionHost: host,
+    outboxOf: () => server.outbox,
+    keptUploads: async (_contact, application) =>
+      application === 'NOMINA' ? [{ name: 'kept.part', size: 60_000 }] : [],
   })
   const port = again.address.port
   const second = await connectRaw(port, { username: 'acme', privateKey: server.userKey.private })
@@ -339,15 +342,16 @@ test('uploads kept by the engine over a restart are shown and resumed', { skip }
   await again.close()
 })
 
+async function read(client: RawClient, handle: Buffer, from: number, length: number): Promise<number> {
+  const { type } = await client.ask(TYPE.READ, handle, new U64(from), length)
+  return type
+}
+
 test('a file counts as taken only when all of it was read and it was closed', { skip }, async () => {
   const bytes = patternBytes(200_000, 6)
   server.outbox.put('NOMINA', 'file', bytes)
   server.outbox.put('NOMINA', 'empty', Buffer.alloc(0))
   const first = await signedIn()
-  const read = async (client: RawClient, handle: Buffer, from: number, length: number) => {
-    const { type } = await client.ask(TYPE.READ, handle, new U64(from), length)
-    return type
-  }
   const half = await first.open('/NOMINA/out/file', OPEN.READ)
   await read(first, half, 0, 100_000)
   await first.status(TYPE.CLOSE, half)
@@ -392,8 +396,7 @@ test(
 )
 
 test('a slow disk holds the client back instead of filling the memory', { skip }, async () => {
-  let open = () => {}
-  const gate = new Promise<void>((resolve) => (open = resolve))
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   server.host.onWrite = () => gate
   const client = await signedIn()
   const handle = await client.open('/NOMINA/in/flood', CREATE)

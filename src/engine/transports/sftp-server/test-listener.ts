@@ -109,7 +109,16 @@ export async function startTestListener(change: Partial<SftpServerOptions> = {})
   })
   const port = listener.address.port
   return {
-    ...{ listener, port, folder, host, outbox, hostKey, userKey, access, admission, faults },
+    listener,
+    port,
+    folder,
+    host,
+    outbox,
+    hostKey,
+    userKey,
+    access,
+    admission,
+    faults,
     async stop() {
       await listener.close()
       await rm(folder, { recursive: true, force: true })

@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { stringify } from 'yaml'
+import { tempFolder } from '../../test/harness.ts'
+import { NodeError } from '../errors.ts'
+import { samplePlatform, SECRETS } from './platform-fixture.ts'
+import { readPlatform } from './read.ts'
+import type { ReadOptions } from './read.ts'
+import type { Platform, PlatformChannel, PlatformContact } from './schema.ts'
+
+type Reader = {
+  folder: string
+  read: (text: string | Platform, options?: Partial<ReadOptions>) => ReturnType<typeof readPlatform>
+  /** The lines of the refusal, without the file's name in front. */
+  faults: (text: string | object, options?: Partial<ReadOptions>) => string[]
+}
+
+async function reader(t: TestContext): Promise<Reader> {
+  const folder = await tempFolder(t)
+  const file = join(folder, 'platform.yaml')
+  const read: Reader['read'] = (text, options) => {
+    writeFileSync(file, typeof text === 'string' ? text : stringify(text, { aliasDuplicateObjects: false }))
+    return readPlatform(file, { env: {}, roots: { fileRoots: [folder], scriptRoots: [] }, ...options })
+  }
+  const faults: Reader['faults'] = (text, options) => {
+    try {
+      read(text as Platform, options)
+    } catch (thrown) {
+      assert.ok(thrown instanceof NodeError && thrown.code === 'bad_use', String(thrown))
+      return thrown.message
+        .split('\n')
+        .slice(1)
+        .map((line) => line.replace(`${file}:`, ''))
+    }
+    return []
+  }
+  return { folder, read, faults }
+}
+
+/** The pointers and messages alone. */
+function said(lines: string[]): string[] {
+  return lines.map((line) => line.replace(/^\d+:\d+: /, ''))
+}
+
+const BASE = {
+  localEntities: [{ code: 'BANCO', name: 'Banco Azul' }],
+  contacts: [{ id: 'acme', remoteCodes: [{ code: 'ACME' }] } as PlatformContact],
+}
+const withChannel = (
+  channel: Partial<PlatformChannel>,
+  contact: Partial<PlatformContact> = {},
+): Platform => ({
+  ...BASE,
+  contacts: [{ ...BASE.contacts[0]!, ...contact }],
+  channels: [{ code: 'BANCO-ACME-NOMINA', contact: 'acme', ...channel }],
+})
+
+test('the sample is read as it was written', async (t) => {
+  const { folder, read } = await reader(t)
+  const sample = samplePlatform(folder)
+  const { platform, warnings } = read(sample)
+  assert.deepEqual(platform, sample)
+  assert.deepEqual(warnings, [])
+  assert.deepEqual(read(JSON.stringify(sample)).platform, sample, 'JSON is YAML too')
+  assert.deepEqual(read('').platform, {}, 'an empty file asks for nothing')
+})
+
+test('every fault of the shape is told by line, column and pointer, all at once', async (t) => {
+  const { faults } = await reader(t)
+  const text = `localEntities:
+  - code: BAN CO
+    name: Banco
+channels:
+  - code: BANCO-ACME
+    contact: 7
+    direction: EMISON
+    colour: red
+    connection:
+      ips: 127.0.0.1
+      advancedConfigurationConnection: { retries: -1, initialHour: "9:00" }
+  - contact: acme
+users: [{ username: a, email: nobody, role: ROLE_KING }]
+`
+  assert.deepEqual(faults(text), [
+    '2:11: /localEntities/0/code must be 1 to 32 of A-Z a-z 0-9 _ .',
+    '5:11: /channels/0/code must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .',
+    '6:14: /channels/0/contact must be text (put it in quotes if it looks like a number, true or false)',
+    '7:16: /channels/0/direction must be one of EMISION, RECEPCION, BIDIRECCIONAL',
+    '8:5: /channels/0/colour is not known here',
+    '10:12: /channels/0/connection/ips must be a list',
+    '11:51: /channels/0/connection/advancedConfigurationConnection/retries must be at least 0',
+    '11:68: /channels/0/connection/advancedConfigurationConnection/initialHour must be an hour, HH:mm (in quotes)',
+    '12:5: /channels/1/code is required',
+    '13:31: /users/0/email must be an e-mail address',
+    '13:45: /users/0/role must be one of ROLE_GLOBALADMIN, ROLE_ADMIN, ROLE_ADVOPERATOR, ROLE_OPERATOR, ROLE_CONTROLATOR, ROLE_ADMINFF, ROLE_ADMINCONTROLATORFF',
+  ])
+})
+
+test('a file that is not YAML is told by line and column, without quoting it', async (t) => {
+  const { faults } = await reader(t)
+  assert.deepEqual(faults('users:\n  - username: "ana\n'), [
+    '3:1: a character is missing here: a colon, a comma, a quote or a closing bracket',
+  ])
+  assert.deepEqual(faults('users:\n\t- username: ana\n'), ['2:1: tabs cannot indent YAML: use spaces'])
+  assert.deepEqual(faults('users: []\nusers: []\n'), ['2:1: this key is there twice'])
+  assert.deepEqual(faults('users:\n  - password: *hunter2-hunter2\n'), [
+    '2:15: text that starts with * is an alias, and there is no such anchor: put the text in quotes',
+  ])
+  assert.deepEqual(faults('users:\n  - password: !hunter2 x\n'), [
+    '2:15: text that starts with ! is a tag, which is not known here: put the text in quotes',
+  ])
+  assert.deepEqual(said(faults('- a\n- b\n')), ['the file must be a mapping of fields'])
+})
+
+test('anchors and merges let channels share their fields, and a fault points to where it is written', async (t) => {
+  const { read, faults } = await reader(t)
+  const text = (direction: string) => `localEntities: [{ code: BANCO, name: Banco }]
+contacts: [{ id: acme, remoteCodes: [{ code: ACME }] }]
+channels:
+  - &first
+    code: BANCO-ACME-ONE
+    contact: acme
+    direction: ${direction}
+  - { <<: *first, code: BANCO-ACME-TWO }
+`
+  assert.deepEqual(
+    read(text('EMISION')).platform.channels?.map(({ code, direction }) => [code, direction]),
+    [
+      ['BANCO-ACME-ONE', 'EMISION'],
+      ['BANCO-ACME-TWO', 'EMISION'],
+    ],
+  )
+  const allowed = 'must be one of EMISION, RECEPCION, BIDIRECCIONAL'
+  assert.deepEqual(faults(text('UP')), [
+    `7:16: /channels/0/direction ${allowed}`,
+    `7:16: /channels/1/direction ${allowed}`,
+  ])
+})
+
+test('secrets come from the environment or from files beside the platform file', async (t) => {
+  const { folder, read, faults } = await reader(t)
+  writeFileSync(join(folder, 'local.key'), 'from a file\n')
+  const text = `users: [{ username: ana, email: ana@b.example, role: ROLE_ADMIN, password: { env: ANA } }]
+localEntities: [{ code: BANCO, name: Banco }]
+contacts: [{ id: acme, remoteCodes: [{ code: ACME }] }]
+channels:
+  - { code: BANCO-ACME-NOMINA, contact: acme, security: { localKey: { file: local.key }, remoteKey: { env: THEIRS } } }
+`
+  const { platform } = read(text, { env: { ANA: 'a long password', THEIRS: 'theirs' } })
+  assert.equal(platform.users?.[0]?.password, 'a long password')
+  assert.deepEqual(platform.channels?.[0]?.security, { localKey: 'from a file', remoteKey: 'theirs' })
+
+  assert.deepEqual(faults(text.replace('local.key', 'gone.key')), [
+    '1:75: /users/0/password the environment variable ANA is not set',
+    `5:69: /channels/0/security/localKey ${join(folder, 'gone.key')} cannot be read (ENOENT)`,
+    '5:102: /channels/0/security/remoteKey the environment variable THEIRS is not set',
+  ])
+  const checked = read(text, { checkOnly: true })
+  assert.equal(checked.warnings.length, 2, 'a check on another machine warns of them')
+  assert.deepEqual(
+    said(faults({ users: [{ username: 'a', email: 'a@b', role: 'ROLE_ADMIN', name: { env: 'X' } }] })),
+    ['/users/0/name must be text (put it in quotes if it looks like a number, true or false)'],
+  )
+  assert.deepEqual(
+    said(
+      faults({
+        users: [{ username: 'a', email: 'a@b', role: 'ROLE_ADMIN', password: { env: 'X', file: 'y' } }],
+      }),
+    ),
+    ['/users/0/password must be text, { env: NAME } or { file: PATH }'],
+  )
+})
+
+test('no refusal holds a secret', async (t) => {
+  const { folder, faults } = await reader(t)
+  const sample = samplePlatform(folder)
+  const broken = {
+    ...sample,
+    users: sample.users?.map((user) => ({ ...user, password: 'too short', passwordHash: 'not a hash' })),
+    contacts: sample.contacts?.map((contact) => ({
+      ...contact,
+      sftp: { ...contact.sftp, passphrase: [SECRETS.sftpPassword] },
+    })),
+    channels: sample.channels?.map((channel) => ({
+      ...channel,
+      security: { ...channel.security, rsaRemoteKey: SECRETS.rsaLocalKey },
+    })),
+  }
+  const lines = faults(broken).join('\n') + faults({ ...broken, contacts: sample.contacts }).join('\n')
+  assert.match(lines, /passphrase must be text/)
+  assert.match(lines, /rsaRemoteKey is not a certificate/)
+  for (const secret of [...Object.values(SECRETS), 'too short', 'not a hash'])
+    assert.ok(!lines.includes(secret.split('\n')[1] ?? secret), `${secret} is shown`)
+})
+
+test('names are unique, e-mail addresses whatever their case', async (t) => {
+  const { faults } = await reader(t)
+  const twice: Platform = {
+    localEntities: [BASE.localEntities[0]!, BASE.localEntities[0]!],
+    users: [
+      { username: 'ana', email: 'Ana@b.example', role: 'ROLE_ADMIN' },
+      { username: 'ana', email: 'ana@B.example', role: 'ROLE_ADMIN' },
+    ],
+    contacts: [
+      {
+        id: 'acme',
+        remoteCodes: [{ code: 'ACME' }],
+        oftp2: { id: 'O1' },
+        access: { username: 'x', password: 'y' },
+      },
+      {
+        id: 'acme',
+        remoteCodes: [{ code: 'ACME' }],
+        oftp2: { id: 'O1' },
+        access: { username: 'x', password: 'y' },
+      },
+    ],
+    channels: [
+      { code: 'BANCO-ACME-A', contact: 'acme' },
+      { code: 'BANCO-ACME-A', contact: 'acme' },
+    ],
+  }
+  assert.deepEqual(said(faults(twice)), [
+    '/localEntities/1/code local entity BANCO is there twice',
+    '/users/1/username username ana is there twice',
+    '/users/1/email e-mail address ana@b.example is there twice',
+    '/contacts/1/id contact acme is there twice',
+    '/contacts/1/remoteCodes/0/code remote code ACME is there twice',
+    '/contacts/1/oftp2/id OFTP2 identification O1 is there twice',
+    '/contacts/1/access/username SFTP account x is there twice',
+    '/channels/1/code channel BANCO-ACME-A is there twice',
+  ])
+})
+
+test('a channel must lead to an entity, a contact and one of its remote codes, in the file or in the database', async (t) => {
+  const { read, faults } = await reader(t)
+  const lost: Platform = {
+    ...BASE,
+    channels: [
+      { code: 'NOBODY-OTHER-A', contact: 'acme', application: 'B' },
+      { code: 'BANCO-ACME-A', contact: 'beta' },
+    ],
+  }
+  assert.deepEqual(said(faults(lost)), [
+    '/channels/0/code there is no local entity NOBODY',
+    '/channels/0/code contact acme has no remote code OTHER',
+    '/channels/0/application is part of the code and must be A, or left out',
+    '/channels/1/contact there is no contact beta',
+  ])
+  const known = {
+    usernames: new Set(['eva']),
+    entityCodes: new Set(['BANCO']),
+    contacts: new Map([['acme', { protocol: 'sftp' as const, remoteCodes: ['ACME'] }]]),
+  }
+  const alone: Platform = { channels: [{ code: 'BANCO-ACME-A', contact: 'acme', users: ['eva'] }] }
+  assert.deepEqual(read(alone, { known }).warnings, [])
+  const { warnings } = read(withChannel({ users: ['eva', 'luis'] }), { known })
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', /:\d+:\d+: \/channels\/0\/users\/1 there is no user luis/)
+})
+
+test('the rules of a channel hold for files too, links that lead out included', async (t) => {
+  const { folder, faults } = await reader(t)
+  mkdirSync(join(folder, 'real'))
+  symlinkSync('/', join(folder, 'out'))
+  const directories = [
+    { filePath: '/etc' },
+    { filePath: `${folder}/real`, fileFormat: 'FIJO' as const },
+    { filePath: `${folder}/out/etc` },
+  ]
+  const wrong = withChannel({
+    directories,
+    connection: { ips: ['10.0.0.1', 'nowhere'] },
+    integrations: { preEmisionFile: '/bin/sh' },
+  })
+  assert.deepEqual(said(faults(wrong)).sort(), [
+    '/channels/0/connection/ips/1 "nowhere" is not an IPv4 or IPv6 address',
+    `/channels/0/directories/0/filePath leads out of the allowed folders by a link`,
+    `/channels/0/directories/0/filePath must lie inside ESCLUSA_FILE_ROOTS (${folder})`,
+    '/channels/0/directories/1/registerLength FIJO needs a record length above 0',
+    '/channels/0/directories/2/filePath leads out of the allowed folders by a link',
+    '/channels/0/integrations/preEmisionFile scripts are off on this node: ESCLUSA_SCRIPT_ROOTS is not set',
+  ])
+})
+
+test('automation is exactly one of watch, every and cron', async (t) => {
+  const { faults } = await reader(t)
+  const automated = (automation: object) => said(faults(withChannel({ automation })))
+  for (const right of [
+    { watch: true },
+    { every: '30s' },
+    { every: '5m' },
+    { every: '1h' },
+    { cron: '0 6 * * 1-5' },
+  ])
+    assert.deepEqual(automated(right), [])
+  const one = '/channels/0/automation must have exactly one of watch, every and cron'
+  assert.deepEqual(automated({}), [one])
+  assert.deepEqual(automated({ watch: true, every: '5m' }), [one])
+  assert.deepEqual(automated({ watch: false }), ['/channels/0/automation/watch must be true'])
+  assert.deepEqual(automated({ every: '5 minutes' }), [
+    '/channels/0/automation/every must be a time such as 30s, 5m or 1h',
+  ])
+  for (const cron of ['at six', '0 25 * * *', '0 0 30 2 *'])
+    assert.deepEqual(automated({ cron }), [
+      '/channels/0/automation/cron is not a cron expression such as "0 6 * * 1-5"',
+    ])
+})
+
+test('over OFTP2 an application that does not fit needs an alias that does', async (t) => {
+  const { faults } = await reader(t)
+  const form = 'at most 8 characters of A-Z 0-9 / - . & ( )'
+  const named = (code: string, more: object = {}, contact: object = {}) =>
+    said(faults(withChannel({ code, ...more }, contact)))
+  assert.deepEqual(named('BANCO-ACME-NOMINAS1'), [])
+  for (const application of ['NOMINAS12', 'nomina', 'NO_MINA'])
+    assert.deepEqual(named(`BANCO-ACME-${application}`), [
+      `/channels/0/code the application ${application} does not fit OFTP2 (${form}): give the channel an alias that does`,
+    ])
+  assert.deepEqual(named('BANCO-ACME-NOMINAS12', { alias: 'NOM/12' }), [])
+  assert.deepEqual(named('BANCO-ACME-NOMINAS12', { alias: 'still too long' }), [
+    `/channels/0/alias must be ${form}`,
+  ])
+  const folder = { protocol: 'folder', folder: { inbox: '/a', outbox: '/b' } }
+  assert.deepEqual(named('BANCO-ACME-long_application', {}, folder), [])
+})
+
+test('a contact has what its protocol needs', async (t) => {
+  const { read, faults } = await reader(t)
+  const contact = (more: object) => said(faults({ contacts: [{ id: 'acme', ...more }] }))
+  assert.deepEqual(contact({ protocol: 'folder' }), [
+    '/contacts/0/protocol folder needs the section folder: { inbox, outbox }',
+  ])
+  assert.deepEqual(contact({ protocol: 'sftp' }), [
+    '/contacts/0/protocol sftp needs the section sftp (this node calls) or access (the partner calls)',
+  ])
+  assert.deepEqual(contact({ protocol: 'sftp', sftp: { username: 'x', password: 'y' } }), [
+    '/contacts/0/sftp/hostKeys is required',
+  ])
+  assert.deepEqual(contact({ protocol: 'sftp', sftp: { username: 'x', password: 'y', hostKeys: [] } }), [
+    '/contacts/0/sftp/hostKeys must have at least 1 item',
+  ])
+  assert.deepEqual(
+    contact({ protocol: 'sftp', sftp: { username: 'x', password: 'y', hostKeys: ['MD5:aa'], inbox: '/' } }),
+    [
+      '/contacts/0/sftp/hostKeys/0 must be a fingerprint as ssh-keygen -l prints it: SHA256: and 43 characters',
+    ],
+  )
+  assert.deepEqual(
+    contact({ protocol: 'sftp', access: { username: 'x', authorizedKeys: ['command="sh" ssh-rsa AAAA'] } }),
+    [
+      '/contacts/0/access/authorizedKeys/0 must be a public key line without options, such as ssh-ed25519 AAAA…',
+    ],
+  )
+  assert.deepEqual(contact({ oftp2: { bufferSize: 100, credit: 1000, id: 'lower' } }), [
+    '/contacts/0/oftp2/bufferSize must be at least 128',
+    '/contacts/0/oftp2/credit must be at most 999',
+    '/contacts/0/oftp2/id must be made of A-Z 0-9 / - . & ( ) and spaces',
+  ])
+  assert.deepEqual(contact({ oftp2: { tls: { ca: 'no', key: 'no' } } }), [
+    '/contacts/0/oftp2/tls/ca is not a certificate in PEM form',
+    '/contacts/0/oftp2/tls/key is not a private key in PEM form',
+  ])
+  assert.deepEqual(contact({ remoteIPs: [{ ipAddress: 'acme.example', port: 70_000 }] }), [
+    '/contacts/0/remoteIPs/0/ipAddress is not an IPv4 or IPv6 address',
+    '/contacts/0/remoteIPs/0/port must be from 1 to 65535',
+  ])
+  const { warnings } = read(
+    withChannel(
+      { connection: { advancedConfigurationTransmission: { downloadConf: true } } },
+      { protocol: 'sftp', access: { username: 'x', password: 'y' } },
+    ),
+  )
+  assert.match(warnings.join(), /downloadConf SFTP has no end-to-end receipts/)
+})
+
+test('weak passwords and wrong hashes are refused', async (t) => {
+  const { faults } = await reader(t)
+  const user = (more: object) =>
+    said(
+      faults({
+        users: [{ username: 'ana-of-banco', email: 'ana@banco.example', role: 'ROLE_ADMIN', ...more }],
+      }),
+    )
+  assert.deepEqual(user({ password: 'short' }), ['/users/0/password must have at least 12 characters'])
+  assert.deepEqual(user({ password: 'ANA-OF-BANCO' }), [
+    '/users/0/password must not be the username or the email',
+  ])
+  assert.deepEqual(user({ passwordHash: 'x' }), [
+    '/users/0/passwordHash is not an Argon2id hash of the form $argon2id$v=19$…',
+  ])
+  assert.deepEqual(user({ password: 'long enough it is', passwordHash: 'x' }), [
+    '/users/0/passwordHash cannot stand beside password',
+  ])
+})
+
+test('a file that is not there is told', async (t) => {
+  const { folder } = await reader(t)
+  assert.throws(
+    () => readPlatform(join(folder, 'gone.yaml'), { env: {}, roots: { fileRoots: [], scriptRoots: [] } }),
+    /gone.yaml cannot be read \(ENOENT\)/,
+  )
+})
