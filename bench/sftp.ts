@@ -16,7 +16,7 @@ import { startTestListener } from '../src/engine/transports/sftp-server/test-lis
 import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
 import { noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
-import type { Call, Session, WireFile } from '../src/engine/transports/transport.ts'
+import type { Call, Session, SessionHost, WireFile } from '../src/engine/transports/transport.ts'
 
 const CIPHER = 'aes128-gcm@openssh.com'
 const SMALL = 10 * 1024
@@ -27,9 +27,25 @@ const [mib = 1024, files = 2000, rounds = 3] = process.argv
 const part = process.argv[5]
 const never = new AbortController().signal
 
+/** As little as an engine can do with a file, which is what sshd does: open, write, close. */
+function offerPlainly(folder: string): SessionHost['offer'] {
+  return async ({ name }) => {
+    const file = await open(join(folder, name), 'w')
+    return {
+      position: 0,
+      read: async () => 0,
+      truncate: (length) => file.truncate(length),
+      write: async (chunk, position) => void (await file.write(chunk, 0, chunk.length, position)),
+      complete: () => file.close(),
+      abandon: () => file.close(),
+    }
+  }
+}
+
 /** Runs as the server of the second half, in its own process as a node would be. */
 async function serve(folder: string): Promise<void> {
   const server = await startTestListener()
+  server.host.offer = offerPlainly(folder)
   server.outbox.list = async () => []
   server.outbox.find = async (_application, name) => {
     const found = await stat(join(folder, name)).catch(() => undefined)
@@ -292,7 +308,8 @@ async function main(): Promise<void> {
   if (!nativeBinding().loaded) console.log(nativeBinding().advice)
   const root = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'esclusa-bench-'))
   sshd = await startOpenSsh()
-  host = new HostDouble(join(root, 'back', 'engine'))
+  host = new HostDouble(join(root, 'back'))
+  host.offer = offerPlainly(join(root, 'back'))
   try {
     const at = {
       big: join(root, 'big'),

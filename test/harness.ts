@@ -18,6 +18,8 @@ import type { CallOperation } from './call.ts'
 import { seedPlatform, tokenFor } from './seed.ts'
 
 const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
+// Nodes that a test starts as processes inherit the environment, and refuse settings they do not know.
+delete process.env.ESCLUSA_TEST_POSTGRES
 
 export type TestDatabase = {
   name: 'sqlite' | 'postgres'

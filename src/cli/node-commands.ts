@@ -1,7 +1,6 @@
 // The commands that run a node or work on its database and files, on the machine where it lives.
 
 import type { Command } from 'commander'
-import { ROLES } from '../contract/user.ts'
 import { count } from './arguments.ts'
 
 export function addNodeCommands(program: Command): void {
@@ -44,7 +43,7 @@ function addUserCommands(program: Command): void {
     .command('add <username>')
     .description('make an account')
     .requiredOption('--email <address>', 'e-mail address, which the v1 login uses')
-    .requiredOption('--role <role>', `one of ${ROLES.join(', ')}`)
+    .requiredOption('--role <role>', 'such as ROLE_OPERATOR')
     .option('--name <name>')
     .option('--last-name <name>')
     .option('--second-last-name <name>')

@@ -11,6 +11,7 @@ import type { ContactRecord } from '../store/contacts.ts'
 import { claimForContact } from '../store/leases.ts'
 import { awaitingReceipt, receiptDelivered, receiptsOwed, recordReceipt } from '../store/receptions.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { Finishing } from './finishing.ts'
 import { makePlan, snapshotOf } from './plan.ts'
 import { receiveOffer } from './reception.ts'
 import type { ReceptionDesk } from './reception.ts'
@@ -23,6 +24,7 @@ export type DeskParts = {
   dispatcher: Dispatcher
   sessions: Sessions
   reception: ReceptionDesk
+  finishing: Finishing
   /** How the protocol spells a file name in keys and receipts. */
   keyName: (name: string) => string
 }
@@ -30,18 +32,26 @@ export type DeskParts = {
 /** More than this is left for the partner's next call. */
 const CLAIMS_PER_TURN = 1000
 
-export function makeHost({ work, dispatcher, sessions, reception, keyName }: DeskParts): SessionHost {
+export function makeHost({
+  work,
+  dispatcher,
+  sessions,
+  reception,
+  finishing,
+  keyName,
+}: DeskParts): SessionHost {
   return {
     admit: <Settings>(caller: Caller) => admit(work, caller) as Promise<Admission<Settings>>, // the section of that protocol
     opened: (session) => sessions.add(session),
     turn: (session) => handOver(work, dispatcher, session),
     offer: (offer) => receiveOffer(reception, offer),
     receipt: (contactId, receipt) => takeReceipt(work, dispatcher, contactId, receipt, keyName),
-    receiptsOwed: async (contactId) =>
-      (await receiptsOwed(work.store.db, contactId)).map(({ id, body }) => ({
-        ...(JSON.parse(body) as OwedReceipt),
-        id,
-      })), // as reception wrote it
+    receiptsOwed: async (contactId) => {
+      // What has just come in is dealt with first, so that its receipts can still go in this session.
+      await finishing.settled(contactId)
+      const owed = await receiptsOwed(work.store.db, contactId)
+      return owed.map(({ id, body }) => ({ ...(JSON.parse(body) as OwedReceipt), id })) // as reception wrote it
+    },
     receiptDelivered: (id) => work.store.write((tx) => receiptDelivered(tx, id, work.now())),
     refused: (caller, reason) => refused(work, caller, reason),
   }

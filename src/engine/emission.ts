@@ -306,7 +306,8 @@ async function arrived(
       'hash_mismatch',
       `${file.name}: the partner’s end has SHA-256 ${result.remoteSha256 ?? 'unknown'}, sent was ${wireHash}`,
     )
-  const waits = result.receipt === 'awaited' && (plan.awaitReceipt || plan.verifyHash)
+  const waits =
+    result.receipt === 'awaited' && (plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash))
   const done = !waits && !hasAction(plan)
   const changes: Partial<TransferFileRecord> = {
     phase: done ? 'DONE' : 'ARRIVED',

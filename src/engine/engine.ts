@@ -10,7 +10,9 @@ import type { Store } from '../store/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { startAutomation } from './automation.ts'
 import { makeHost } from './desk.ts'
+import { Finishing } from './finishing.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { openDoors } from './doors.ts'
 import type { Running } from './emission.ts'
 import type { Publish } from './events.ts'
 import { clearLeftovers } from './leftovers.ts'
@@ -19,8 +21,7 @@ import type { Runner } from './runner.ts'
 import { Sessions } from './sessions.ts'
 import { makeSlots } from './slots.ts'
 import { makeStaging } from './staging.ts'
-import { folderTransport } from './transports/folder/folder.ts'
-import type { SessionHost, Transport } from './transports/transport.ts'
+import type { SessionHost } from './transports/transport.ts'
 import type { Work } from './work.ts'
 
 export type EngineParts = {
@@ -47,16 +48,17 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const counters: Counters = { emitted: 0, received: 0 }
   const work = makeWork(parts, stopping.signal, counters)
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  const transports = new Map<string, Transport<never>>([
-    [folderTransport.protocol, folderTransport as Transport<never>],
-  ])
+  const doors = await openDoors(config, work)
+  const { transports } = doors
   const hosts = new Map<string, SessionHost>()
-  const sessions = new Sessions(work, transports, (protocol) => {
+  const hostOf = (protocol: string) => {
     const host = hosts.get(protocol)
     if (!host) throw new Error(`no host for ${protocol}`)
     return host
-  })
+  }
+  const sessions = new Sessions(work, transports, hostOf)
   const fetching = new Map<string, Running>()
+  const finishing = new Finishing()
   const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
   const runner: Runner = { work, sessions, capabilitiesOf, fetching }
   const dispatcher = new Dispatcher(work, config.workers, (claim, signal, given) =>
@@ -69,10 +71,17 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       joins: (code: string) => fetching.get(code),
       hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
       release: (held: { id: string; fence: number }) => dispatcher.release(held),
-      background: (running: Promise<void>) => dispatcher.background(running),
+      background: (contactId: string, running: Promise<void>) => {
+        finishing.add(contactId, running)
+        dispatcher.background(running)
+      },
     }
-    hosts.set(protocol, makeHost({ work, dispatcher, sessions, reception, keyName: (name) => name }))
+    hosts.set(
+      protocol,
+      makeHost({ work, dispatcher, sessions, reception, finishing, keyName: doors.keyName(protocol) }),
+    )
   }
+  const listeners = await doors.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
   dispatcher.background(clearLeftovers(work))
   const automation = startAutomation(runner, () => dispatcher.wake())
@@ -83,8 +92,11 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     stop: async () => {
       stopping.abort()
       await automation.stop()
+      // Callers first: whoever is on the line is let finish by the drain, nobody new comes in.
+      const closing = Promise.all(listeners.map((listener) => listener.close()))
       await dispatcher.drain(config.drainSeconds * 1000)
       await sessions.closeAll()
+      await closing
     },
   }
 }

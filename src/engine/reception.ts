@@ -57,7 +57,7 @@ export type ReceptionDesk = {
   hold: (held: Held) => AbortSignal
   release: (held: Held) => void
   /** Work that goes on after the partner was answered; the engine waits for it when it stops. */
-  background: (running: Promise<void>) => void
+  background: (contactId: string, running: Promise<void>) => void
 }
 
 export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<Incoming> {
@@ -341,7 +341,8 @@ class Reception implements Incoming {
     const running = this.#run()
     if (this.#joined) return
     const { background, release, capabilities } = this.#desk
-    background(finishReception(running, capabilities.receipts).finally(() => release(running.held)))
+    const finishing = finishReception(running, capabilities.receipts).finally(() => release(running.held))
+    background(this.#plan.contact.id, finishing)
   }
 
   async abandon(reason: unknown, keep: boolean): Promise<void> {

@@ -21,6 +21,7 @@ import { moveTransfer } from '../store/transfers.ts'
 import { callNotBefore } from './breaker.ts'
 import { act, sendFiles } from './emission.ts'
 import type { Running } from './emission.ts'
+import { isSpooled, spoolSession } from './outbox-spool.ts'
 import { makePlan, snapshotOf } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { failReception, finishReception, placeWhole } from './reception-transfer.ts'
@@ -81,7 +82,7 @@ async function notBefore(
   if (given) return 0
   if (channel.config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO') {
     const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
-    return sessions.calledBy(plan) ? 0 : PARKED
+    return isSpooled(plan) || sessions.calledBy(plan) ? 0 : PARKED
   }
   return callNotBefore(work, channel.contactId)
 }
@@ -140,9 +141,19 @@ async function emit(runner: Runner, running: Running, given?: Session): Promise<
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
     else await complete(running)
+    if (!given && capabilities.receipts) await letPartnerSpeak(work, lent.session)
   } finally {
     await lent.giveBack(ok)
   }
+}
+
+/** Its receipts, and whatever it has for us. The transfer does not depend on it: receipts may come another day. */
+async function letPartnerSpeak(work: Work, session: Session): Promise<void> {
+  await session
+    .fetch(work.stopping)
+    .catch((thrown: unknown) =>
+      work.log.info({ err: thrown, contact: session.contactId }, 'the partner’s turn broke off'),
+    )
 }
 
 function capabilitiesFor(runner: Runner, plan: Plan): Capabilities {
@@ -157,7 +168,8 @@ function lentAs(session: Session): Lent {
 }
 
 /** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
-async function borrow({ sessions }: Runner, { plan, transfer, signal }: Running): Promise<Lent> {
+async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Running): Promise<Lent> {
+  if (isSpooled(plan)) return lentAs(spoolSession(work, plan, transfer))
   const called = sessions.calledBy(plan)
   if (called) return lentAs(called)
   const lending = sessions.lend(plan, transfer.attempts)

@@ -145,8 +145,9 @@ export function addressesOf(
   transport: Pick<Transport, 'capabilities'>,
   attempt: number,
 ): Address[] {
-  const { defaultPort } = transport.capabilities
-  if (defaultPort === undefined) return [{ host: '', port: 0 }]
+  const { defaultPort: plain, defaultTlsPort } = transport.capabilities
+  if (plain === undefined) return [{ host: '', port: 0 }]
+  const defaultPort = plan.security.encrypted ? (defaultTlsPort ?? plain) : plain
   const known = plan.contact.data.remoteIPs ?? []
   const ips = plan.channel.connection?.ips ?? known.flatMap(({ ipAddress }) => (ipAddress ? [ipAddress] : []))
   const addresses = ips.map((host) => ({

@@ -13,6 +13,8 @@ export type Staging = {
   outgoing(transferId: string, index: number): Promise<string>
   incoming(name: string): Promise<string>
   quarantine(transferId: string, name: string): Promise<string>
+  /** Where files wait for partners who call to take them. */
+  spool(): Promise<string>
   /** Removes what a transfer that is over has left. */
   clear(transferId: string): Promise<void>
   /** Ids of transfers that have something here. */
@@ -33,6 +35,10 @@ export function makeStaging(dataDir: string): Staging {
     quarantine: async (transferId, name) => {
       await ensureFolder(join(dataDir, 'quarantine', transferId))
       return join(dataDir, 'quarantine', transferId, name)
+    },
+    spool: async () => {
+      await ensureFolder(join(dataDir, 'outbox'))
+      return join(dataDir, 'outbox')
     },
     clear: (transferId) => rm(join(out, transferId), { recursive: true, force: true }),
     known: () => readdir(out).catch(() => []),

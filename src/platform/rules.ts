@@ -150,11 +150,14 @@ function surroundings(
 
 function oneChannel(channel: PlatformChannel, around: Surroundings, roots: Roots): Findings {
   const plain = plainChannel(channel)
+  const values = channelFaults(plain, roots)
+  const links = touchesDisk(plain, roots) ? diskFaults(plain, roots) : []
   const faults = [
     ...referenceFaults(channel, around),
     ...automationFaults(channel),
-    ...channelFaults(plain, roots),
-    ...(touchesDisk(plain, roots) ? diskFaults(plain, roots) : []),
+    ...values,
+    // A path that lies outside as text needs no second fault.
+    ...links.filter(({ pointer }) => !values.some((fault) => fault.pointer === pointer)),
   ]
   const unknown = (channel.users ?? []).flatMap((user, index) =>
     around.usernames.has(user)

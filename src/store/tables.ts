@@ -7,10 +7,11 @@ export type Tables = {
   account: AccountRow
   contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
   channel: ChannelRow
-  channel_state: { code: string; history_count: number; transfer_count: number }
+  channel_state: { code: string; history_count: number; transfer_count: number; error_id: string | null }
   history: { channel_code: string; position: number; at: number; event: string; detail: string | null }
   transfer: TransferRow
   transfer_file: TransferFileRow
+  transfer_hour: TransferHourRow
   sent_file: { channel_code: string; name: string; hash: string; size: number }
   received_file: FileKeyRow & { transfer_id: string; size: number }
   partial_file: FileKeyRow & { path: string; position: number; updated_at: number }
@@ -29,6 +30,17 @@ export type Tables = {
     probed_by: string | null
   }
   automation_run: { channel_code: string; ran_at: number; held_by: string | null; held_until: number }
+  outbox_file: {
+    id: string
+    channel_code: string
+    name: string
+    path: string
+    size: number
+    modified_at: number
+    transfer_id: string
+    idx: number
+    taken_at: number | null
+  }
   key_proposal: {
     id: string
     contact_id: string
@@ -94,6 +106,15 @@ export type TransferRow = {
   fence: number
   snapshot: string | null
   output: string | null
+}
+
+export type TransferHourRow = {
+  hour: number
+  channel_code: string
+  completed: number
+  failed: number
+  cancelled: number
+  bytes: number
 }
 
 export type TransferFileRow = {

@@ -12,6 +12,7 @@ import { NodeError } from '../errors.ts'
 import { batches } from './batches.ts'
 import { hot } from './hot.ts'
 import { isUniqueViolation } from './open.ts'
+import { countEnd, noteError } from './ended.ts'
 import type { Db, Tx } from './open.ts'
 import type { TransferFileRow, TransferRow } from './tables.ts'
 
@@ -178,7 +179,10 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   }
   let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
-  return (await query.executeTakeFirst()).numUpdatedRows === 1n
+  const moved = (await query.executeTakeFirst()).numUpdatedRows === 1n
+  if (moved && over)
+    await countEnd(tx, { id, channelCode: row.channel_code, endedAt: move.now, state: move.to })
+  return moved
 }
 
 /** Marks a failure as dealt with (retried or reset). False: it was already. */
@@ -188,8 +192,10 @@ export async function settle(tx: Tx, id: string): Promise<boolean> {
     .set({ settled: 1 })
     .where('id', '=', id)
     .where('settled', '=', 0)
+    .returning('channel_code')
     .executeTakeFirst()
-  return done.numUpdatedRows === 1n
+  if (done) await noteError(tx, done.channel_code)
+  return done !== undefined
 }
 
 // Reading

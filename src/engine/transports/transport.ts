@@ -25,6 +25,8 @@ export type Capabilities = {
   remoteHash: boolean
   /** The protocol's port when the contact names none; undefined where there is no port. */
   defaultPort: number | undefined
+  /** The port of encrypted sessions, where it is another one. */
+  defaultTlsPort?: number
 }
 
 /** Local bytes to send. Reads ascend from the agreed position; a short read before `size` means the file changed. */

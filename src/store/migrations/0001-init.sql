@@ -190,3 +190,17 @@ create table automation_run (
   held_by text,
   held_until bigint not null
 );
+
+-- Files that wait for a partner who calls to take them (SFTP): a copy of our own, so the original may be dealt with.
+create table outbox_file (
+  id text primary key,
+  channel_code text not null references channel (code) on delete cascade,
+  name text not null,
+  path text not null,
+  size bigint not null,
+  modified_at bigint not null,
+  transfer_id text not null,
+  idx integer not null,
+  taken_at bigint
+);
+create unique index outbox_file_waiting on outbox_file (channel_code, name) where taken_at is null;

@@ -17,7 +17,13 @@ export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport 
   const pool = new WorkspacePool()
   return {
     protocol: 'oftp2',
-    capabilities: { records: true, receipts: true, remoteHash: false, defaultPort: OFTP2_PORT },
+    capabilities: {
+      records: true,
+      receipts: true,
+      remoteHash: false,
+      defaultPort: OFTP2_PORT,
+      defaultTlsPort: OFTP2_TLS_PORT,
+    },
     pool,
     connect: (call, host) => callPartner(call, host, { crypto: options.crypto, pool }),
   }

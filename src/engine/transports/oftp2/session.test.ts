@@ -560,3 +560,44 @@ test('closing while a file comes in lets it finish', async () => {
     assert.equal(ends.called.complete.length, 1)
   })
 })
+
+test('a receiver whose disk stalls stops the sender, and takes the rest when it goes on', async () => {
+  await withEnds(
+    { caller: { settings: { credit: 999 } }, called: { settings: { credit: 999 } } },
+    async (ends) => {
+      const stalled = Promise.withResolvers<void>()
+      ends.called.before.write = () => stalled.promise
+      const session = await ends.call()
+      const content = noise(60_000_000)
+      const progress = new Progress()
+      const pushing = push(session, wireFile(content, U), progress)
+      for (let still = 0, last = -1; still < 500; still = progress.position === last ? still + 1 : 0) {
+        last = progress.position
+        await nextTurn()
+      }
+      // Four regions, an exchange buffer and what the system's socket buffers hold: never the whole file.
+      assert.ok(
+        progress.position > 1_000_000 && progress.position < 40_000_000,
+        `${progress.position} octets were taken`,
+      )
+      stalled.resolve()
+      await pushing
+      await session.close()
+      assert.ok(contentOf(ends.called.complete[0]).equals(content))
+    },
+  )
+})
+
+test('a second file may come in while the first of another session is still moving', async () => {
+  await withEnds({}, async (ends) => {
+    const sessions = await Promise.all([1, 2, 3].map(() => ends.call()))
+    await Promise.all(sessions.map((session, at) => push(session, wireFile(noise(2_500_000, at + 1), U))))
+    await Promise.all(sessions.map((session) => session.close()))
+    assert.deepEqual(
+      ends.called.complete
+        .map((file) => [1, 2, 3].findIndex((seed) => contentOf(file).equals(noise(2_500_000, seed))))
+        .toSorted(),
+      [0, 1, 2],
+    )
+  })
+})

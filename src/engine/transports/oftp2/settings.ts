@@ -39,7 +39,7 @@ export interface SessionCrypto {
   verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
 }
 
-const DEFAULTS = { bufferSize: 99_999, credit: 256, suite: '02' } as const
+const DEFAULTS = { bufferSize: 99_999, credit: 64, suite: '02' } as const
 
 export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; credit: number } {
   const { bufferSize = DEFAULTS.bufferSize, credit = DEFAULTS.credit } = settings

@@ -265,7 +265,8 @@ export class FileSession {
     await handle.inTurn(async () => {
       await io.room()
       if (this.#state === 'over') return
-      const { whole, data } = io.dataRoom(Math.min(length, MAX_DATA))
+      // Clients ask for the most a packet holds even of a tiny file: no more memory than there are octets left.
+      const { whole, data } = io.dataRoom(Math.min(length, MAX_DATA, handle.left(position)))
       const got = await handle.read(data, position)
       if (got === 0) io.send(statusPacket(id, STATUS.EOF, 'end of file'))
       else io.sendData(id, whole, got)

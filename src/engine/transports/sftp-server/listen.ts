@@ -162,9 +162,7 @@ class Guest {
   readonly #closed: Promise<void>
   #connection: Connection | undefined
   #timer: NodeJS.Timeout
-  #partner:
-    | { contactId: string; files: PartnerFiles; idleMs: number; admission: Admission<AccessSettings> }
-    | undefined
+  #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
 
   constructor(socket: Socket, parts: GuestParts) {
     this.#socket = socket
@@ -219,9 +217,9 @@ class Guest {
     const files = this.#parts.enter(outcome)
     if (files === undefined) return void this.#connection?.end()
     const { contactId, timeouts } = outcome
-    this.#partner = { contactId, files, idleMs: timeouts.idleMs, admission: outcome }
+    this.#partner = { contactId, files, admission: outcome }
     if (this.#socket.destroyed) return
-    this.#active()
+    this.#startIdling(timeouts.idleMs)
     this.#parts.options.sessionHost.opened(this.#asSession(contactId))
   }
 
@@ -238,13 +236,15 @@ class Guest {
     }
   }
 
+  /** Called at every request: the timer of a signed-in connection is only wound up again. */
   #active(): void {
+    this.#timer.refresh()
+  }
+
+  #startIdling(idleMs: number): void {
     clearTimeout(this.#timer)
-    if (this.#partner === undefined || this.#socket.destroyed) return
-    this.#timer = setTimeout(
-      () => void this.end(new NodeError('timed_out', 'the session was idle for too long')),
-      this.#partner.idleMs,
-    )
+    const late = new NodeError('timed_out', 'the session was idle for too long')
+    this.#timer = setTimeout(() => void this.end(late), idleMs)
   }
 
   #openSession(accept: () => import('ssh2').Session, reject: () => void): void {

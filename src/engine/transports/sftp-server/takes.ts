@@ -35,9 +35,14 @@ export class Reading {
     return run
   }
 
+  left(position: number): number {
+    return Math.max(0, this.entry.size - position)
+  }
+
+  /** Octets read, fewer than asked for only where the file ends. */
   async read(into: Uint8Array, position: number): Promise<number> {
     this.first ??= position
-    const wanted = Math.min(into.length, Math.max(0, this.entry.size - position))
+    const wanted = into.length
     let got = 0
     while (got < wanted) {
       const more = await this.file.read(into.subarray(got, wanted), position + got)

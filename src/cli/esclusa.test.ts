@@ -1,0 +1,365 @@
+// The command line as people run it: the real binary in a process of its own, beside a running node.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startTestNode, tempFolder, waitFor } from '../../test/harness.ts'
+import type { TestNode } from '../../test/harness.ts'
+import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/seed.ts'
+import { findAccount } from '../store/accounts.ts'
+import { findChannel, openChannel, pageOfHistory } from '../store/channels.ts'
+import { insertKeyProposal } from '../store/keys.ts'
+import { activeTransfers, moveTransfer } from '../store/transfers.ts'
+
+const BINARY = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
+
+type Ran = { exit: number | null; stdout: string; stderr: string }
+type Run = (
+  line: string,
+  options?: { env?: Record<string, string>; input?: string; cwd?: string },
+) => Promise<Ran>
+
+/** Arguments are split at blanks; none here holds one. */
+function runner(env: Record<string, string>): Run {
+  return async (line, options = {}) => {
+    const child = spawn(process.execPath, [BINARY, ...line.split(' ')], {
+      env: { PATH: process.env.PATH ?? '', ...env, ...options.env },
+      cwd: options.cwd,
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => (stdout += chunk))
+    child.stderr.on('data', (chunk) => (stderr += chunk))
+    child.stdin.on('error', () => {}) // a command that does not read its input is gone before it is written
+    child.stdin.end(options.input ?? '')
+    const exit = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    return { exit, stdout, stderr }
+  }
+}
+
+async function setUp(t: TestContext): Promise<{ node: TestNode; run: Run }> {
+  const node = await startTestNode(t)
+  const run = runner({
+    ESCLUSA_URL: node.url,
+    ESCLUSA_TOKEN: await node.token('globaladmin'),
+    ESCLUSA_DATA_DIR: node.dataDir,
+  })
+  return { node, run }
+}
+
+test('wrong use exits 2 with a word of help, and help itself 0', async (t) => {
+  const run = runner({ ESCLUSA_DATA_DIR: await tempFolder(t) })
+  for (const line of [
+    'nonsense',
+    'apply',
+    'token create',
+    'channels --page zero',
+    'user add x --email a@b --role ROLE_KING --no-password',
+  ]) {
+    const { exit, stderr } = await run(line)
+    assert.equal(exit, 2, line)
+    assert.notEqual(stderr, '')
+  }
+  const help = await run('--help')
+  assert.equal(help.exit, 0)
+  for (const command of [
+    'serve',
+    'apply',
+    'export',
+    'check',
+    'user',
+    'token',
+    'keys',
+    'login',
+    'channels',
+    'status',
+    'history',
+    'transfers',
+    'send',
+    'retry',
+    'reset',
+  ])
+    assert.match(help.stdout, new RegExp(`^  ${command} `, 'm'))
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  assert.equal((await run('--version')).stdout, `${version}\n`)
+  assert.match(
+    (await run('user list', { env: { ESCLUSA_PORT: 'x' } })).stderr,
+    /setting ESCLUSA_PORT must be a whole number/,
+  )
+})
+
+test('a node that is not there exits 4, one that refuses 3', async (t) => {
+  const { run } = await setUp(t)
+  const unreachable = await run('channels --url http://127.0.0.1:1')
+  assert.equal(unreachable.exit, 4)
+  assert.match(unreachable.stderr, /^esclusa: http:\/\/127.0.0.1:1 is not reachable: /)
+  const unknown = await run('status NO-SUCH-CHANNEL')
+  assert.deepEqual(unknown, {
+    exit: 3,
+    stdout: '',
+    stderr: 'esclusa: 404 channel NO-SUCH-CHANNEL does not exist\n',
+  })
+  const nobody = await run('channels', { env: { ESCLUSA_TOKEN: '' } })
+  assert.equal(nobody.exit, 3)
+  assert.match(nobody.stderr, /401 .*\n.*esclusa login/)
+})
+
+test('login prints the token alone, its password from the environment or standard input', async (t) => {
+  const { run } = await setUp(t)
+  const fromEnv = await run('login --username operator', { env: { ESCLUSA_PASSWORD: PASSWORD } })
+  assert.match(fromEnv.stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+  const fromInput = await run('login --username operator', { input: `${PASSWORD}\nmore` })
+  assert.equal(fromInput.exit, 0)
+  assert.equal((await run('channels --json', { env: { ESCLUSA_TOKEN: fromInput.stdout.trim() } })).exit, 0)
+  const wrong = await run('login --username operator', { input: 'something else' })
+  assert.deepEqual(wrong, {
+    exit: 3,
+    stdout: '',
+    stderr: 'esclusa: 401 the user or the password is not right\n',
+  })
+  assert.equal((await run('login --username operator')).exit, 2, 'no password at all')
+})
+
+const noScript =
+  spawnSync('script', ['--version']).status === 0
+    ? false
+    : 'SKIPPED: the program script, which makes a terminal, is not here'
+
+test('at a terminal the password is asked for and not shown', { skip: noScript }, async (t) => {
+  const { node } = await setUp(t)
+  const command = `${process.execPath} ${BINARY} login --username operator --url ${node.url}`
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
+  })
+  let screen = ''
+  child.stdout.on('data', (chunk) => (screen += chunk))
+  await waitFor('the prompt', () => screen.includes('password of operator: '))
+  child.stdin.write(`${PASSWORD}\r`)
+  const exit = await new Promise((resolve) => child.once('close', resolve))
+  assert.equal(exit, 0)
+  assert.doesNotMatch(screen, new RegExp(PASSWORD))
+  assert.match(screen, /[\w-]+\.[\w-]+\.[\w-]+/)
+})
+
+test('the lists and single things are tables, or JSON as the interface has it', async (t) => {
+  const { run } = await setUp(t)
+  const channels = await run('channels')
+  assert.equal(channels.stderr, '')
+  const [head = '', ...rows] = channels.stdout.trimEnd().split('\n')
+  assert.match(head, /^CODE +NAME +APPLICATION +DIRECTION +LOCAL +REMOTE +STATE$/)
+  assert.deepEqual(
+    rows.map((row) => row.split(' ')[0]),
+    ['BANCO-ACME-FACTURA', FULL, 'BANCO-BETA-NOMINA'],
+  )
+  const page = JSON.parse((await run('channels --json --size 2')).stdout) as {
+    totalElements: number
+    content: unknown[]
+  }
+  assert.equal(page.totalElements, 3)
+  assert.equal(page.content.length, 2)
+  const short = await run('channels --size 1 --page 2')
+  assert.match(short.stdout, new RegExp(`^${FULL} `, 'm'))
+  assert.equal(short.stderr, 'page 2 of 3, 3 in all (--page N, --size N, --all)\n')
+  assert.equal((JSON.parse((await run('channels --json --all')).stdout) as unknown[]).length, 3)
+
+  assert.match((await run('contacts')).stdout, /^acme +acme SA +5.2 +LINUX +ACME +127.0.0.1 3305 +2$/m)
+  assert.match((await run(`status ${PLAIN}`)).stdout, /^BANCO-ACME-FACTURA +IDLE +BIDIRECCIONAL /m)
+  assert.match(
+    (await run(`history ${PLAIN}`)).stdout,
+    /^TIME +EVENT\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Z +CHANNEL_CREATED\n$/,
+  )
+  assert.match((await run(`configuration ${FULL}`)).stdout, /^connection\.ips +127\.0\.0\.1, ::1$/m)
+  assert.match((await run(`transfers ${PLAIN} --from 2020-01-01`)).stderr, /^there is no transfer$/m)
+})
+
+test('update changes a channel by a file or standard input', async (t) => {
+  const { node, run } = await setUp(t)
+  const file = join(node.dataDir, 'patch.json')
+  writeFileSync(file, JSON.stringify({ name: 'Other', category: null }))
+  assert.equal((await run(`update ${FULL} ${file}`)).stdout, `~ channel ${FULL} (name, category)\n`)
+  const config = (await findChannel(node.store.db, FULL))?.config
+  assert.equal(config?.name, 'Other')
+  assert.equal(config?.category, undefined)
+  assert.equal((await run(`update ${FULL}`, { input: '{"version":"9"}' })).exit, 0)
+  assert.equal((await run(`update ${FULL}`, { input: '[1]' })).exit, 2)
+  const refused = await run(`update ${FULL}`, { input: '{"direction":"UP"}' })
+  assert.equal(refused.exit, 3)
+  assert.match(refused.stderr, /400 \/direction must be one of/)
+})
+
+test('send --watch waits until the transfer ends, and its end is the exit code', async (t) => {
+  const { node, run } = await setUp(t)
+  writeFileSync(join(node.files, 'out', 'salaries.txt'), 'a file to send\n')
+  const endAs = async (to: 'COMPLETED' | 'FAILED') => {
+    const { id } = await waitFor('the transfer', async () => (await activeTransfers(node.store.db, PLAIN))[0])
+    const now = Date.now()
+    await node.store.write(async (tx) => {
+      assert.ok(await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now }))
+      const error =
+        to === 'FAILED' ? { error: { message: 'the partner refused', code: 'remote_refused' } } : {}
+      assert.ok(await moveTransfer(tx, id, { from: 'IN_PROGRESS', to, now, ...error }))
+    })
+    return id
+  }
+  const [failed, failedId] = await Promise.all([run(`send ${PLAIN} --watch`), endAs('FAILED')])
+  assert.equal(failed.exit, 1)
+  assert.match(failed.stdout, new RegExp(`^${failedId} +FAILED .* the partner refused$`, 'm'))
+  assert.match(failed.stdout, /^salaries\.txt +15 B /m)
+  const [done, doneId] = await Promise.all([run(`retry ${PLAIN} --watch --json`), endAs('COMPLETED')])
+  assert.equal(done.exit, 0)
+  const shown = JSON.parse(done.stdout) as { transferId: string; status: string }
+  assert.deepEqual([shown.transferId, shown.status], [doneId, 'COMPLETED'])
+  assert.match((await run(`transfer ${PLAIN} ${doneId}`)).stdout, / COMPLETED +EMISION +RETRY /)
+
+  const started = await run(`send ${PLAIN}`)
+  assert.equal(started.exit, 0)
+  assert.match(started.stdout, / PENDING +EMISION +MANUAL /)
+  assert.equal((await run(`send ${PLAIN}`)).exit, 3, 'one is pending already')
+  assert.match((await run(`reset ${PLAIN}`)).stdout, /^BANCO-ACME-FACTURA +IDLE /m)
+})
+
+test('accounts are made, changed and disabled beside a running node, which sees it at once', async (t) => {
+  const { node, run } = await setUp(t)
+  const add = 'user add eva --email eva@banco.example --role ROLE_OPERATOR --last-name Gil'
+  const weak = await run(add, { input: 'short' })
+  assert.deepEqual([weak.exit, weak.stderr], [2, 'esclusa: the password must have at least 12 characters\n'])
+  assert.equal((await run(add, { input: 'a password of eva' })).stdout, '+ user eva (ROLE_OPERATOR)\n')
+  assert.deepEqual((await run(add, { input: 'a password of eva' })).exit, 3)
+  assert.match((await run('user list')).stdout, /^eva +eva@banco\.example +ROLE_OPERATOR +password$/m)
+  assert.doesNotMatch((await run('user list --json')).stdout, /argon2|passwordHash/)
+
+  const login = (password: string) => run('login --username eva', { env: { ESCLUSA_PASSWORD: password } })
+  const token = (await login('a password of eva')).stdout.trim()
+  const channels = () => run('channels', { env: { ESCLUSA_TOKEN: token } })
+  assert.equal((await channels()).exit, 0)
+  assert.equal((await run('user passwd eva', { input: 'another password' })).exit, 0)
+  assert.equal((await channels()).exit, 3, 'the older token has ended')
+  assert.equal((await login('another password')).exit, 0)
+  assert.equal((await run('user disable eva')).exit, 0)
+  assert.match((await run('user disable eva')).stdout, /disabled already/)
+  assert.equal((await login('another password')).exit, 3)
+  assert.equal((await run('token create --user eva')).exit, 3)
+  assert.equal((await run('user enable eva')).exit, 0)
+  assert.equal((await login('another password')).exit, 0)
+  assert.equal((await run('user passwd nobody', { input: 'another password' })).exit, 3)
+
+  const made = await run('user add robot --email robot@banco.example --role ROLE_OPERATOR --no-password')
+  assert.equal(made.exit, 0)
+  assert.equal((await findAccount(node.store.db, 'robot'))?.passwordHash, null)
+  const { stdout, stderr } = await run('token create --user robot --hours 48')
+  assert.match(stderr, /^valid until /)
+  assert.equal((await run('channels', { env: { ESCLUSA_TOKEN: stdout.trim() } })).exit, 0)
+})
+
+test('apply, export and check by hand', async (t) => {
+  const { node, run } = await setUp(t)
+  const file = join(node.dataDir, 'platform.yaml')
+  const exported = await run('export')
+  assert.equal(exported.exit, 0)
+  for (const secret of Object.values(SECRETS))
+    assert.ok(!exported.stdout.includes(secret.split('\n')[1] ?? secret))
+  writeFileSync(file, exported.stdout)
+  assert.deepEqual(await run(`apply ${file} --prune`), { exit: 0, stdout: 'nothing to change\n', stderr: '' })
+  const full = await run('export --secrets')
+  assert.ok(full.stdout.includes(SECRETS.localKey))
+
+  writeFileSync(file, `${exported.stdout}  - { code: BANCO-ACME-NEW, contact: acme, direction: EMISION }\n`)
+  const dry = await run(`apply ${file} --dry-run`)
+  assert.equal(
+    dry.stdout,
+    '+ channel BANCO-ACME-NEW\nwould be: 1 added, 0 changed, 0 removed (dry run: nothing was changed)\n',
+  )
+  assert.equal((await run('status BANCO-ACME-NEW')).exit, 3)
+  assert.equal(
+    (await run(`apply ${file}`)).stdout,
+    '+ channel BANCO-ACME-NEW\n1 added, 0 changed, 0 removed\n',
+  )
+  assert.equal((await run('status BANCO-ACME-NEW')).exit, 0, 'the running node knows it')
+  assert.match((await run('channels')).stdout, /^BANCO-ACME-NEW /m)
+
+  writeFileSync(file, 'channels:\n  - code: BANCO-ACME\n    contact: acme\n    colour: red\n')
+  const wrong = await run(`check ${file}`)
+  assert.equal(wrong.exit, 2)
+  const lines = wrong.stderr.trimEnd().split('\n')
+  assert.equal(lines[0], `esclusa: ${file} has 2 faults:`)
+  assert.match(lines[1] ?? '', new RegExp(`^${file}:2:11: /channels/0/code must have the form`))
+  assert.equal(lines[2], `${file}:4:5: /channels/0/colour is not known here`)
+  assert.equal((await run(`apply ${file}`)).exit, 2)
+})
+
+test('check needs no database and makes none', async (t) => {
+  const folder = await tempFolder(t)
+  const file = join(folder, 'platform.yaml')
+  writeFileSync(
+    file,
+    'localEntities: [{ code: BANCO, name: Banco }]\nusers: [{ username: a, email: a@b, role: ROLE_ADMIN, password: { env: A } }]\n',
+  )
+  const { exit, stdout, stderr } = await runner({ ESCLUSA_DATA_DIR: join(folder, 'data') })(`check ${file}`)
+  assert.deepEqual([exit, stdout], [0, `${file} is right: 1 local entity, 1 user, 0 contacts, 0 channels\n`])
+  assert.equal(stderr, `warning: ${file}:2:64: /users/0/password the environment variable A is not set\n`)
+  assert.ok(!existsSync(join(folder, 'data')))
+})
+
+test('keys are generated to the screen or to files, never over one', async (t) => {
+  const folder = await tempFolder(t)
+  const run = runner({ ESCLUSA_DATA_DIR: folder })
+  const { stdout } = await run('keys generate --name banco --bits 2048')
+  assert.ok(
+    new X509Certificate(stdout.slice(stdout.indexOf('-----BEGIN CERT'))).checkPrivateKey(
+      createPrivateKey(stdout),
+    ),
+  )
+  const line = `keys generate --name banco --bits 2048 --key ${folder}/a.key --cert ${folder}/a.crt`
+  assert.deepEqual(await run(line), {
+    exit: 0,
+    stdout: '',
+    stderr: `wrote ${folder}/a.key\nwrote ${folder}/a.crt\n`,
+  })
+  assert.equal(statSync(join(folder, 'a.key')).mode & 0o777, 0o600)
+  const again = await run(line)
+  assert.deepEqual(
+    [again.exit, again.stderr],
+    [2, `esclusa: ${folder}/a.key was not written: exists already\n`],
+  )
+})
+
+test('a partner’s key is used on all its channels once it is accepted', async (t) => {
+  const { node, run } = await setUp(t)
+  const pem = SECRETS.rsaRemoteKey
+  const proposal = {
+    id: 'k1',
+    contactId: 'acme',
+    channelCode: FULL,
+    pem,
+    fingerprint: 'ab12',
+    receivedAt: 1_700_000_000_000,
+    acceptedAt: null,
+  }
+  await node.store.write((tx) => insertKeyProposal(tx, proposal))
+  assert.match(
+    (await run('keys list')).stdout,
+    /^k1 +acme +BANCO-ACME-NOMINA +ab12 +2023-11-14 22:13:20 Z +no$/m,
+  )
+  const accepted = await run('keys accept k1')
+  assert.equal(
+    accepted.stdout,
+    `~ channel ${PLAIN} (security.rsaRemoteKey)\n~ channel ${FULL} (security.rsaRemoteKey)\nkey ab12 of acme is in use on 2 channels\n`,
+  )
+  const channel = await findChannel(node.store.db, PLAIN)
+  assert.ok(channel)
+  assert.equal(openChannel(node.context.seal, channel).security?.rsaRemoteKey, pem)
+  const { rows } = await pageOfHistory(node.store.db, PLAIN, { offset: 0, size: 1 })
+  assert.deepEqual(
+    rows.map(({ event, detail }) => [event, detail]),
+    [['CHANNEL_UPDATED', 'key ab12 accepted']],
+  )
+  assert.equal((await run('keys accept k1')).exit, 3)
+  assert.equal((await run('keys accept k2')).exit, 3)
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CLIENT_SETTINGS, readConfig, SETTINGS } from './config.ts'
+import { NodeError } from './errors.ts'
+
+const LONG = 'x'.repeat(64)
+
+/** For each setting values that are wrong, and what the message says it should be. */
+const WRONG: Record<string, [values: string[], should: RegExp]> = {
+  ESCLUSA_PORT: [['-1', '65536', 'http', '80.5', '0x50', ' 80', '1e3'], /whole number from 0 to 65535/],
+  ESCLUSA_DATABASE_URL: [['mysql://x', 'postgres', 'postgres:// x', 'data.db'], /postgres:\/\/ address/],
+  ESCLUSA_JWT_SECRET: [['short', 'x'.repeat(63)], /at least 64 bytes/],
+  ESCLUSA_MASTER_KEY: [['short', 'x'.repeat(31)], /at least 32 bytes/],
+  ESCLUSA_TIMEZONE: [['Madrid', 'Europe/Nowhere', '25'], /IANA time zone such as/],
+  ESCLUSA_MAX_PAGE_SIZE: [['0', '100001', 'many'], /whole number from 1 to 100000/],
+  ESCLUSA_FILE_ROOTS: [['files', '/srv:files', './x'], /absolute paths separated by colons/],
+  ESCLUSA_SCRIPT_ROOTS: [['scripts'], /absolute paths separated by colons/],
+  ESCLUSA_OFTP2_PORT: [['on', '70000'], /whole number from 0 to 65535/],
+  ESCLUSA_OFTP2_TLS_PORT: [['on', '-5'], /whole number from 0 to 65535/],
+  ESCLUSA_SFTP_PORT: [['yes'], /whole number from 0 to 65535/],
+  ESCLUSA_CODE_PAGE: [['850', '37'], /one of 1047, 037, 500, 1145, 1148/],
+  ESCLUSA_WORKERS: [['0', 'cores'], /whole number from 1 to/],
+  ESCLUSA_DRAIN_SECONDS: [['-1', 'long'], /whole number from 0 to/],
+  ESCLUSA_LEASE_SECONDS: [['0', 'x'], /whole number from 1 to/],
+  ESCLUSA_SCRIPT_SECONDS: [['0', 'x'], /whole number from 1 to/],
+  ESCLUSA_LOG_LEVEL: [['verbose', 'INFO'], /one of trace, debug, info/],
+}
+/** Any text is a value of these; the TLS pair has a test of its own. */
+const FREE = ['ESCLUSA_DATA_DIR', 'ESCLUSA_HOST', 'ESCLUSA_LISTEN_HOST', 'ESCLUSA_TLS_CERT', 'ESCLUSA_TLS_KEY']
+
+for (const name of Object.keys(SETTINGS).filter((one) => !FREE.includes(one)))
+  test(`a wrong ${name} stops the node with its name and what it should be`, () => {
+    const [values, should] = WRONG[name] ?? [[], /a test is missing/]
+    assert.ok(values.length > 0, `no wrong value is listed for ${name}`)
+    for (const value of values)
+      assert.throws(
+        () => readConfig({ [name]: value }),
+        (thrown) =>
+          thrown instanceof NodeError && thrown.code === 'bad_use' && thrown.message.includes(name) && should.test(thrown.message),
+        value,
+      )
+  })
+
+test('a secret that is too short is not shown in the message', () => {
+  assert.throws(
+    () => readConfig({ ESCLUSA_JWT_SECRET: 'hunter2' }),
+    (thrown) => thrown instanceof NodeError && !thrown.message.includes('hunter2'),
+  )
+})
+
+test('TLS needs both its settings', () => {
+  assert.throws(() => readConfig({ ESCLUSA_TLS_CERT: '/c.pem' }), /ESCLUSA_TLS_KEY must be set too/)
+  assert.throws(() => readConfig({ ESCLUSA_TLS_KEY: '/k.pem' }), /ESCLUSA_TLS_CERT must be set too/)
+  assert.deepEqual(readConfig({ ESCLUSA_TLS_CERT: '/c.pem', ESCLUSA_TLS_KEY: '/k.pem' }).tls, { certPath: '/c.pem', keyPath: '/k.pem' })
+})
+
+test('a setting that does not exist is a mistake, one of the client or of another program is not', () => {
+  assert.throws(() => readConfig({ ESCLUSA_PROT: '8080' }), /ESCLUSA_PROT is not a setting/)
+  for (const name of CLIENT_SETTINGS) readConfig({ [name]: 'x' })
+  readConfig({ PATH: '/bin', HOME: '/root' })
+})
+
+test('with nothing set the node listens on loopback with SQLite in ./data, and what is empty counts as not set', () => {
+  const config = readConfig(Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ''])))
+  assert.equal(config.host, '127.0.0.1')
+  assert.equal(config.port, 8080)
+  assert.equal(config.databaseUrl, undefined)
+  assert.equal(config.timezone, 'UTC')
+  assert.deepEqual(config.fileRoots, [`${config.dataDir}/files`])
+  assert.deepEqual(config.scriptRoots, [])
+  assert.equal(config.sftpPort, undefined)
+  assert.ok(Object.isFrozen(config))
+})
+
+test('right values are taken as they are', () => {
+  const config = readConfig({
+    ESCLUSA_PORT: '0',
+    ESCLUSA_DATABASE_URL: 'postgresql://u:p@h/db',
+    ESCLUSA_JWT_SECRET: LONG,
+    ESCLUSA_MASTER_KEY: LONG,
+    ESCLUSA_TIMEZONE: 'Europe/Madrid',
+    ESCLUSA_FILE_ROOTS: '/a:/b/',
+    ESCLUSA_SFTP_PORT: 'off',
+    ESCLUSA_OFTP2_PORT: '3305',
+  })
+  assert.deepEqual([config.port, config.timezone, config.sftpPort, config.oftp2Port], [0, 'Europe/Madrid', undefined, 3305])
+  assert.deepEqual(config.fileRoots, ['/a', '/b'])
+  assert.equal(config.jwtSecret, LONG)
+})

@@ -1,0 +1,295 @@
+// What the node can tell beside the interface, read-only, for consoles: figures of the whole platform, channels with
+// their status, failures across channels, what more is known of a transfer, and who is signed in. The same kind of
+// table as operations.ts; routes, role checks, the OpenAPI document and the typed client are made from it.
+
+import { Type } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
+import type { Operation } from './operations.ts'
+import { pageOf } from './page.ts'
+import { oneOf } from './schema.ts'
+import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
+import { AUTHS, ROLES } from './user.ts'
+import type { Auth } from './user.ts'
+
+const out = (description: string) => Type.String({ description })
+const count = (description: string) => Type.Integer({ description, format: 'int64' })
+const time = (description: string) => Type.String({ description, format: 'date-time' })
+const optional = Type.Optional
+
+/** Whether a failed transfer can be retried, and if not, why. */
+export const RETRY_ANSWERS = ['POSSIBLE', 'HANDLED', 'SUPERSEDED', 'PARTNER', 'BUSY', 'CLOSED'] as const
+export type RetryAnswer = (typeof RETRY_ANSWERS)[number]
+
+const retry = oneOf(
+  RETRY_ANSWERS,
+  'POSSIBLE; HANDLED: retried or reset already; SUPERSEDED: the channel’s last transfer is a later one; PARTNER: only the partner can send it again; BUSY: one in the same direction is under way; CLOSED: the channel is closed that way.',
+)
+
+export const Session = Type.Object(
+  {
+    username: out('Name of the user.'),
+    name: optional(out('First name.')),
+    lastName: optional(out('Last name.')),
+    email: out('E-mail address.'),
+    role: oneOf(ROLES, 'Role code.'),
+    language: out('Language of the user.'),
+    auths: Type.Object(
+      Object.fromEntries(AUTHS.map((name) => [name, Type.Boolean()])) as Record<
+        Auth,
+        ReturnType<typeof Type.Boolean>
+      >,
+      { description: 'Permission flags.' },
+    ),
+    expiresAt: time('When the token expires.'),
+    now: time('The node’s clock.'),
+    timeZone: out('The node’s time zone.'),
+  },
+  { description: 'Who the token belongs to, as of now.' },
+)
+
+export const ChannelSummary = Type.Object(
+  {
+    code: out('Code of the channel.'),
+    name: optional(out('Label.')),
+    direction: optional(oneOf(DIRECTIONS, 'Direction of the channel.')),
+    category: optional(out('Label.')),
+    localEntity: optional(out('Name of the local entity.')),
+    remoteEntity: optional(out('Name of the remote entity.')),
+    contactId: out('The partner.'),
+    contactName: optional(out('Its name.')),
+    status: oneOf(CHANNEL_STATUSES, 'What the channel is doing.'),
+  },
+  { description: 'A channel in a list.' },
+)
+
+export const ActiveTransfer = Type.Object(
+  {
+    transferId: out('Identifier of the transfer.'),
+    channelCode: out('Code of the channel.'),
+    channelName: optional(out('Label of the channel.')),
+    direction: oneOf(TRANSFER_DIRECTIONS, 'Which way the files go.'),
+    status: oneOf(TRANSFER_STATUSES, 'PENDING or IN_PROGRESS.'),
+    requestedAt: time('When it was asked for.'),
+    startedAt: optional(time('When it started.')),
+    attempts: count('Attempts that failed so far.'),
+    bytes: count('Octets safe at the other end.'),
+    totalBytes: count('Octets in all.'),
+    files: count('Files done.'),
+    totalFiles: count('Files in all.'),
+  },
+  { description: 'A transfer under way.' },
+)
+
+export const FailedTransfer = Type.Object(
+  {
+    transferId: out('Identifier of the transfer.'),
+    channelCode: out('Code of the channel.'),
+    channelName: optional(out('Label of the channel.')),
+    direction: oneOf(TRANSFER_DIRECTIONS, 'Which way the files went.'),
+    type: oneOf(TRANSFER_TYPES, 'What started it.'),
+    endedAt: time('When it failed.'),
+    error: optional(out('What went wrong, in words.')),
+    errorCode: optional(out('The kind of error, see the error table.')),
+    retry,
+  },
+  { description: 'A transfer that failed.' },
+)
+
+export const Hour = Type.Object(
+  {
+    from: time('Its first moment.'),
+    completed: count('Transfers completed in it.'),
+    failed: count('Transfers that failed in it.'),
+    cancelled: count('Transfers cancelled in it.'),
+    bytes: count('Octets of the completed ones.'),
+  },
+  { description: 'One hour of the platform.' },
+)
+
+export const UnreachablePartner = Type.Object(
+  {
+    contactId: out('The partner.'),
+    name: optional(out('Its name.')),
+    failures: count('Calls in a row that failed.'),
+    nextCallAt: optional(time('When it is called again at the latest.')),
+    error: optional(out('Why the last call failed.')),
+    channels: count('Its channels that the user may reach.'),
+  },
+  { description: 'A partner that cannot be reached.' },
+)
+
+const byStatus = Object.fromEntries(
+  CHANNEL_STATUSES.map((status) => [status, count(`Channels that are ${status}.`)]),
+) as Record<(typeof CHANNEL_STATUSES)[number], ReturnType<typeof count>>
+
+export const Overview = Type.Object(
+  {
+    channels: Type.Object({
+      total: count('Channels the user may reach.'),
+      byStatus: Type.Object(byStatus, { description: 'How many are in each status.' }),
+    }),
+    active: optional(
+      Type.Object({
+        pending: count('Transfers that wait.'),
+        inProgress: count('Transfers that move.'),
+        transfers: Type.Array(ActiveTransfer, { description: 'The first of them, those that move first.' }),
+      }),
+    ),
+    hours: optional(Type.Array(Hour, { description: 'The last day, oldest first; the last one is not over.' })),
+    failures: optional(
+      Type.Object({
+        total: count('Failures of the last 24 hours.'),
+        transfers: Type.Array(FailedTransfer, { description: 'The newest of them.' }),
+      }),
+    ),
+    partners: optional(Type.Array(UnreachablePartner, { description: 'Partners that cannot be reached.' })),
+  },
+  {
+    description:
+      'The platform at a glance, as far as the user may see it: what the role or a flag hides is left out.',
+  },
+)
+
+export const ChannelFilters = Type.Object(
+  {
+    categories: Type.Array(Type.String(), { description: 'Categories in use, sorted.' }),
+    contacts: Type.Array(Type.Object({ id: out('The partner.'), name: optional(out('Its name.')) }), {
+      description: 'Partners with a channel, sorted by name.',
+    }),
+  },
+  { description: 'What the list of channels can be filtered by.' },
+)
+
+export const FileProgress = Type.Object(
+  {
+    fileName: out('Name without path.'),
+    size: optional(count('Octets.')),
+    position: count('Octets safe at the other end (out) or here (in).'),
+    phase: oneOf(
+      ['WAITING', 'STAGED', 'ARRIVED', 'MOVING', 'WHOLE', 'PLACED', 'DONE'],
+      'How far the file has come.',
+    ),
+    receipt: oneOf(['NONE', 'AWAITED', 'POSITIVE', 'NEGATIVE'], 'The partner’s end-to-end receipt.'),
+  },
+  { description: 'How far one file has come.' },
+)
+
+export const TransferFacts = Type.Object(
+  {
+    transferId: out('Identifier of the transfer.'),
+    channelCode: out('Code of the channel.'),
+    requestedAt: time('When it was asked for.'),
+    requestedBy: optional(out('Who asked for it.')),
+    attempts: count('Attempts that failed.'),
+    nextAttemptAt: optional(time('When it is tried next, while it waits.')),
+    errorCode: optional(out('The kind of error, see the error table.')),
+    retry: optional(retry),
+    retryOf: optional(out('The failed transfer that this one goes on from.')),
+    retriedBy: optional(out('The transfer that went on from this one.')),
+    output: optional(out('What integration scripts printed.')),
+    files: Type.Array(FileProgress, { description: 'Its files, in order.' }),
+  },
+  { description: 'What is known of a transfer beside what the interface shows.' },
+)
+
+const Int = (description: string, byDefault = 1, maximum = 2_147_483_647) =>
+  optional(Type.Integer({ minimum: 1, maximum, default: byDefault, description }))
+const text = (description: string) =>
+  optional(Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$', description }))
+const paging = { page: Int('Page, from 1.'), size: Int('Items per page.') }
+const query = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false })
+
+const ChannelQuery = query({
+  search: text('Words that must all occur in code, name, entities, category or partner; case is ignored.'),
+  status: optional(oneOf(CHANNEL_STATUSES, 'Only channels in this status.')),
+  contactId: text('Only channels of this partner.'),
+  direction: optional(oneOf(DIRECTIONS, 'Only channels of this direction.')),
+  category: text('Only channels of this category.'),
+  ...paging,
+})
+const FailureQuery = query({
+  search: text('As in the list of channels.'),
+  contactId: text('Only channels of this partner.'),
+  hours: Int('How far back to look; 168 at the most.', 24, 168),
+  ...paging,
+})
+const TransferParams = Type.Object({
+  channelCode: Type.String({
+    pattern: CHANNEL_CODE_PATTERN,
+    description: '<localCode>-<remoteCode>-<application>',
+  }),
+  transferId: Type.String({ maxLength: 255, description: 'Identifier of the transfer.' }),
+})
+
+const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
+const READ = { method: 'GET', tag: 'Platform', roles: ROLES } as const
+
+export const platformOperations = {
+  session: {
+    ...READ,
+    path: '/platform/v1/session',
+    summary: 'Who is signed in, and until when',
+    ok: Session,
+    codes: [401, 500],
+  },
+  overview: {
+    ...READ,
+    path: '/platform/v1/overview',
+    summary: 'The platform at a glance',
+    ok: Overview,
+    codes: [401, 403, 500],
+  },
+  searchChannels: {
+    ...READ,
+    path: '/platform/v1/channels',
+    summary: 'Find channels, with their status, by code',
+    query: ChannelQuery,
+    ok: pageOf(ChannelSummary),
+    codes: [400, 401, 403, 500],
+  },
+  channelFilters: {
+    ...READ,
+    path: '/platform/v1/channel-filters',
+    summary: 'What channels can be filtered by',
+    ok: ChannelFilters,
+    codes: [401, 403, 500],
+  },
+  failedTransfers: {
+    ...READ,
+    path: '/platform/v1/failed-transfers',
+    summary: 'Failures of the last hours across channels, newest first; 10,000 at the most',
+    roles: TRANSFER_READERS,
+    query: FailureQuery,
+    ok: pageOf(FailedTransfer),
+    codes: [400, 401, 403, 500],
+  },
+  transferFacts: {
+    ...READ,
+    path: '/platform/v1/channels/{channelCode}/transfers/{transferId}',
+    summary: 'What more is known of a transfer',
+    roles: TRANSFER_READERS,
+    params: TransferParams,
+    badCode: 404,
+    ok: TransferFacts,
+    codes: [401, 403, 404, 500],
+  },
+} as const satisfies Record<string, Operation>
+
+export type PlatformOperations = typeof platformOperations
+export type PlatformOperationName = keyof PlatformOperations
+
+type Part<O, K extends string> = O extends Record<K, infer S extends TSchema> ? Static<S> : unknown
+export type PlatformInputOf<N extends PlatformOperationName> = Part<PlatformOperations[N], 'params'> &
+  Part<PlatformOperations[N], 'query'>
+export type PlatformOutputOf<N extends PlatformOperationName> = Static<PlatformOperations[N]['ok']>
+
+export type Session = Static<typeof Session>
+export type Overview = Static<typeof Overview>
+export type ChannelSummary = Static<typeof ChannelSummary>
+export type ActiveTransfer = Static<typeof ActiveTransfer>
+export type FailedTransfer = Static<typeof FailedTransfer>
+export type Hour = Static<typeof Hour>
+export type UnreachablePartner = Static<typeof UnreachablePartner>
+export type TransferFacts = Static<typeof TransferFacts>

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { tempFolder } from '../../test/harness.ts'
+import type { Directory } from '../contract/channel.ts'
+import { findSendSet, groupMatcher, isSendable } from './send-set.ts'
+
+async function folderWith(t: TestContext, ...names: string[]): Promise<string> {
+  const root = join(await tempFolder(t), 'root')
+  await mkdir(root)
+  for (const name of names) await put(join(root, name))
+  return root
+}
+
+/** Old enough not to be looked at twice. */
+async function put(path: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true })
+  await writeFile(path, path)
+  await utimes(path, 1_700_000_000, 1_700_000_000)
+}
+
+async function names(root: string, ...directories: Directory[]): Promise<string[]> {
+  const { files } = await findSendSet({ directories }, [root], Date.now())
+  return files.map((file) => file.path.slice(root.length + 1))
+}
+
+test('a directory gives its regular files: not hidden, not partial, not locked, no links, no folders', async (t) => {
+  const root = await folderWith(t, 'b.txt', 'a.txt', '.hidden', 'x.part', 'X.PART', 'held.txt', 'held.txt.lock', 'h2.txt', 'h2.txt.lck', 'sub/deep.txt')
+  await symlink(join(root, 'a.txt'), join(root, 'link.txt'))
+  assert.deepEqual(await names(root, { filePath: root }), ['a.txt', 'b.txt'])
+  const { busy } = await findSendSet({ directories: [{ filePath: root }] }, [root], Date.now())
+  assert.equal(busy, 2)
+})
+
+test('a file, a glob and several directories are taken together, each file once', async (t) => {
+  const root = await folderWith(t, 'one/a.txt', 'one/b.dat', 'two/c.txt', 'alone.bin')
+  assert.deepEqual(await names(root, { filePath: join(root, 'alone.bin') }), ['alone.bin'])
+  assert.deepEqual(await names(root, { filePath: join(root, '*/*.txt') }), ['one/a.txt', 'two/c.txt'])
+  assert.deepEqual(await names(root, { filePath: join(root, 'one') }, { filePath: join(root, 'one/*.txt') }), ['one/a.txt', 'one/b.dat'])
+  assert.deepEqual(await names(root, { direction: 'RECEPCION', filePath: join(root, 'one') }), [])
+  assert.deepEqual(await names(root, { filePath: join(root, 'missing') }), [])
+})
+
+test('names that belong are those of the group', async (t) => {
+  const root = await folderWith(t, 'NOM1.txt', 'NOM2.dat', 'FAC1.txt')
+  assert.deepEqual(await names(root, { filePath: root, fileGroupsName: 'NOM*, *.xml' }), ['NOM1.txt', 'NOM2.dat'])
+  const belongs = groupMatcher(' *.txt ,, FAC? ')
+  assert.deepEqual(['a.txt', 'FAC1', 'FAC12', 'a.TXT'].map(belongs), [true, true, false, false])
+  assert.ok(groupMatcher(undefined)('anything') && groupMatcher('')('anything'))
+})
+
+test('a glob cannot climb out of the roots, by braces or by linked folders', async (t) => {
+  const root = await folderWith(t, 'in/a.txt')
+  await put(join(root, '..', 'outside', 'secret.txt'))
+  await symlink(join(root, '..', 'outside'), join(root, 'door'))
+  assert.deepEqual(await names(root, { filePath: join(root, '*/*.txt') }), ['in/a.txt'])
+  assert.deepEqual(await names(root, { filePath: `${root}/{in,../outside}/*.txt` }), ['in/a.txt'])
+  assert.deepEqual(await names(root, { filePath: `${root}/{door/secret.txt,in/a.txt}` }), ['in/a.txt'])
+  await assert.rejects(names(root, { filePath: join(root, 'door') }), /leads out/)
+})
+
+test('a file that is still being written is left for later', async (t) => {
+  const root = await folderWith(t, 'done.txt')
+  const growing = join(root, 'growing.txt')
+  await writeFile(growing, 'x')
+  let size = 1
+  const writer = setInterval(() => writeFileSync(growing, 'x'.repeat(size++)), 5)
+  const { files, busy } = await findSendSet({ directories: [{ filePath: root }] }, [root], Date.now()).finally(() =>
+    clearInterval(writer),
+  )
+  assert.deepEqual(files.map((file) => file.name), ['done.txt'])
+  assert.equal(busy, 1)
+})
+
+test('a fresh file that does not change is taken', async (t) => {
+  const root = await folderWith(t)
+  await writeFile(join(root, 'fresh.txt'), 'x')
+  assert.deepEqual(await names(root, { filePath: root }), ['fresh.txt'])
+})
+
+test('names that are not UTF-8 cannot be sent', () => {
+  assert.equal(isSendable('caf\uFFFD.txt'), false)
+  assert.equal(isSendable('café.txt'), true)
+})

@@ -1,0 +1,214 @@
+// Reads across all channels. Each goes along an index that holds just what is asked for: transfers under way, failures
+// of a span of time, counters of an hour; never along the transfers themselves.
+//
+// The states stand in the text of the statements: only then can both databases tell that a partial index serves.
+
+import { sql } from 'kysely'
+import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
+import { batches } from './batches.ts'
+import type { Health } from './health.ts'
+import { hot } from './hot.ts'
+import type { Db } from './open.ts'
+
+export type UnderWay = {
+  id: string
+  channelCode: string
+  direction: TransferDirection
+  state: TransferStatus
+}
+
+const underWay = hot<object, { id: string; channel_code: string; direction: string; state: string }>((db) =>
+  db
+    .selectFrom('transfer')
+    .select(['id', 'channel_code', 'direction', 'state'])
+    .where(sql<boolean>`state in ('PENDING', 'IN_PROGRESS')`),
+)
+
+/** Two per channel at the most. */
+export async function transfersUnderWay(db: Db): Promise<UnderWay[]> {
+  return (await underWay(db, {})).map((row) => ({
+    id: row.id,
+    channelCode: row.channel_code,
+    direction: row.direction as TransferDirection, // closed lists, written by the store alone
+    state: row.state as TransferStatus,
+  }))
+}
+
+const errors = hot<object, { code: string; error_id: string | null }>((db) =>
+  db.selectFrom('channel_state').select(['code', 'error_id']).where('error_id', 'is not', null),
+)
+
+/** Channels whose last transfer failed and was neither retried nor reset, with that transfer. */
+export async function channelErrors(db: Db): Promise<Map<string, string>> {
+  return new Map((await errors(db, {})).map((row) => [row.code, row.error_id ?? '']))
+}
+
+export type ActiveRow = UnderWay & {
+  requestedAt: number
+  startedAt: number | null
+  attempts: number
+  bytes: number
+  totalBytes: number
+  files: number
+  totalFiles: number
+}
+
+export async function describeActive(db: Db, some: readonly UnderWay[]): Promise<ActiveRow[]> {
+  const ids = some.map((one) => one.id)
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('transfer')
+    .select(['id', 'requested_at', 'started_at', 'attempts'])
+    .where('id', 'in', ids)
+    .execute()
+  const sums = await db
+    .selectFrom('transfer_file')
+    .select((eb) => [
+      'transfer_id',
+      sql<number>`cast(coalesce(sum(case when phase in ('ARRIVED', 'WHOLE', 'PLACED', 'DONE') then coalesce(size, position) else position end), 0) as bigint)`.as(
+        'bytes',
+      ),
+      sql<number>`cast(coalesce(sum(size), 0) as bigint)`.as('total_bytes'),
+      sql<number>`cast(sum(case when phase in ('ARRIVED', 'WHOLE', 'PLACED', 'DONE') then 1 else 0 end) as bigint)`.as('done'),
+      eb.fn.countAll<number>().as('files'),
+    ])
+    .where('transfer_id', 'in', ids)
+    .groupBy('transfer_id')
+    .execute()
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const sumOf = new Map(sums.map((row) => [row.transfer_id, row]))
+  return some.flatMap((one) => {
+    const [row, sum] = [rowOf.get(one.id), sumOf.get(one.id)]
+    if (!row) return []
+    return {
+      ...one,
+      requestedAt: row.requested_at,
+      startedAt: row.started_at,
+      attempts: row.attempts,
+      bytes: sum?.bytes ?? 0,
+      totalBytes: sum?.total_bytes ?? 0,
+      files: sum?.done ?? 0,
+      totalFiles: sum?.files ?? 0,
+    }
+  })
+}
+
+// Hours
+
+export type HourSums = { completed: number; failed: number; cancelled: number; bytes: number }
+
+const hourRows = hot<{ hour: number }, HourSums & { channel_code: string }>((db, arg) =>
+  db
+    .selectFrom('transfer_hour')
+    .select(['channel_code', 'completed', 'failed', 'cancelled', 'bytes'])
+    .where('hour', '=', arg('hour')),
+)
+
+/** `hour` counts from 1970; only the channels that `reaches` lets through are in the sums. */
+export async function sumHour(db: Db, hour: number, reaches: (code: string) => boolean): Promise<HourSums> {
+  const sums = { completed: 0, failed: 0, cancelled: 0, bytes: 0 }
+  for (const row of await hourRows(db, { hour })) {
+    if (!reaches(row.channel_code)) continue
+    sums.completed += row.completed
+    sums.failed += row.failed
+    sums.cancelled += row.cancelled
+    sums.bytes += row.bytes
+  }
+  return sums
+}
+
+// Failures
+
+const MOST_FAILURES = 10_000
+
+const failedFrom = hot<{ from: number }, { id: string; channel_code: string }>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .select(['id', 'channel_code'])
+    .where(sql<boolean>`state = 'FAILED'`)
+    .where('ended_at', '>=', arg('from'))
+    .orderBy('ended_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(MOST_FAILURES),
+)
+
+/** Newest first. */
+export async function failuresSince(db: Db, from: number): Promise<{ id: string; channelCode: string }[]> {
+  return (await failedFrom(db, { from })).map((row) => ({ id: row.id, channelCode: row.channel_code }))
+}
+
+export type Failure = {
+  id: string
+  channelCode: string
+  direction: TransferDirection
+  type: TransferType
+  endedAt: number
+  error: string | null
+  errorCode: string | null
+  settled: boolean
+}
+
+/** In the order of the ids. */
+export async function describeFailures(db: Db, ids: readonly string[]): Promise<Failure[]> {
+  const found = new Map<string, Failure>()
+  for (const some of batches(ids)) {
+    const rows = await db
+      .selectFrom('transfer')
+      .select(['id', 'channel_code', 'direction', 'type', 'ended_at', 'error', 'error_code', 'settled'])
+      .where('id', 'in', some)
+      .execute()
+    for (const row of rows)
+      found.set(row.id, {
+        id: row.id,
+        channelCode: row.channel_code,
+        direction: row.direction as TransferDirection, // closed lists, written by the store alone
+        type: row.type as TransferType,
+        endedAt: row.ended_at ?? 0,
+        error: row.error,
+        errorCode: row.error_code,
+        settled: row.settled === 1,
+      })
+  }
+  return ids.flatMap((id) => found.get(id) ?? [])
+}
+
+// One transfer, and partners
+
+const more = hot<
+  { id: string },
+  { requested_by: string | null; error_code: string | null; output: string | null }
+>((db, arg) =>
+  db.selectFrom('transfer').select(['requested_by', 'error_code', 'output']).where('id', '=', arg('id')),
+)
+const retriedBy = hot<{ id: string }, { id: string }>((db, arg) =>
+  db.selectFrom('transfer').select('id').where('retry_of', '=', arg('id')).orderBy('requested_at', 'desc').limit(1),
+)
+
+export async function moreOfTransfer(db: Db, id: string) {
+  const [row] = await more(db, { id })
+  const [next] = await retriedBy(db, { id })
+  return {
+    requestedBy: row?.requested_by ?? null,
+    errorCode: row?.error_code ?? null,
+    output: row?.output ?? null,
+    retriedBy: next?.id ?? null,
+  }
+}
+
+/** Partners whose calls failed `failures` times in a row at least, the worst first. */
+export async function partnersDown(db: Db, failures: number): Promise<Health[]> {
+  const rows = await db
+    .selectFrom('partner_health')
+    .selectAll()
+    .where('failures', '>=', failures)
+    .orderBy('failures', 'desc')
+    .orderBy('contact_id')
+    .limit(100)
+    .execute()
+  return rows.map((row) => ({
+    contactId: row.contact_id,
+    failures: row.failures,
+    openUntil: row.open_until,
+    error: row.error,
+  }))
+}
