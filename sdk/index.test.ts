@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { hashPassword } from '../src/accounts/password.ts'
 import { operations } from '../src/contract/operations.ts'
+import { platformOperations } from '../src/contract/platform.ts'
 import { findAccount, putAccount } from '../src/store/accounts.ts'
 import { closeAfter, startTestNode } from '../test/harness.ts'
 import { FULL, PASSWORD } from '../test/seed.ts'
@@ -28,7 +29,8 @@ function noting() {
 
 test('every operation of the contract is a function of the client', () => {
   const client = createClient({ url: 'http://127.0.0.1:1' })
-  assert.deepEqual(Object.keys(client), Object.keys(operations))
+  assert.deepEqual(Object.keys(client), [...Object.keys(operations), 'platform'])
+  assert.deepEqual(Object.keys(client.platform), Object.keys(platformOperations))
 })
 
 test('operations are called with parameters, query and body, and answer what the node answers', async (t) => {
@@ -194,4 +196,24 @@ test('nothing the client is made of needs Node: a browser can load it', () => {
   }
   load(new URL('./index.ts', import.meta.url))
   assert.ok(seen.size >= 5, 'it looked at the contract too')
+})
+
+test('a call refused late uses the token that another call got meanwhile', async () => {
+  const ok = (body: object) => Response.json(body)
+  let logins = 0
+  const late = Promise.withResolvers<void>()
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const { pathname } = new URL(String(input))
+    if (pathname.endsWith('/login')) return ok({ token: `token-${++logins}` })
+    const authorization = new Headers(init?.headers).get('authorization')
+    if (authorization === 'Bearer token-1') return ok({ content: [], last: true })
+    if (pathname.endsWith('/contacts')) await late.promise
+    return Response.json({ status: 401, message: 'ended' }, { status: 401 })
+  }
+  const client = createClient({ url: 'http://node.example', token: 'old', credentials, fetch })
+  const slow = client.listContacts()
+  await client.listChannels()
+  late.resolve()
+  await slow
+  assert.equal(logins, 1)
 })

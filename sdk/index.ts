@@ -15,6 +15,13 @@ import type {
   OutputOf,
 } from '../src/contract/operations.ts'
 
+import { platformOperations } from '../src/contract/platform.ts'
+import type {
+  PlatformInputOf,
+  PlatformOperationName,
+  PlatformOutputOf,
+} from '../src/contract/platform.ts'
+
 export type {
   Channel,
   ChannelHistory,
@@ -25,6 +32,14 @@ export type {
 export type { Contact } from '../src/contract/contact.ts'
 export type { ErrorBody } from '../src/contract/error-body.ts'
 export type { Page } from '../src/contract/page.ts'
+export type {
+  ActiveTransfer,
+  ChannelSummary,
+  FailedTransfer,
+  Overview,
+  Session,
+  TransferFacts,
+} from '../src/contract/platform.ts'
 export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
 
 export type ClientOptions = {
@@ -50,7 +65,19 @@ export type CallArguments<N extends OperationName> =
     ? [input?: CallInput<N>, options?: CallOptions]
     : [input: CallInput<N>, options?: CallOptions]
 
-export type Client = { readonly [N in OperationName]: (...call: CallArguments<N>) => Promise<OutputOf<N>> }
+type PlatformArguments<N extends PlatformOperationName> =
+  object extends PlatformInputOf<N>
+    ? [input?: PlatformInputOf<N>, options?: CallOptions]
+    : [input: PlatformInputOf<N>, options?: CallOptions]
+
+/** What Esclusa adds to the interface: read-only, for consoles. */
+export type PlatformClient = {
+  readonly [N in PlatformOperationName]: (...call: PlatformArguments<N>) => Promise<PlatformOutputOf<N>>
+}
+
+export type Client = {
+  readonly [N in OperationName]: (...call: CallArguments<N>) => Promise<OutputOf<N>>
+} & { readonly platform: PlatformClient }
 
 /** The node answered, and the answer is no. `body` is the node's own words. */
 export class ClientError extends Error {
@@ -79,20 +106,24 @@ export class UnreachableError extends Error {
 const TIMEOUT_MS = 30_000
 
 type Input = { body?: unknown } & Record<string, unknown>
-type Send = (name: OperationName, input: Input, options: CallOptions) => Promise<unknown>
+type Send = (operation: Operation, input: Input, options: CallOptions) => Promise<unknown>
 
 export function createClient(options: ClientOptions): Client {
   const send = withLogin(options, makeSend(options))
-  const names = Object.keys(operations) as OperationName[]
-  const calls = names.map((name) => [
+  // One function per name of each table, typed from the same table.
+  return { ...callsOf(operations, send), platform: callsOf(platformOperations, send) } as unknown as Client
+}
+
+function callsOf(table: Record<string, Operation>, send: Send) {
+  const calls = Object.entries(table).map(([name, operation]) => [
     name,
-    (input: Input = {}, call: CallOptions = {}) => send(name, input, call),
+    (input: Input = {}, call: CallOptions = {}) => send(operation, input, call),
   ])
-  return Object.fromEntries(calls) as Client // one function per name of the table, typed from the same table
+  return Object.fromEntries(calls) as Record<string, unknown>
 }
 
 type Authorized = (
-  name: OperationName,
+  operation: Operation,
   input: Input,
   options: CallOptions,
   token: string | undefined,
@@ -103,8 +134,7 @@ function makeSend(options: ClientOptions): Authorized {
   // Called as a plain function: a browser's fetch refuses any other `this`.
   const fetch =
     options.fetch ?? ((input: string | URL | Request, init?: RequestInit) => globalThis.fetch(input, init))
-  return async (name, input, call, token) => {
-    const operation: Operation = operations[name]
+  return async (operation, input, call, token) => {
     const url = base + pathOf(operation, input) + queryOf(operation, input)
     const timeout = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS)
     const hasBody = operation.body !== undefined
@@ -190,24 +220,24 @@ function withLogin(options: ClientOptions, send: Authorized): Send {
   const { credentials } = options
   let token = options.token
   let login: Promise<string> | undefined
-  if (!credentials) return (name, input, call) => send(name, input, call, token)
+  if (!credentials) return (operation, input, call) => send(operation, input, call, token)
 
   /** A token newer than `refused`: the one that another call got meanwhile, or that of a login they all wait for. */
   const freshToken = async (refused: string | undefined): Promise<string> => {
     if (token !== undefined && token !== refused) return token
-    login ??= (send('loginV2', { body: credentials }, {}, undefined) as Promise<OutputOf<'loginV2'>>)
+    login ??= (send(operations.loginV2, { body: credentials }, {}, undefined) as Promise<OutputOf<'loginV2'>>)
       .then((answer) => (token = answer.token))
       .finally(() => (login = undefined))
     return login
   }
-  return async (name, input, call) => {
-    if (operations[name].roles === 'public') return send(name, input, call, undefined)
+  return async (operation, input, call) => {
+    if (operation.roles === 'public') return send(operation, input, call, undefined)
     const first = token ?? (await freshToken(undefined))
     try {
-      return await send(name, input, call, first)
+      return await send(operation, input, call, first)
     } catch (thrown) {
       if (!(thrown instanceof ClientError) || thrown.status !== 401) throw thrown
-      return send(name, input, call, await freshToken(first))
+      return send(operation, input, call, await freshToken(first))
     }
   }
 }

@@ -2,59 +2,40 @@
 
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { ClientError, collect, pages } from '../../sdk/index.ts'
-import type { Channel, ChannelHistory, ChannelPatch, Client } from '../../sdk/index.ts'
+import { collect, pages } from '../../sdk/index.ts'
+import type { ChannelHistory, ChannelPatch, ChannelSummary, Client } from '../../sdk/index.ts'
 import { messageOf, NodeError } from '../errors.ts'
 import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
 import { remarkPage, say, sayJson, sayTable, when } from './print.ts'
 
+/** JSON is the interface's own list; the table is made from the platform's, which knows codes and statuses. */
 export async function channels(options: ListFlags & { contact?: string }): Promise<void> {
   const { page, size, contact } = options
   const filter = contact === undefined ? {} : { contactId: contact }
   await withNode(options, async (client) => {
-    if (options.all) {
-      const all = await collect(pages(client.listChannels, filter))
-      return options.json ? sayJson(all) : sayChannels(all, await codesOf(client, filter))
-    }
-    const answer = await client.listChannels({ ...filter, page, size })
-    if (options.json) return sayJson(answer)
-    const { offset } = answer.pageable
-    sayChannels(answer.content, (await codesOf(client, filter)).slice(offset, offset + answer.size))
+    if (options.json)
+      return sayJson(
+        options.all
+          ? await collect(pages(client.listChannels, filter))
+          : await client.listChannels({ ...filter, page, size }),
+      )
+    if (options.all) return sayChannels(await collect(pages(client.platform.searchChannels, filter)))
+    const answer = await client.platform.searchChannels({ ...filter, page, size })
+    sayChannels(answer.content)
     remarkPage(answer)
   })
 }
 
-/**
- * The list of channels does not say their codes; the contacts do. Both are in order of code, so they go side by side.
- * Who may not see contacts sees no codes.
- */
-async function codesOf(client: Client, filter: { contactId?: string }): Promise<string[]> {
-  try {
-    const contacts = await collect(pages(client.listContacts, filter))
-    return contacts.flatMap((contact) => contact.channels ?? []).sort()
-  } catch (thrown) {
-    if (thrown instanceof ClientError && thrown.status === 403) return []
-    throw thrown
-  }
-}
-
-function sayChannels(all: readonly Channel[], codes: readonly string[]): void {
-  const rows = all.map((channel, index) => {
-    const code = codes[index]
-    // A channel made or removed between the two lists: better no code than a wrong one.
-    const fits = code?.endsWith(`-${channel.application}`)
-    return {
-      CODE: fits ? code : undefined,
-      NAME: channel.name,
-      APPLICATION: channel.application,
-      DIRECTION: channel.direction,
-      LOCAL: channel.localEntity,
-      REMOTE: channel.remoteEntity,
-      STATE: channel.deactivateChannel ? 'inactive' : 'active',
-    }
-  })
+function sayChannels(all: readonly ChannelSummary[]): void {
+  const rows = all.map((channel) => ({
+    CODE: channel.code,
+    STATUS: channel.status,
+    DIRECTION: channel.direction,
+    CONTACT: channel.contactId,
+    NAME: channel.name,
+  }))
   sayTable(rows, 'there is no channel')
 }
 

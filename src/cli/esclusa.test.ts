@@ -153,7 +153,7 @@ test('the lists and single things are tables, or JSON as the interface has it', 
   const channels = await run('channels')
   assert.equal(channels.stderr, '')
   const [head = '', ...rows] = channels.stdout.trimEnd().split('\n')
-  assert.match(head, /^CODE +NAME +APPLICATION +DIRECTION +LOCAL +REMOTE +STATE$/)
+  assert.match(head, /^CODE +STATUS +DIRECTION +CONTACT +NAME$/)
   assert.deepEqual(
     rows.map((row) => row.split(' ')[0]),
     ['BANCO-ACME-FACTURA', FULL, 'BANCO-BETA-NOMINA'],
@@ -198,7 +198,9 @@ test('send --watch waits until the transfer ends, and its end is the exit code',
   const { node, run } = await setUp(t)
   writeFileSync(join(node.files, 'out', 'salaries.txt'), 'a file to send\n')
   const endAs = async (to: 'COMPLETED' | 'FAILED') => {
-    const { id } = await waitFor('the transfer', async () => (await activeTransfers(node.store.db, PLAIN))[0])
+    const active = await waitFor('the transfer', async () => (await activeTransfers(node.store.db, PLAIN))[0])
+    assert.ok(active)
+    const { id } = active
     const now = Date.now()
     await node.store.write(async (tx) => {
       assert.ok(await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now }))

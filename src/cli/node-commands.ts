@@ -9,6 +9,17 @@ export function addNodeCommands(program: Command): void {
     .description('run the node: HTTP, listeners, engine')
     .action(async () => (await import('./serve.ts')).serve())
   program
+    .command('demo')
+    .description('two nodes on loopback that exchange files, to look around')
+    .option('--folder <path>', 'where everything it makes lies', './demo-data')
+    .option('--port <n>', 'HTTP port of the bank node; the partner takes the next', count, 8080)
+    .action(async (options) => (await import('./demo.ts')).demo(options))
+  program
+    .command('doctor')
+    .description('say what is wrong with this set-up: database, folders, keys, ports, clock, partners')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./doctor.ts')).doctor(options))
+  program
     .command('apply <file>')
     .description('make the platform be as the file says: all or nothing')
     .option('--dry-run', 'only say what would change')

@@ -1,49 +1,76 @@
-// Follows a transfer until it ends, with one line on the terminal that is written over; where standard error is no
-// terminal it is silent. A node that restarts meanwhile is waited for: the transfer goes on by itself.
+// Follows a transfer until it ends, with a bar on the terminal that is written over; where standard error is no terminal
+// it is silent. A node that restarts meanwhile is waited for: the transfer goes on by itself.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { UnreachableError } from '../../sdk/index.ts'
+import { ClientError, UnreachableError } from '../../sdk/index.ts'
 import type { Client, Transfer } from '../../sdk/index.ts'
 import { isOver } from '../domain/transfer.ts'
 import { bytes } from './print.ts'
 
 const POLL_MS = 300
 const PATIENCE_MS = 60_000
-const BAR_WIDTH = 20
+const BAR_WIDTH = 24
 
 export async function watch(client: Client, started: Transfer): Promise<Transfer> {
   const { channelCode = '', transferId = '' } = started
   const startedAt = Date.now()
+  const draws = process.stderr.isTTY
   let transfer = started
   let answeredAt = startedAt
   try {
     while (transfer.status && !isOver(transfer.status)) {
-      draw(transfer, Date.now() - startedAt)
-      await delay(POLL_MS)
       try {
+        if (draws) draw(transfer, await movedOf(client, channelCode, transferId), Date.now() - startedAt)
+        await delay(POLL_MS)
         transfer = await client.transferDetail({ channelCode, transferId })
         answeredAt = Date.now()
       } catch (thrown) {
         if (!(thrown instanceof UnreachableError) || Date.now() - answeredAt > PATIENCE_MS) throw thrown
+        await delay(POLL_MS)
       }
     }
     return transfer
   } finally {
-    if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
+    if (draws) process.stderr.write('\r\u001b[K')
   }
 }
 
-function draw({ status = 'PENDING', files = [] }: Transfer, elapsedMs: number): void {
-  if (!process.stderr.isTTY) return
-  const size = bytes(files.reduce((sum, file) => sum + Number(file.size ?? 0), 0))
-  const what = `${files.length} file${files.length === 1 ? '' : 's'}, ${size}`
-  process.stderr.write(`\r${bar(elapsedMs)} ${status.padEnd(11)} ${what}  ${clock(elapsedMs)}\u001b[K`)
+const ARRIVED = new Set(['ARRIVED', 'PLACED', 'DONE'])
+
+type Moved = { bytes: number; total: number }
+
+/** Octets that are safe at the other end, of how many; undefined where the node does not tell. */
+async function movedOf(client: Client, channelCode: string, transferId: string): Promise<Moved | undefined> {
+  try {
+    const { files } = await client.platform.transferFacts({ channelCode, transferId })
+    return {
+      bytes: files.reduce(
+        (sum, { phase, position, size = 0 }) => sum + (ARRIVED.has(phase) ? size : Math.min(position, size)),
+        0,
+      ),
+      total: files.reduce((sum, { size = 0 }) => sum + size, 0),
+    }
+  } catch (thrown) {
+    if (thrown instanceof ClientError) return undefined
+    throw thrown
+  }
 }
 
-/** The interface does not tell how far a transfer is: the bar shows that it is looked at. */
-function bar(elapsedMs: number): string {
-  const place = Math.floor(elapsedMs / POLL_MS) % BAR_WIDTH
-  return `[${Array.from({ length: BAR_WIDTH }, (_, index) => (Math.abs(index - place) < 2 ? '=' : ' ')).join('')}]`
+function draw(
+  { status = 'PENDING', files = [] }: Transfer,
+  moved: Moved | undefined,
+  elapsedMs: number,
+): void {
+  const count = `${files.length} file${files.length === 1 ? '' : 's'}`
+  const size = moved ? `, ${bytes(moved.bytes)} of ${bytes(moved.total)}` : ''
+  const line = `${bar(moved)} ${status.padEnd(11)} ${count}${size}  ${clock(elapsedMs)}`
+  process.stderr.write(`\r${line.slice(0, (process.stderr.columns ?? 80) - 1)}\u001b[K`)
+}
+
+function bar(moved: Moved | undefined): string {
+  const part = moved && moved.total > 0 ? moved.bytes / moved.total : 0
+  const full = Math.round(part * BAR_WIDTH)
+  return `[${'='.repeat(full)}${' '.repeat(BAR_WIDTH - full)}] ${String(Math.floor(part * 100)).padStart(3)} %`
 }
 
 function clock(elapsedMs: number): string {

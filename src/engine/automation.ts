@@ -4,12 +4,14 @@
 
 import { Cron } from 'croner'
 import type { ChannelRecord } from '../store/channels.ts'
-import { listChannels } from '../store/channels.ts'
+import { automatedChannels, channelsOfContact } from '../store/channels.ts'
 import { closedBecause, directoriesFor, goes, hoursOf } from '../domain/channel.ts'
 import { isOpenAt } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
+import { contactsOwed } from '../store/receptions.ts'
 import { requestSend } from '../transfers/request.ts'
 import { callNotBefore } from './breaker.ts'
+import { isSpooled } from './outbox-spool.ts'
 import { makePlan, snapshotOf } from './plan.ts'
 import type { Runner } from './runner.ts'
 import type { Work } from './work.ts'
@@ -17,7 +19,9 @@ import type { Work } from './work.ts'
 const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
 const WATCH_MS = 2000
-const TURN_MS = 60_000
+const AT_ONCE = 64
+/** Receipts of a session that is still open go by themselves; what lies longer than this is taken to the partner. */
+const RECEIPT_REST_MS = 5000
 
 export type AutomationClock = { stop(): Promise<void> }
 
@@ -26,11 +30,28 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
+  // One at a time for each channel and partner; a partner that does not answer holds up nobody else.
+  const busy = new Map<string, Promise<void>>()
+  const begin = (key: string, turn: () => Promise<void>) => {
+    if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
+    const running = turn()
+      .catch((thrown: unknown) =>
+        work.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed'),
+      )
+      .finally(() => busy.delete(key))
+    busy.set(key, running)
+  }
   const look = async () => {
-    for (const channel of await listChannels(work.store.db)) {
-      if (stopped) return
-      if (channel.automation) await takeTurn(runner, channel, wake)
+    const runs = await readRuns(work)
+    for (const channel of await automatedChannels(work.store.db)) {
+      const run = runs.get(channel.code)
+      if (!isDue(work, channel, run)) continue
+      // Those that find no place now must not be the same ones at every look.
+      while (busy.size >= AT_ONCE) await Promise.race(busy.values())
+      begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
+    for (const contactId of await contactsOwed(work.store.db, work.now() - RECEIPT_REST_MS))
+      begin(`receipts ${contactId}`, () => deliverReceipts(runner, contactId))
   }
   const again = () => {
     looking = look()
@@ -45,42 +66,89 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
       stopped = true
       clearTimeout(timer)
       await looking
+      await Promise.allSettled(busy.values())
     },
   }
 }
 
-async function takeTurn(runner: Runner, channel: ChannelRecord, wake: () => void): Promise<void> {
+type Run = { ran_at: number; held_until: number }
+
+async function readRuns({ store }: Work): Promise<Map<string, Run>> {
+  const rows = await store.db.selectFrom('automation_run').selectAll().execute()
+  return new Map(rows.map((row) => [row.channel_code, row]))
+}
+
+function isDue(work: Work, channel: ChannelRecord, run: Run | undefined): boolean {
+  const now = work.now()
+  return !run || (run.held_until <= now && nextTurn(channel, run.ran_at, work) <= now)
+}
+
+async function takeTurn(
+  runner: Runner,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  wake: () => void,
+): Promise<void> {
   const { work } = runner
   const now = work.now()
-  if (!isOpenAt(hoursOf(channel.config), now, work.zone) || !(await isTurn(work, channel, now))) return
+  if (!isOpenAt(hoursOf(channel.config), now, work.zone) || !(await holdTurn(work, channel, run, now))) return
+  const turn = keepTurn(work, channel.code)
   try {
     await send(work, channel, wake)
-    await fetch(runner, channel)
+    await fetch(runner, channel, turn.signal)
   } catch (thrown) {
     work.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
   } finally {
-    await work.store.write((tx) =>
-      tx
-        .updateTable('automation_run')
-        .set({ held_by: null, held_until: 0 })
-        .where('channel_code', '=', channel.code)
-        .where('held_by', '=', work.owner)
-        .execute(),
-    )
+    turn.end()
+    await setHold(work, channel.code, { held_by: null, held_until: 0 })
   }
 }
 
+/** True for the node that still has the turn. */
+async function setHold(
+  work: Work,
+  code: string,
+  hold: { held_by: string | null; held_until: number },
+): Promise<boolean> {
+  const set = await work.store.write((tx) =>
+    tx
+      .updateTable('automation_run')
+      .set(hold)
+      .where('channel_code', '=', code)
+      .where('held_by', '=', work.owner)
+      .executeTakeFirst(),
+  )
+  return set.numUpdatedRows === 1n
+}
+
+/** A fetch may take hours: the turn is held as leases are, so that a dead node's is soon free and a live one's is not. */
+function keepTurn(work: Work, code: string): { signal: AbortSignal; end(): void } {
+  const lost = new AbortController()
+  const renew = async () => {
+    const hold = { held_by: work.owner, held_until: work.now() + work.leaseMs }
+    if (!(await setHold(work, code, hold)))
+      lost.abort(new NodeError('lease_lost', `another node takes the turns of channel ${code}`))
+  }
+  const timer = setInterval(
+    () =>
+      void renew().catch((thrown: unknown) =>
+        work.log.warn({ err: thrown, channel: code }, 'a turn could not be kept'),
+      ),
+    work.leaseMs / 3,
+  )
+  return { signal: AbortSignal.any([lost.signal, work.stopping]), end: () => clearInterval(timer) }
+}
+
 /** One compare-and-set decides which node takes this turn. */
-async function isTurn(work: Work, channel: ChannelRecord, now: number): Promise<boolean> {
-  const row = await work.store.db
-    .selectFrom('automation_run')
-    .selectAll()
-    .where('channel_code', '=', channel.code)
-    .executeTakeFirst()
-  if (row && (row.held_until > now || nextTurn(channel, row.ran_at, work) > now)) return false
-  const turn = { ran_at: now, held_by: work.owner, held_until: now + TURN_MS }
+async function holdTurn(
+  work: Work,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  now: number,
+): Promise<boolean> {
+  const turn = { ran_at: now, held_by: work.owner, held_until: now + work.leaseMs }
   return work.store.write(async (tx) => {
-    if (!row) {
+    if (!run) {
       // The first look only starts the clock, except for `watch`, whose files may be waiting already.
       const first = channel.automation?.watch ? turn : { ran_at: now, held_by: null, held_until: 0 }
       const made = await tx
@@ -94,7 +162,8 @@ async function isTurn(work: Work, channel: ChannelRecord, now: number): Promise<
       .updateTable('automation_run')
       .set(turn)
       .where('channel_code', '=', channel.code)
-      .where('ran_at', '=', row.ran_at)
+      .where('ran_at', '=', run.ran_at)
+      .where('held_until', '=', run.held_until)
       .executeTakeFirst()
     return taken.numUpdatedRows === 1n
   })
@@ -104,12 +173,17 @@ function nextTurn(channel: ChannelRecord, ranAt: number, work: Work): number {
   const { watch, every, cron } = channel.automation ?? {}
   if (watch) return ranAt + WATCH_MS
   if (every) return ranAt + spanMs(every)
-  if (cron)
-    return (
-      new Cron(cron, { timezone: work.zone.name }).nextRun(new Date(ranAt))?.getTime() ??
-      Number.MAX_SAFE_INTEGER
-    )
-  return Number.MAX_SAFE_INTEGER
+  return (cron === undefined ? undefined : cronTurn(cron, ranAt, work)) ?? Number.MAX_SAFE_INTEGER
+}
+
+function cronTurn(cron: string, ranAt: number, { zone, log }: Work): number | undefined {
+  try {
+    return new Cron(cron, { timezone: zone.name }).nextRun(new Date(ranAt))?.getTime()
+  } catch (thrown) {
+    // One that cannot be read must not stop the clock of the other channels.
+    log.warn({ err: thrown, cron }, 'a plan cannot be read')
+    return undefined
+  }
 }
 
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -135,22 +209,41 @@ async function send(work: Work, channel: ChannelRecord, wake: () => void): Promi
 }
 
 /** Where this node calls to receive: whatever the partner has, each file with a transfer of its own. */
-async function fetch({ work, sessions }: Runner, channel: ChannelRecord): Promise<void> {
+async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
   const { config } = channel
-  if (
-    !goes(config, 'RECEPCION') ||
-    closedBecause(config, 'RECEPCION') ||
-    config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO'
-  )
-    return
-  if ((await callNotBefore(work, channel.contactId)) > 0) return
+  if (goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'))
+    await callAndListen(runner, channel, signal)
+}
+
+/** A call in which the partner speaks; our own receipts go with it. */
+async function callAndListen(
+  { work, sessions }: Runner,
+  channel: ChannelRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!mayCall(channel) || (await callNotBefore(work, channel.contactId)) > 0) return
   const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  if (isSpooled(plan)) return
   const lent = await sessions.lend(plan, 0)
   let ok = false
   try {
-    await lent.session.fetch(work.stopping)
+    await lent.session.fetch(signal)
     ok = true
   } finally {
     await lent.giveBack(ok)
   }
+}
+
+function mayCall({ config }: ChannelRecord): boolean {
+  return (
+    !config.deactivateChannel && config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'
+  )
+}
+
+/** Receipts owed to a partner that did not call for them. */
+async function deliverReceipts(runner: Runner, contactId: string): Promise<void> {
+  const { work } = runner
+  const channels = await channelsOfContact(work.store.db, contactId)
+  const channel = channels.find((one) => mayCall(one) && isOpenAt(hoursOf(one.config), work.now(), work.zone))
+  if (channel) await callAndListen(runner, channel, work.stopping)
 }

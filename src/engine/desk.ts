@@ -8,7 +8,7 @@ import { addHistory, channelsOfContact } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { listContacts } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
-import { claimForContact } from '../store/leases.ts'
+import { claimForContact, parkClaim } from '../store/leases.ts'
 import { awaitingReceipt, receiptDelivered, receiptsOwed, recordReceipt } from '../store/receptions.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Finishing } from './finishing.ts'
@@ -153,9 +153,16 @@ async function noteRefusal(work: Work, channels: ChannelRecord[], reason: string
 async function handOver(work: Work, dispatcher: Dispatcher, session: Session): Promise<void> {
   const now = work.now()
   const holder = { owner: work.owner, now, until: now + work.leaseMs }
-  for (const claim of await claimForContact(work.store, holder, session.contactId, CLAIMS_PER_TURN)) {
-    await dispatcher.launch(claim, session)
-    if (session.ended.aborted) return
+  const claims = await claimForContact(work.store, holder, session.contactId, CLAIMS_PER_TURN)
+  // The last ones may wait long for the first: their leases are kept meanwhile.
+  for (const { transfer } of claims) dispatcher.hold({ id: transfer.id, fence: transfer.fence })
+  for (const claim of claims) {
+    const { id, fence, dueAt } = claim.transfer
+    if (!session.ended.aborted && !work.stopping.aborted) await dispatcher.launch(claim, session)
+    else {
+      dispatcher.release({ id, fence })
+      await work.store.write((tx) => parkClaim(tx, { id, fence }, dueAt))
+    }
   }
 }
 

@@ -70,7 +70,7 @@ export class Dispatcher {
       room,
     )
     for (const claim of claims) this.launch(claim)
-    if (claims.length === room) this.#state = 'look again'
+    if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
   }
 
   /** Runs a claim that somebody took; resolves when it is over. */
@@ -111,10 +111,11 @@ export class Dispatcher {
     this.#running.add(tracked)
   }
 
+  /** One that nobody runs (it waited for its next attempt) may have left its wire forms behind. */
   cancel(transferId: string): void {
-    this.#held
-      .get(transferId)
-      ?.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
+    const held = this.#held.get(transferId)
+    if (held) held.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
+    else this.background(this.#work.staging.clear(transferId))
   }
 
   async #renew(): Promise<void> {

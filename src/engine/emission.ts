@@ -2,18 +2,22 @@
 //
 //   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
 //   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
-//   3 placing   just before the partner can see the file: a later attempt must look before sending again
-//   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write
+//   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
+//               later attempt looks before sending again, and that a receipt may come from now on
+//   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
+//               receipt is awaited that memory is written when it has come)
 //   5 action    delete, move or execute, and only then DONE
 //   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
 //
 // Whatever throws ends the attempt; the caller decides between another attempt and failure.
 
 import { rm } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { directoriesFor } from '../domain/channel.ts'
 import type { Directory } from '../contract/channel.ts'
 import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
+import { exists } from '../files/place.ts'
 import { requireConfined } from '../files/roots.ts'
 import { requireHeld, updateFile } from '../store/leases.ts'
 import type { Held } from '../store/leases.ts'
@@ -29,7 +33,7 @@ import { runStep } from './script-steps.ts'
 import { drainSteps, stage } from './staging.ts'
 import { once } from './transforms/step.ts'
 import type { Capabilities, PushProgress, PushResult, Session, WireFile } from './transports/transport.ts'
-import { outgoingForm, settleOptional } from './wire-form.ts'
+import { formId, outgoingForm, settleOptional, startsLikeLzw } from './wire-form.ts'
 import type { WireForm } from './wire-form.ts'
 import type { Work } from './work.ts'
 
@@ -46,6 +50,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const { work, transfer, capabilities } = emission
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
+  await settleDone(emission)
   const parallel = capabilities.records ? 1 : FILES_AT_ONCE
   const queue = left.values()
   const failure = new AbortController()
@@ -69,9 +74,14 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   if (failure.signal.aborted) throw failure.signal.reason
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed) throw failed.reason
-  return {
-    receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED' && file.receipt === 'AWAITED'),
-  }
+  return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
+}
+
+/** What earlier attempts have done needs no trace at the partner's end any more. */
+async function settleDone({ session, transfer }: Emission): Promise<void> {
+  if (!session.settled || transfer.fence <= 1) return
+  for (const { phase, keyName: name, keyDate: date, keyTime: time } of transfer.files)
+    if (phase === 'DONE') await session.settled({ name, date, time })
 }
 
 function progressOf({ work, transfer }: Emission): ProgressMeter {
@@ -86,6 +96,9 @@ function progressOf({ work, transfer }: Emission): ProgressMeter {
       totalFiles: transfer.files.length,
       filesDone: done.length,
       bytesDone: sum(done),
+      startAt: new Map(
+        transfer.files.filter((file) => file.phase === 'STAGED').map((file) => [file.index, file.position]),
+      ),
     },
     (octets) => work.counted('EMISION', octets),
   )
@@ -102,7 +115,10 @@ async function sendFile(
   progress: ProgressMeter,
 ): Promise<void> {
   if (file.phase === 'WAITING' || file.phase === 'STAGED') await deliver(emission, file, progress)
-  if (file.phase === 'ARRIVED' && file.receipt !== 'AWAITED') await act(emission, file)
+  // An earlier attempt recorded it and may have died before the transport heard so.
+  else await emission.session.settled?.({ name: file.keyName, date: file.keyDate, time: file.keyTime })
+  if (file.phase === 'ARRIVED' && (file.receipt === 'NONE' || file.receipt === 'POSITIVE'))
+    await act(emission, file)
 }
 
 /** One write under the claim, and the same change in memory once it is durable. */
@@ -148,9 +164,10 @@ function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
   const directory = directoryOf(emission, file)
-  const form = outgoingForm({ ...emission, directory, codePage: emission.work.codePage })
-  const settled =
-    file.phase === 'WAITING' ? await prepare(emission, file, form) : restoredForm(emission, form, file)
+  const about = { ...emission, directory, codePage: emission.work.codePage }
+  const form = outgoingForm(about)
+  const id = formId(about)
+  const settled = (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
   await using source = await openWire(file)
   const wire: WireFile = {
     transferId: emission.transfer.id,
@@ -161,14 +178,22 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     format: settled.format,
     envelope: settled.envelope,
     originalSize: file.size ?? source.size,
-    restartFrom: Math.max(0, file.position),
+    restartFrom: Math.min(file.position, source.size),
     signedReceipt: wantsSignedReceipt(emission),
     verify: emission.plan.verifyHash,
-    mayBeThere: file.position >= source.size && file.phase === 'STAGED',
+    mayBeThere: file.position >= placingMark(source),
   }
-  const result = await emission.session.push(wire, watch(emission, file, source, progress), emission.signal)
+  const watched = watch(emission, file, source, progress)
+  // Whatever happens, no restart point may be written after what follows here.
+  const result = await emission.session.push(wire, watched, emission.signal).finally(watched.settled)
   await arrived(emission, file, source, result)
-  progress.fileDone()
+  await emission.session.settled?.(wire.key)
+  progress.fileDone(file.index, file.size ?? source.size)
+}
+
+/** The position that says "about to be visible at the partner"; an empty file needs one that differs from its start. */
+function placingMark(source: FileSource): number {
+  return Math.max(1, source.size)
 }
 
 function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
@@ -179,15 +204,41 @@ function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
   )
 }
 
-/** Staged with the optional layer or without: the size on disk tells nothing, so the name of the staged file does. */
-function restoredForm(emission: Emission, form: WireForm, file: TransferFileRecord): WireForm {
-  return settleOptional(form, emission.plan, emission.capabilities, file.stagedPath?.endsWith('.z') ?? false)
+/**
+ * The form that an earlier attempt left, if it is still what the channel wants: a retry runs under the configuration
+ * of today, and must not send in clear what a failed transfer staged in clear. The name of the staged file tells.
+ */
+async function restoredForm(
+  { plan, capabilities }: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+  id: string,
+): Promise<WireForm | undefined> {
+  if (file.phase !== 'STAGED' || file.path === '') return undefined
+  const { stagedPath } = file
+  const fits =
+    stagedPath === null
+      ? isPlain(form, plan)
+      : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
+  if (fits) return settleOptional(form, plan, capabilities, stagedPath?.endsWith('.z') ?? false)
+  Object.assign(file, { phase: 'WAITING', position: 0, stagedPath: null, hash: null })
+  return undefined
+}
+
+/** The file itself is what travels. */
+function isPlain(form: WireForm, plan: Plan): boolean {
+  return form.steps.length === 0 && !form.optional && !plan.encryptFiles
 }
 
 /** Pre-script, checks, and the wire form on disk where it is not the file itself. */
-async function prepare(emission: Emission, file: TransferFileRecord, form: WireForm): Promise<WireForm> {
-  const { work, transfer, plan, signal } = emission
-  if (file.path === '') return prepareCertificate(emission, file, form)
+async function prepare(
+  emission: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+  id: string,
+): Promise<WireForm> {
+  const { work, plan, signal } = emission
+  if (file.path === '') return prepareCertificate(emission, file, form, id)
   requireConfined(file.path, work.roots.fileRoots)
   const before = plan.channel.integrations?.preEmisionFile
   if (before) await runStep(emission, 'preEmision', before, file)
@@ -196,13 +247,14 @@ async function prepare(emission: Emission, file: TransferFileRecord, form: WireF
     modifiedAt: file.modifiedAt ?? 0,
   })
   if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
-  if (form.steps.length === 0 && !form.optional && !plan.encryptFiles) {
+  if (isPlain(form, plan)) {
     if (form.check) await source.requireUnchanged()
-    // Nothing to keep: the file itself is what travels. Not worth a write of its own.
+    // Nothing to keep but that the script has run: not worth a write of its own otherwise.
+    if (before) await record(emission, file, { phase: 'STAGED' })
     file.phase = 'STAGED'
     return form
   }
-  const path = await work.staging.outgoing(transfer.id, file.index)
+  const path = await stagedName(emission, file, id)
   const settled = form.optional ? await smallestForm(emission, source, form, path) : form
   const stagedPath =
     settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
@@ -223,24 +275,36 @@ async function smallestForm(
   const scratch = `${path}.try`
   try {
     const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
+    const looksPacked = !emission.capabilities.records && (await startsLikeLzw(scratch))
     const packed = await stage(
       piecesOf(source, emission.signal),
       [...form.steps, form.optional ?? neverStep],
       scratch,
     )
-    return settleOptional(form, emission.plan, emission.capabilities, packed < plain)
+    // What looks packed already must be packed once more: the other end takes one layer off by the look alone.
+    return settleOptional(form, emission.plan, emission.capabilities, looksPacked || packed < plain)
   } finally {
     await rm(scratch, { force: true })
   }
+}
+
+/** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
+function stagedName(
+  { work, transfer, held }: Emission,
+  file: TransferFileRecord,
+  id: string,
+): Promise<string> {
+  return work.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
 }
 
 async function prepareCertificate(
   emission: Emission,
   file: TransferFileRecord,
   form: WireForm,
+  id: string,
 ): Promise<WireForm> {
   const bytes = Buffer.from(certificateOf(emission.plan), 'utf8')
-  const path = await emission.work.staging.outgoing(emission.transfer.id, file.index)
+  const path = await stagedName(emission, file, id)
   await stage(once(bytes), [], path)
   await record(emission, file, { phase: 'STAGED', stagedPath: path, size: bytes.length })
   return {
@@ -265,10 +329,11 @@ function watch(
   file: TransferFileRecord,
   source: FileSource,
   progress: ProgressMeter,
-): PushProgress {
+): PushProgress & { settled: () => Promise<void> } {
   const every = restartEvery(emission.plan, directoryOf(emission, file))
   let kept = file.position
   let writing = false
+  let keeping: Promise<void> = Promise.resolve()
   return {
     moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
     safe: (position) => {
@@ -276,12 +341,28 @@ function watch(
       writing = true
       kept = position - (position % every)
       // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
-      void record(emission, file, { phase: 'STAGED', position: kept })
+      keeping = record(emission, file, { phase: 'STAGED', position: kept })
         .catch(() => {})
         .finally(() => (writing = false))
     },
-    placing: () => record(emission, file, { phase: 'STAGED', position: source.size }),
+    placing: async () => {
+      await keeping
+      const wireHash = await source.finish()
+      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
+      await record(emission, file, {
+        phase: 'STAGED',
+        position: placingMark(source),
+        wireHash,
+        ...receipt,
+      })
+    },
+    settled: () => keeping,
   }
+}
+
+/** By receipt, unless the transport itself can tell the hash at the other end. */
+function wantsReceipt({ plan, capabilities }: Emission): boolean {
+  return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
 }
 
 /** Octets between two restart points: registersBlock counts records where there are any, else blocks of 1 KiB. */
@@ -298,34 +379,40 @@ async function arrived(
   source: FileSource,
   result: PushResult,
 ): Promise<void> {
-  const { plan, transfer, capabilities } = emission
-  const wireHash = await source.finish()
+  const { plan, capabilities } = emission
+  // Noted by placing; without it the file was found at the other end, from an earlier attempt.
+  const wireHash = file.wireHash ?? (await source.finish())
   const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
   if (plan.verifyHash && capabilities.remoteHash && result.remoteSha256 !== wireHash)
     throw new NodeError(
       'hash_mismatch',
       `${file.name}: the partner’s end has SHA-256 ${result.remoteSha256 ?? 'unknown'}, sent was ${wireHash}`,
     )
-  const waits =
-    result.receipt === 'awaited' && (plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash))
+  const waits = result.receipt === 'awaited' && wantsReceipt(emission)
   const done = !waits && !hasAction(plan)
   const changes: Partial<TransferFileRecord> = {
     phase: done ? 'DONE' : 'ARRIVED',
     position: source.size,
     hash,
     wireHash,
-    receipt: waits ? 'AWAITED' : 'NONE',
+    // Placing has noted that one is awaited, and it may have come since.
+    ...((!waits || file.receipt === 'NONE') && { receipt: waits ? ('AWAITED' as const) : ('NONE' as const) }),
     ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
   }
-  await record(emission, file, changes, async (tx) => {
-    const row = { channel_code: transfer.channelCode, name: file.name, hash, size: file.size ?? source.size }
-    await tx
-      .insertInto('sent_file')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-  })
+  await record(emission, file, changes, (tx) =>
+    waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
+  )
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
+}
+
+/** The memory behind allowSendDuplicateFiles. */
+async function remember({ transfer }: Running, file: TransferFileRecord, tx: Tx): Promise<void> {
+  if (file.hash === null) return
+  await tx
+    .insertInto('sent_file')
+    .values({ channel_code: transfer.channelCode, name: file.name, hash: file.hash, size: file.size ?? 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 function hasAction(plan: Plan): boolean {
@@ -335,7 +422,7 @@ function hasAction(plan: Plan): boolean {
 
 /** The post-action, for a file that is known to have arrived. */
 export async function act(running: Running, file: TransferFileRecord): Promise<void> {
-  const { work, plan } = running
+  const { plan } = running
   const {
     postEmisionAction: action,
     postEmisionDirectory,
@@ -349,15 +436,17 @@ export async function act(running: Running, file: TransferFileRecord): Promise<v
       pathPost = await moveOriginal(file, {
         directory: postEmisionDirectory,
         rename: postEmisionRename === true,
-        ...placesOf(work),
+        ...placesOf(running),
       })
     if (action === 'EMISION_EXECUTE' && postEmisionFile)
       await runStep(running, 'postEmision', postEmisionFile, file)
   }
-  await record(running, file, { phase: 'DONE', actionPost: action ?? null, pathPost })
+  await record(running, file, { phase: 'DONE', actionPost: action ?? null, pathPost }, (tx) =>
+    remember(running, file, tx),
+  )
   if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
 }
 
-export function placesOf(work: Work) {
-  return { fileRoots: work.roots.fileRoots, at: work.now(), zone: work.zone }
+export function placesOf({ work, transfer }: Pick<Running, 'work' | 'transfer'>) {
+  return { fileRoots: work.roots.fileRoots, at: transfer.startedAt ?? work.now(), zone: work.zone }
 }

@@ -39,11 +39,14 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
   let past: Counters = { emitted: 0, received: 0 }
   let current: Counters = { emitted: 0, received: 0 }
   let generation = 0
+  let restart: NodeJS.Timeout | undefined
+  let over = false
   function launch(): Promise<void> {
     // Each start is another holder of leases: what the dead one held is not ours by name.
     const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
     const made = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
     worker = made
+    over = false
     return new Promise((resolve, reject) => {
       made.on('message', (message: FromEngine) => {
         if (message.kind === 'event') heard(message.event)
@@ -55,9 +58,10 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
         reject(error)
       })
       made.once('exit', () => {
+        over = true
         past = { emitted: past.emitted + current.emitted, received: past.received + current.received }
         current = { emitted: 0, received: 0 }
-        if (state === 'running') setTimeout(() => void launch().catch(() => {}), RESTART_MS).unref()
+        if (state === 'running') restart = setTimeout(() => void launch().catch(() => {}), RESTART_MS).unref()
       })
     })
   }
@@ -67,6 +71,8 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
     counters: () => ({ emitted: past.emitted + current.emitted, received: past.received + current.received }),
     stop: () => {
       state = 'stopping'
+      clearTimeout(restart)
+      if (over) return Promise.resolve()
       return new Promise((resolve) => {
         worker.once('exit', () => resolve())
         worker.postMessage({ kind: 'stop' } satisfies ToEngine)

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { zoneOf } from '../domain/time.ts'
+import { NodeError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open.ts'
 import type { Seal } from '../store/seal.ts'
@@ -90,7 +91,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     cancel: (transferId) => dispatcher.cancel(transferId),
     counters,
     stop: async () => {
-      stopping.abort()
+      stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       await automation.stop()
       // Callers first: whoever is on the line is let finish by the drain, nobody new comes in.
       const closing = Promise.all(listeners.map((listener) => listener.close()))

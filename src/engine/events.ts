@@ -10,7 +10,7 @@ const EVERY_MS = 250
 
 export type ProgressMeter = {
   moved(file: { index: number; name: string; size: number }, position: number): void
-  fileDone(): void
+  fileDone(index: number, size: number): void
 }
 
 type Subject = {
@@ -21,6 +21,8 @@ type Subject = {
   totalFiles: number
   filesDone: number
   bytesDone: number
+  /** Where files under way begin: octets of an earlier attempt are shown, but were not moved by this one. */
+  startAt: ReadonlyMap<number, number>
 }
 
 export function makeProgress(
@@ -28,8 +30,9 @@ export function makeProgress(
   subject: Subject,
   counted: (bytes: number) => void,
 ): ProgressMeter {
-  const positions = new Map<number, number>()
+  const positions = new Map(subject.startAt)
   let { filesDone, bytesDone: bytes } = subject
+  for (const start of positions.values()) bytes += start
   let sentAt = 0
   let sentBytes = bytes
   let rate = 0
@@ -38,14 +41,15 @@ export function makeProgress(
       const delta = position - (positions.get(file.index) ?? 0)
       positions.set(file.index, position)
       bytes += delta
-      counted(delta)
+      // The partner may have kept less than was believed: then it goes back, which is no movement.
+      if (delta > 0) counted(delta)
       const at = Date.now()
-      if (at - sentAt < EVERY_MS && position < file.size) return
+      const last = filesDone + 1 >= subject.totalFiles && position >= file.size
+      if (at - sentAt < EVERY_MS && !last) return
       if (sentAt > 0 && at > sentAt) {
         const now = ((bytes - sentBytes) * 1000) / (at - sentAt)
         rate = rate === 0 ? now : rate * 0.5 + now * 0.5
       }
-      if (at - sentAt < EVERY_MS && subject.totalFiles > 1) return
       sentAt = at
       sentBytes = bytes
       publish({
@@ -64,8 +68,10 @@ export function makeProgress(
         at,
       })
     },
-    fileDone() {
+    fileDone(index, size) {
       filesDone++
+      bytes += size - (positions.get(index) ?? 0)
+      positions.set(index, size)
     },
   }
 }

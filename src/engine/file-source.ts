@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { NodeError, fromFileError } from '../errors.ts'
+import { NodeError, fromFileError, systemCode } from '../errors.ts'
 import type { Source } from './transports/transport.ts'
 
 const CATCH_UP = 1024 * 1024
@@ -32,16 +32,19 @@ export class FileSource implements Source {
   /** With `expected` (size and time when it was picked up) a file that changed since is refused. */
   static async open(path: string, expected?: Expected): Promise<FileSource> {
     try {
-      // Not through a link: one put there after the file was picked up would lead anywhere.
-      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-      const { size } = await file.stat()
-      const source = new FileSource(path, file, size, expected)
-      await source.requireUnchanged().catch(async (thrown: unknown) => {
+      // Not through a link: one put there after the file was picked up would lead anywhere. A pipe must not block.
+      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+      try {
+        const source = new FileSource(path, file, (await file.stat()).size, expected)
+        await source.requireUnchanged()
+        return source
+      } catch (thrown) {
         await file.close()
         throw thrown
-      })
-      return source
+      }
     } catch (thrown) {
+      if (systemCode(thrown) === 'ELOOP')
+        throw new NodeError('file_changed', `${path} was replaced by a link`, { cause: thrown })
       throw fromFileError(thrown, path)
     }
   }

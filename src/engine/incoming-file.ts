@@ -47,7 +47,7 @@ export class IncomingFile {
     checkpoint: Checkpoint,
   ): Promise<IncomingFile> {
     try {
-      const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+      const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o640)
       await file.truncate(position)
       return new IncomingFile(path, file, position, every, checkpoint)
     } catch (thrown) {

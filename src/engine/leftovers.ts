@@ -2,31 +2,39 @@
 // files that no partner has gone on with for a week. Looked for once at each start.
 
 import { rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { ACTIVE } from '../domain/transfer.ts'
 import { takeStalePartials } from '../store/receptions.ts'
 import type { Work } from './work.ts'
 
 const STALE_MS = 7 * 86_400_000
 
 export async function clearLeftovers(work: Work): Promise<void> {
-  for (const id of await work.staging.known()) if (!(await isNeeded(work, id))) await work.staging.clear(id)
+  const known = await work.staging.known()
+  const needed = known.length === 0 ? new Set() : await neededIds(work)
+  for (const id of known) if (!needed.has(id)) await work.staging.clear(id)
   const stale = await work.store.write((tx) => takeStalePartials(tx, work.now() - STALE_MS))
   for (const path of stale) await rm(path, { force: true })
 }
 
-/** By the transfer itself, or by a retry that took its staged files over. */
-async function isNeeded(work: Work, transferId: string): Promise<boolean> {
-  const row = await work.store.db
+/** Folders of transfers that are not over, and those that a retry took over or may still take over. */
+async function neededIds({ store }: Work): Promise<Set<string>> {
+  const active = await store.db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
+  const staged = await store.db
     .selectFrom('transfer_file')
     .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
-    .select('transfer.id')
-    .where('transfer_file.staged_path', 'like', `%/${transferId}/%`)
+    .select('transfer_file.staged_path')
+    .distinct()
+    .where('transfer_file.staged_path', 'is not', null)
     .where((eb) =>
       eb.or([
-        eb('transfer.state', 'in', ['PENDING', 'IN_PROGRESS']),
+        eb('transfer.state', 'in', ACTIVE),
         eb.and([eb('transfer.state', '=', 'FAILED'), eb('transfer.settled', '=', 0)]),
       ]),
     )
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+    .execute()
+  return new Set([
+    ...active.map(({ id }) => id),
+    ...staged.map(({ staged_path: path }) => basename(dirname(path ?? ''))),
+  ])
 }

@@ -5,11 +5,11 @@ import { lstat, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Zone } from '../domain/time.ts'
 import { NodeError, fromFileError } from '../errors.ts'
-import { ensureFolder, exists, placeFile, stampedName, syncFolder } from '../files/place.ts'
+import { ensureFolder, exists, isPlaced, placeFile, stampedName, syncFolder } from '../files/place.ts'
 import { requireConfined } from '../files/roots.ts'
 import { dirname } from 'node:path'
 
-export type Original = { path: string; size: number | null; modifiedAt: number | null }
+export type Original = { path: string; size: number | null; modifiedAt: number | null; hash: string | null }
 
 /** Deletes the file if it is still the one that was sent. */
 export async function deleteOriginal(file: Original): Promise<void> {
@@ -26,14 +26,15 @@ export type MoveTo = {
   directory: string
   fileRoots: readonly string[]
   rename: boolean
+  /** Makes the stamp: the same at every try, so that a later one finds what an earlier one did. */
   at: number
   zone: Zone
 }
 
 /** Moves the file into the directory; a name that is taken there gets a stamp, or fails the transfer. Returns where it is. */
 export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
-  await ensureFolder(to.directory)
   requireConfined(to.directory, to.fileRoots)
+  await ensureFolder(to.directory)
   const name = basename(file.path)
   const plain = join(to.directory, name)
   if (!(await exists(file.path))) {
@@ -46,7 +47,10 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
   for (let nth = 0; ; nth++) {
     const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
     try {
-      await placeFile(file.path, target)
+      // An earlier try may have died between giving it its new name and taking the old one away.
+      if (await isPlaced(file.path, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
+        await deleteOriginal(file)
+      else await placeFile(file.path, target)
       return target
     } catch (thrown) {
       if (!(thrown instanceof NodeError) || thrown.code !== 'name_taken' || !to.rename || nth > 99)

@@ -5,7 +5,7 @@ import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TransferFileRecord } from '../domain/transfer.ts'
 import { NodeError, messageOf } from '../errors.ts'
-import { ensureFolder, isPlaced, placeFile, stampedName } from '../files/place.ts'
+import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../files/place.ts'
 import { requireConfined } from '../files/roots.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
@@ -13,7 +13,8 @@ import { newId } from '../store/ids.ts'
 import { requireHeld, setSnapshot, updateFile } from '../store/leases.ts'
 import type { Held } from '../store/leases.ts'
 import type { Tx } from '../store/open.ts'
-import { oweReceipt } from '../store/receptions.ts'
+import { findReceived, oweReceipt, putPartial, putReceived, removePartial } from '../store/receptions.ts'
+import type { FileKey } from '../store/receptions.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers.ts'
 import { placesOf } from './emission.ts'
 import type { Running } from './emission.ts'
@@ -30,10 +31,12 @@ export async function beginReception(
   channel: ChannelRecord,
   file: TransferFileRecord,
   offer: Offer,
+  path: string,
 ) {
   const now = work.now()
   const id = newId(now)
   const held: Held = { id, fence: 1 }
+  const key = keyOf(channel.code, file)
   await work.store.write(async (tx) => {
     await lockChannel(tx, work.store.dialect, channel.code)
     await insertTransfer(tx, {
@@ -46,6 +49,10 @@ export async function beginReception(
       now,
       files: [file],
     })
+    // Only now is it certain that no transfer under way is about to record it.
+    if (key.date !== '' && (await findReceived(tx, key)))
+      throw new NodeError('duplicate_file', `${file.name} was received before`)
+    if (key.date !== '') await putPartial(tx, key, { path, position: file.position }, now)
     await tx
       .updateTable('transfer')
       .set({ fence: 1, lease_owner: work.owner, lease_until: now + work.leaseMs })
@@ -67,6 +74,10 @@ export async function beginReception(
   return { transfer, held }
 }
 
+function keyOf(channelCode: string, file: TransferFileRecord): FileKey {
+  return { channelCode, name: file.keyName, date: file.keyDate, time: file.keyTime }
+}
+
 /** WHOLE with a chosen name, then linked to it. After a crash the same function settles how far it got. */
 export async function placeWhole(
   running: Running,
@@ -74,7 +85,7 @@ export async function placeWhole(
   from: string,
   { directory }: Pick<Inbound, 'directory'>,
 ): Promise<void> {
-  const { work, held, plan } = running
+  const { work, held, plan, transfer } = running
   const folder = directory.filePath ?? ''
   await ensureInbound(folder, work)
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
@@ -82,6 +93,8 @@ export async function placeWhole(
   for (let nth = 0; ; nth++) {
     const target =
       nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, work))
+    // What is ours to place is taken away only once it is in place, wherever its reader has put it since.
+    if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
     if (
       file.phase === 'WHOLE' &&
       (await isPlaced(from, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
@@ -96,10 +109,13 @@ export async function placeWhole(
       hash: file.hash,
       wire_hash: file.wireHash,
       staged_path: from,
+      position: file.position,
     } as const
     await work.store.write(async (tx) => {
       await requireHeld(tx, work.store.dialect, held)
       await updateFile(tx, held, file.index, changes)
+      // From here on nobody may go on writing it.
+      await removePartial(tx, keyOf(transfer.channelCode, file))
     })
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
@@ -109,6 +125,23 @@ export async function placeWhole(
         throw thrown
     }
   }
+}
+
+/** In place, with the memory against receiving it again; then nothing of it is needed in the data folder. */
+export async function recordPlaced(
+  { work, held, transfer }: Running,
+  file: TransferFileRecord,
+  received: string,
+): Promise<void> {
+  const key = keyOf(transfer.channelCode, file)
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
+    if (key.date !== '') await putReceived(tx, key, transfer.id, file.position)
+    await removePartial(tx, key)
+  })
+  file.phase = 'PLACED'
+  await rm(received, { force: true })
 }
 
 /** The first try takes the name as the channel wants it; further ones add a stamp of the moment. */
@@ -181,14 +214,15 @@ async function actOnReceived(running: Running, file: TransferFileRecord): Promis
 }
 
 async function moveReceived(
-  { work }: Running,
+  running: Running,
   file: TransferFileRecord,
   directory: string,
   rename: boolean,
 ): Promise<string> {
   const now = await stat(file.path).catch(() => undefined)
-  const original = { path: file.path, size: file.size, modifiedAt: now ? Math.floor(now.mtimeMs) : null }
-  return moveOriginal(original, { directory, rename, ...placesOf(work) })
+  const modifiedAt = now ? Math.floor(now.mtimeMs) : null
+  const original = { path: file.path, size: file.size, hash: file.hash, modifiedAt }
+  return moveOriginal(original, { directory, rename, ...placesOf(running) })
 }
 
 async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: unknown): Promise<void> {

@@ -39,6 +39,7 @@ import {
   finishReception,
   placeWhole,
   quarantine,
+  recordPlaced,
 } from './reception-transfer.ts'
 import { runStep } from './script-steps.ts'
 import { stage } from './staging.ts'
@@ -141,17 +142,20 @@ class Reception implements Incoming {
     this.position = usable ? Math.min(half.position, this.#offer.restartFrom) : 0
     this.#record.position = this.position
     try {
-      await this.#begin()
+      await this.#begin(path)
     } catch (thrown) {
       // Another file of this channel is on its way in: this one gets its transfer when it is whole.
       if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') throw thrown
+      const partial = { path, position: this.position }
+      if (this.#key.date !== '')
+        await work.store.write((tx) => putPartial(tx, this.#key, partial, work.now()))
     }
     const every = restartEvery(this.#plan, this.#inbound.directory)
     this.#file = await IncomingFile.open(path, this.position, every, (position) => this.#keep(position))
     this.#running?.signal.addEventListener('abort', () => void this.#file?.close())
   }
 
-  async #begin(): Promise<void> {
+  async #begin(path: string): Promise<void> {
     const { work, joins, hold } = this.#desk
     const { channel } = this.#inbound
     const fetching = joins(channel.code)
@@ -165,7 +169,7 @@ class Reception implements Incoming {
       })
       this.#running = { ...fetching, plan: this.#plan }
     } else {
-      const { transfer, held } = await beginReception(work, channel, this.#record, this.#offer)
+      const { transfer, held } = await beginReception(work, channel, this.#record, this.#offer, path)
       this.#running = { work, transfer, held, plan: this.#plan, signal: hold(held) }
       work.publish({
         kind: 'state',
@@ -235,7 +239,7 @@ class Reception implements Incoming {
     const deadline = this.#desk.work.now() + this.#plan.timeouts.ackMs
     while (!this.#running) {
       try {
-        await this.#begin()
+        await this.#begin(this.#opened().path)
       } catch (thrown) {
         const again =
           thrown instanceof NodeError && thrown.code === 'conflict' && this.#desk.work.now() < deadline
@@ -250,9 +254,9 @@ class Reception implements Incoming {
     const path = await this.#unwrap(whole)
     if (this.#plan.channel.keyExchangeChannel) return this.#propose(path)
     await this.#preScript(path)
+    this.#record.position = whole.size
     await placeWhole(running, this.#record, path, this.#inbound)
-    await this.#placed(whole.size)
-    await rm(this.#opened().path, { force: true })
+    await recordPlaced(running, this.#record, this.#opened().path)
   }
 
   #run(): Running {
@@ -289,19 +293,6 @@ class Reception implements Incoming {
     if (!script) return
     const { name, size, hash } = this.#record
     await runStep(this.#run(), 'preReception', script, { name, path, size, hash })
-  }
-
-  async #placed(wireSize: number): Promise<void> {
-    const { work } = this.#desk
-    const { held, transfer } = this.#run()
-    const key = this.#key
-    await work.store.write(async (tx) => {
-      await requireHeld(tx, work.store.dialect, held)
-      await updateFile(tx, held, this.#record.index, { phase: 'PLACED', position: wireSize })
-      if (key.date !== '') await putReceived(tx, key, transfer.id, wireSize)
-      await removePartial(tx, key)
-    })
-    this.#record.phase = 'PLACED'
   }
 
   async #propose(path: string): Promise<void> {
@@ -351,9 +342,11 @@ class Reception implements Incoming {
     const cancelled = reason instanceof NodeError && reason.code === 'cancelled'
     if (file && keep && !cancelled && this.#key.date !== '') await file.keepAll().catch(() => {})
     await file?.close()
+    // Whoever holds the transfer now may be at the same file.
+    const lost = reason instanceof NodeError && reason.code === 'lease_lost'
     const bad =
       reason instanceof NodeError && (reason.code === 'bad_signature' || reason.code === 'bad_envelope')
-    if (file && (!keep || cancelled || this.#key.date === '')) {
+    if (file && !lost && (!keep || cancelled || this.#key.date === '')) {
       if (bad && this.#running) await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path)
       await rm(file.path, { force: true })
       await rm(`${file.path}.out`, { force: true })
@@ -402,7 +395,8 @@ function progressFor(running: Running, file: TransferFileRecord, offer: Offer): 
       totalBytes: size,
       totalFiles: 1,
       filesDone: 0,
-      bytesDone: file.position,
+      bytesDone: 0,
+      startAt: new Map([[file.index, file.position]]),
     },
     (octets) => work.counted('RECEPCION', octets),
   )

@@ -5,10 +5,11 @@
 //   receipts     all arrived, receipts to come             stays IN_PROGRESS without a lease, due at the deadline
 //   fault that can pass, attempts left                     PENDING, due after a pause
 //   any other fault                                        FAILED, then the exception script
-//   draining     this node stops                           PENDING, due at once, for whoever comes next
+//   draining     this node stops, or the partner hung up   PENDING, due at once, for whoever comes next
 //   cancelled, lease lost                                  nothing: the row is not ours any more
 
-import { closedBecause, directoriesFor, hoursOf } from '../domain/channel.ts'
+import { rm } from 'node:fs/promises'
+import { closedBecause, directoriesFor, goes, hoursOf } from '../domain/channel.ts'
 import { nextOpening } from '../domain/time.ts'
 import { PARKED, nextAttemptAt } from '../domain/transfer.ts'
 import type { TransferRecord } from '../domain/transfer.ts'
@@ -24,8 +25,9 @@ import type { Running } from './emission.ts'
 import { isSpooled, spoolSession } from './outbox-spool.ts'
 import { makePlan, snapshotOf } from './plan.ts'
 import type { Plan } from './plan.ts'
-import { failReception, finishReception, placeWhole } from './reception-transfer.ts'
+import { failReception, finishReception, placeWhole, recordPlaced } from './reception-transfer.ts'
 import { runStep } from './script-steps.ts'
+import { suits } from './sessions.ts'
 import type { Lent, Sessions } from './sessions.ts'
 import type { Capabilities, Session } from './transports/transport.ts'
 import type { Work } from './work.ts'
@@ -76,14 +78,14 @@ async function notBefore(
   given?: Session,
 ): Promise<number> {
   const { work, sessions } = runner
-  if (closedBecause(channel.config, transfer.direction)) return PARKED
+  const { config } = channel
+  if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return PARKED
   const opening = nextOpening(hoursOf(channel.config), work.now(), work.zone)
   if (opening > work.now()) return opening
-  if (given) return 0
-  if (channel.config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO') {
-    const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
-    return isSpooled(plan) || sessions.calledBy(plan) ? 0 : PARKED
-  }
+  const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  // The partner is on the line, but not for this channel: it waits for what it waited for.
+  if (given) return suits(given, plan) && callingEnd(plan) !== 'LOCAL' ? 0 : Math.max(1, transfer.dueAt)
+  if (callingEnd(plan) === 'REMOTO') return isSpooled(plan) || sessions.calledBy(plan) ? 0 : PARKED
   return callNotBefore(work, channel.contactId)
 }
 
@@ -127,16 +129,12 @@ function announce(
 }
 
 async function emit(runner: Runner, running: Running, given?: Session): Promise<void> {
-  const { plan, transfer, work } = running
+  const { plan, work } = running
   const capabilities = capabilitiesFor(runner, plan)
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
-    const encryption = lent.session.encrypted || plan.encryptFiles
-    if (encryption)
-      await work.store.write((tx) =>
-        tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', transfer.id).execute(),
-      )
+    if (lent.session.encrypted || plan.encryptFiles) await noteEncryption(running)
     const { receiptsAwaited } = await sendFiles({ ...running, session: lent.session, capabilities })
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
@@ -145,6 +143,14 @@ async function emit(runner: Runner, running: Running, given?: Session): Promise<
   } finally {
     await lent.giveBack(ok)
   }
+}
+
+async function noteEncryption({ work, transfer, held }: Running): Promise<void> {
+  if (transfer.encryption) return
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', transfer.id).execute()
+  })
 }
 
 /** Its receipts, and whatever it has for us. The transfer does not depend on it: receipts may come another day. */
@@ -170,8 +176,10 @@ function lentAs(session: Session): Lent {
 /** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
 async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Running): Promise<Lent> {
   if (isSpooled(plan)) return lentAs(spoolSession(work, plan, transfer))
-  const called = sessions.calledBy(plan)
+  signal.throwIfAborted()
+  const called = callingEnd(plan) === 'LOCAL' ? undefined : sessions.calledBy(plan)
   if (called) return lentAs(called)
+  if (callingEnd(plan) === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
   const lending = sessions.lend(plan, transfer.attempts)
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
@@ -180,6 +188,10 @@ async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Ru
     void lending.then((lent) => lent.giveBack(false)).catch(() => {})
     throw thrown
   })
+}
+
+function callingEnd({ channel }: Plan) {
+  return channel.connection?.advancedConfigurationConnection?.callingEnd ?? 'INDISTINTO'
 }
 
 async function complete({ work, transfer, held }: Running): Promise<void> {
@@ -231,27 +243,36 @@ async function settleReceipts(running: Running): Promise<void> {
 /** A reception found without a holder: its node died, or it is a fetch that somebody asked for. */
 async function goOnReceiving(runner: Runner, running: Running): Promise<void> {
   const { transfer, plan } = running
-  if (transfer.type === 'RETRY' && transfer.files.every((file) => file.phase === 'MOVING'))
+  const unfinished = transfer.files.some((file) => file.phase === 'MOVING')
+  if (transfer.type === 'RETRY' && (unfinished || transfer.files.length === 0))
     return fetchInto(runner, running)
   const broken = transfer.files.find((file) => file.phase === 'MOVING')
   if (broken) throw new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`)
-  for (const file of transfer.files)
+  for (const file of transfer.files) {
+    const staged = file.stagedPath ?? ''
+    const received = staged.replace(/\.out$/, '')
     if (file.phase === 'WHOLE') {
       const directory =
         directoriesFor(plan.channel, 'RECEPCION').find(({ index }) => index === file.directory)?.directory ??
         {}
-      await placeWhole(running, file, file.stagedPath ?? '', { directory })
-      file.phase = 'PLACED'
-    }
+      await placeWhole(running, file, staged, { directory })
+      await recordPlaced(running, file, received)
+    } else if (received !== '') await rm(received, { force: true })
+  }
   await finishReception(running, capabilitiesFor(runner, plan).receipts)
 }
 
 async function fetchInto(runner: Runner, running: Running): Promise<void> {
-  const { transfer } = running
-  transfer.files = []
-  await running.work.store.write((tx) =>
-    tx.deleteFrom('transfer_file').where('transfer_id', '=', transfer.id).execute(),
-  )
+  const { transfer, work, held } = running
+  transfer.files = transfer.files.filter((file) => file.phase !== 'MOVING')
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await tx
+      .deleteFrom('transfer_file')
+      .where('transfer_id', '=', transfer.id)
+      .where('phase', '=', 'MOVING')
+      .execute()
+  })
   const lent = await borrow(runner, running)
   runner.fetching.set(transfer.channelCode, running)
   let ok = false
@@ -275,34 +296,44 @@ async function ended(
   const error =
     thrown instanceof NodeError ? thrown : new NodeError('internal', messageOf(thrown), { cause: thrown })
   if (error.code === 'lease_lost') return
-  if (error.code === 'cancelled') return work.staging.clear(transfer.id)
-  if (error.code === 'unavailable') return putBack(work, transfer, held)
+  if (error.code === 'cancelled' && (await wasReset(work, held))) return work.staging.clear(transfer.id)
+  if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(work, transfer, held)
   if (running && transfer.direction === 'RECEPCION') return failReception(running, error)
   const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0
   if (error.retry && transfer.attempts < retries) return tryLater(work, transfer, held, error)
   await fail(work, transfer, held, running, error)
 }
 
+/** A transport that is being stopped says `cancelled` too; only the row knows whether somebody reset the transfer. */
+async function wasReset({ store }: Work, { id }: Held): Promise<boolean> {
+  const row = await store.db.selectFrom('transfer').select('state').where('id', '=', id).executeTakeFirst()
+  return row === undefined || row.state === 'CANCELLED'
+}
+
 /** The node is draining: somebody else goes on from the last restart point. It does not count as an attempt. */
 async function putBack(work: Work, transfer: TransferRecord, held: Held): Promise<void> {
+  const now = work.now()
+  // Where the node does not stop, its database did not answer: not at once again.
+  const dueAt = work.stopping.aborted ? now : now + BREATHER_MS
   await work.store.write(async (tx) => {
-    const now = work.now()
     const moved = await moveTransfer(tx, transfer.id, {
       from: 'IN_PROGRESS',
       to: 'PENDING',
       now,
       fence: held.fence,
-      dueAt: now,
+      dueAt,
     })
-    if (!moved) await parkClaim(tx, held, now)
+    if (!moved) await parkClaim(tx, held, dueAt)
   })
 }
+
+const BREATHER_MS = 1000
 
 async function tryLater(work: Work, transfer: TransferRecord, held: Held, error: NodeError): Promise<void> {
   const now = work.now()
   const attempts = transfer.attempts + 1
   const dueAt = nextAttemptAt(now, attempts, Math.random)
-  await work.store.write((tx) =>
+  const moved = await work.store.write((tx) =>
     moveTransfer(tx, transfer.id, {
       from: 'IN_PROGRESS',
       to: 'PENDING',
@@ -312,6 +343,7 @@ async function tryLater(work: Work, transfer: TransferRecord, held: Held, error:
       dueAt,
     }),
   )
+  if (!moved) return
   work.log.info(
     {
       transfer: transfer.id,

@@ -2,7 +2,9 @@
 // partner opened. A channel gets a session that is at least as secure as it asks for.
 
 import { NodeError } from '../errors.ts'
+import { channelsOfContact } from '../store/channels.ts'
 import { callFailed, callSucceeded } from './breaker.ts'
+import { applicationOf } from './inbound-channel.ts'
 import type { Plan } from './plan.ts'
 import type { Call, Session, SessionHost, Transport } from './transports/transport.ts'
 import type { Work } from './work.ts'
@@ -18,6 +20,8 @@ export class Sessions {
   readonly #opened = new Map<string, Kept>()
   readonly #opening = new Map<string, Promise<Session>>()
   readonly #called = new Map<string, Set<Session>>()
+  /** Sessions outlive the moment the engine stops: what runs through them gets the time of the drain. */
+  readonly #over = new AbortController()
 
   constructor(
     work: Work,
@@ -39,7 +43,7 @@ export class Sessions {
   /** A session that the partner has open with us and that suits the channel. */
   calledBy(plan: Plan): Session | undefined {
     const some = [...(this.#called.get(plan.contact.id) ?? [])]
-    return some.find((session) => !session.ended.aborted && (session.encrypted || !plan.security.encrypted))
+    return some.find((session) => !session.ended.aborted && suits(session, plan))
   }
 
   /** Opens one, or lends one that is open. `attempt` turns the addresses where the channel rotates. */
@@ -95,7 +99,8 @@ export class Sessions {
   }
 
   async #open(plan: Plan, attempt: number): Promise<Session> {
-    const signal = this.#work.stopping
+    const signal = this.#over.signal
+    const applications = await applicationsOf(this.#work, plan)
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
@@ -103,7 +108,7 @@ export class Sessions {
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
         const session = await transport.connect(
-          callOf(plan, address, signal) as Call<never>,
+          callOf(plan, address, { signal, applications }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
         await callSucceeded(this.#work, plan.contact.id)
@@ -128,7 +133,14 @@ export class Sessions {
     for (const kept of this.#opened.values()) clearTimeout(kept.idle)
     this.#opened.clear()
     await Promise.allSettled(all.map((session) => session.close()))
+    this.#over.abort(new NodeError('unavailable', 'the node is stopping'))
+    await Promise.allSettled(this.#opening.values())
   }
+}
+
+/** Whether the session is at least as secure as the channel asks. */
+export function suits(session: Session, plan: Plan): boolean {
+  return session.encrypted || !plan.security.encrypted
 }
 
 /** Channels share a session when everything that was agreed at its start is the same. */
@@ -159,7 +171,17 @@ export function addressesOf(
   return [...addresses.slice(start), ...addresses.slice(0, start)]
 }
 
-function callOf(plan: Plan, { host, port }: Address, signal: AbortSignal): Call<unknown> {
+/** A session serves all channels of the partner, whichever of them had it opened. */
+async function applicationsOf({ store }: Work, plan: Plan): Promise<string[]> {
+  const channels = await channelsOfContact(store.db, plan.contact.id)
+  return [...new Set([plan.application, ...channels.map(applicationOf)])]
+}
+
+function callOf(
+  plan: Plan,
+  { host, port }: Address,
+  { signal, applications }: Pick<Call<unknown>, 'signal' | 'applications'>,
+): Call<unknown> {
   const section = plan.settings[plan.contact.protocol]
   return {
     contactId: plan.contact.id,
@@ -168,7 +190,7 @@ function callOf(plan: Plan, { host, port }: Address, signal: AbortSignal): Call<
     localId: plan.localId,
     remoteId: plan.remoteId,
     settings: section ?? {},
-    applications: [plan.application],
+    applications,
     ways: 'B',
     timeouts: plan.timeouts,
     security: plan.security,

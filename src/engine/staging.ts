@@ -10,7 +10,7 @@ import { runSteps } from './transforms/step.ts'
 import type { Step } from './transforms/step.ts'
 
 export type Staging = {
-  outgoing(transferId: string, index: number): Promise<string>
+  outgoing(transferId: string, name: string): Promise<string>
   incoming(name: string): Promise<string>
   quarantine(transferId: string, name: string): Promise<string>
   /** Where files wait for partners who call to take them. */
@@ -24,9 +24,9 @@ export type Staging = {
 export function makeStaging(dataDir: string): Staging {
   const out = join(dataDir, 'outgoing')
   return {
-    outgoing: async (transferId, index) => {
+    outgoing: async (transferId, name) => {
       await ensureFolder(join(out, transferId))
-      return join(out, transferId, String(index))
+      return join(out, transferId, name)
     },
     incoming: async (name) => {
       await ensureFolder(join(dataDir, 'partial'))
@@ -55,7 +55,7 @@ export async function stage(
     await using file = await open(
       path,
       constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW,
-      0o600,
+      0o640,
     )
     for await (const chunk of runSteps(source, steps)) {
       let done = 0

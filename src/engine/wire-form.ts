@@ -3,6 +3,8 @@
 // Out, in this order: records and alphabet, gzip (the directory's compression), signature, compression of the wire,
 // encryption. A transport that carries records gets them in canonical form; any other gets the local file's bytes.
 
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
 import type { Directory } from '../contract/channel.ts'
 import { NodeError } from '../errors.ts'
 import { translate } from './transforms/alphabet.ts'
@@ -85,6 +87,19 @@ export function outgoingForm(wire: Wire): WireForm {
 
 function envelopeOf(plan: Plan, compressed: boolean): Envelope {
   return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, suite: SUITE }
+}
+
+/** A name for the form: another one whenever the same file would leave here otherwise. */
+export function formId(wire: Wire): string {
+  const { plan, directory, capabilities, codePage } = wire
+  const { fileFormat, delimitator, registerLength, alphabet, compression } = directory
+  const transmission = plan.channel.connection?.advancedConfigurationTransmission
+  const keys = [plan.signFiles && plan.security.rsaLocalKey, plan.encryptFiles && plan.security.rsaRemoteKey]
+  const form = [
+    [fileFormat, delimitator, registerLength, alphabet, compression, translationOf(wire), codePage],
+    [transmission?.compression, plan.channel.security?.confidentiality, capabilities.records, keys],
+  ]
+  return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 12)
 }
 
 /** The same form once it is known whether the optional layer pays: encryption always comes last. */
@@ -204,6 +219,12 @@ const lzwIfMarked: Step = async function* (source) {
 }
 
 const LZW_MARK = Buffer.from('ELZW\x01', 'latin1')
+
+export async function startsLikeLzw(path: string): Promise<boolean> {
+  await using file = await open(path, 'r')
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(LZW_MARK.length), 0, LZW_MARK.length, 0)
+  return bytesRead === LZW_MARK.length && buffer.equals(LZW_MARK)
+}
 
 function decryptStep(plan: Plan): Step {
   const { rsaLocalKey } = plan.security

@@ -2,9 +2,10 @@
 // fsync the bytes, hard-link them to the name (which fails if it is taken), remove the old name, fsync the folders.
 // Each step may be repeated after a crash; `isPlaced` tells whether an earlier try got there.
 
+import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError, fromFileError, systemCode } from '../errors.ts'
@@ -59,11 +60,9 @@ async function copyAcross(from: string, target: string): Promise<void> {
   }
 }
 
+/** Of its own for each call: several files of one folder may be copied at once. */
 export function hiddenBeside(target: string): string {
-  return join(
-    dirname(target),
-    `.${Buffer.from(basename(target)).subarray(0, 120).toString('hex').slice(0, 60)}.${process.pid}.part`,
-  )
+  return join(dirname(target), `.esclusa-${randomUUID()}.part`)
 }
 
 /** Whether an earlier try already put these very bytes there: the same file, or the same size and hash. */
@@ -75,7 +74,8 @@ export async function isPlaced(
   const there = await stat(target).catch(() => undefined)
   if (!there?.isFile()) return false
   const here = await stat(from).catch(() => undefined)
-  if (here) return here.ino === there.ino && here.dev === there.dev
+  // On one file system it is a link; on two it is a copy, which only its bytes can tell.
+  if (here && here.dev === there.dev) return here.ino === there.ino
   return there.size === expected.size && (await hashFile(target)) === expected.sha256
 }
 
@@ -97,12 +97,27 @@ export async function ensureFolder(path: string): Promise<void> {
 /** `report.txt` with a stamp becomes `report.20261115.txt`; names stay within 255 octets. */
 export function stampedName(name: string, digits: number, at: number, zone: Zone, nth = 0): string {
   if (digits === 0 && nth === 0) return name
-  const ending = extname(name)
   const marks = [digits > 0 ? stamp(at, zone, digits) : '', nth > 0 ? String(nth) : ''].filter(
     (mark) => mark !== '',
   )
-  const tail = `.${marks.join('.')}${ending}`
-  let stem = name.slice(0, name.length - ending.length)
-  while (Buffer.byteLength(stem + tail) > 255) stem = stem.slice(0, -1)
-  return stem + tail
+  const mark = `.${marks.join('.')}`
+  const ending = Buffer.byteLength(extname(name)) <= LONGEST_ENDING ? extname(name) : ''
+  const stem = name.slice(0, name.length - ending.length)
+  return cutTo(stem, 255 - Buffer.byteLength(mark + ending)) + mark + ending
+}
+
+/** What is longer is no extension but a part of the name, and may be cut like the rest of it. */
+const LONGEST_ENDING = 32
+
+/** As many whole characters as fit into so many octets. */
+function cutTo(text: string, octets: number): string {
+  if (Buffer.byteLength(text) <= octets) return text
+  let used = 0
+  let kept = ''
+  for (const character of text) {
+    used += Buffer.byteLength(character)
+    if (used > octets) break
+    kept += character
+  }
+  return kept
 }

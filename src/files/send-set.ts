@@ -10,6 +10,7 @@ import picomatch from 'picomatch'
 import type { Channel } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
 import { NodeError, systemCode } from '../errors.ts'
+import { exists } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
 
 export type Candidate = { directory: number; name: string; path: string; size: number; modifiedAt: number }
@@ -82,7 +83,8 @@ export function isSendable(name: string): boolean {
 }
 
 async function pathsAt(place: string, fileRoots: readonly string[]): Promise<string[]> {
-  const base = fixedPart(place)
+  // A path that exists is meant as it stands, whatever a glob would make of its brackets.
+  const base = (await exists(place)) ? place : fixedPart(place)
   if (confined(base, fileRoots) === undefined)
     throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
   if (base !== place) return globPaths(place, base, fileRoots)

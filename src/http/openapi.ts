@@ -17,6 +17,19 @@ import { Contact, ContactPerson } from '../contract/contact.ts'
 import { ErrorBody } from '../contract/error-body.ts'
 import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation } from '../contract/operations.ts'
+import {
+  ActiveTransfer,
+  ChannelFilters,
+  ChannelSummary,
+  FailedTransfer,
+  FileProgress,
+  Hour,
+  Overview,
+  platformOperations,
+  Session,
+  TransferFacts,
+  UnreachablePartner,
+} from '../contract/platform.ts'
 import { Transfer, TransferFile } from '../contract/transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../contract/user.ts'
 
@@ -41,14 +54,27 @@ const COMPONENTS = {
   LoginResponseV1,
   LoginResponseV2,
   ErrorBody,
+  Session,
+  Overview,
+  ActiveTransfer,
+  FailedTransfer,
+  Hour,
+  UnreachablePartner,
+  ChannelSummary,
+  ChannelFilters,
+  TransferFacts,
+  FileProgress,
 }
+
+/** The interface first, then what the node adds, under a tag of its own. */
+const ALL_OPERATIONS: Record<string, Operation> = { ...operations, ...platformOperations }
 
 type Json = { [key: string]: unknown }
 
 export function openApiDocument(): Json {
   const names = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]))
   const paths: Record<string, Json> = {}
-  for (const [name, operation] of Object.entries(operations) as [string, Operation][])
+  for (const [name, operation] of Object.entries(ALL_OPERATIONS))
     (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(name, operation, names)
   return {
     openapi: '3.1.0',
@@ -59,7 +85,7 @@ export function openApiDocument(): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: BASE_PATH }],
-    tags: [...new Set(Object.values(operations).map((operation) => operation.tag))].map((name) => ({
+    tags: [...new Set(Object.values(ALL_OPERATIONS).map((operation) => operation.tag))].map((name) => ({
       name,
       description: TAGS[name],
     })),
@@ -79,6 +105,7 @@ const TAGS: Record<string, string> = {
   Channels: 'Agreed connections between a local entity and a remote one, per application.',
   Transfers: 'Files on their way over a channel.',
   Contacts: 'The partners.',
+  Platform: 'Added by Esclusa, read-only: what consoles show of the platform as a whole.',
 }
 
 function describe(name: string, operation: Operation, names: Map<unknown, string>): Json {

@@ -1,8 +1,9 @@
-// What the node adds beside the interface: health, the OpenAPI document and the reference page. None of it lives under
+// What the node adds beside the interface: health, the OpenAPI document, the reference page and the console. None of it lives under
 // /connect-back/integration.
 
 import type { FastifyInstance } from 'fastify'
 import { BASE_PATH } from '../contract/operations.ts'
+import { addConsoleRoutes } from './console.ts'
 import type { Context } from './context.ts'
 import { addEventRoute } from './events.ts'
 import type { EventHub } from './events.ts'
@@ -12,6 +13,7 @@ export type Readiness = { ready: boolean }
 export function addPlatformRoutes(app: FastifyInstance, context: Context, events: EventHub): Readiness {
   const readiness: Readiness = { ready: false }
   addEventRoute(app, context, events)
+  addConsoleRoutes(app)
   app.get('/healthz', () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
     const answers = readiness.ready && (await databaseAnswers(context))

@@ -9,13 +9,16 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation, OperationName } from '../contract/operations.ts'
+import { platformOperations } from '../contract/platform.ts'
+import type { PlatformOperationName } from '../contract/platform.ts'
 import { NodeError } from '../errors.ts'
 import type { Account } from '../store/accounts.ts'
 import { Written } from './context.ts'
-import type { Call, Context, Handler } from './context.ts'
+import type { Context } from './context.ts'
 import { replyWithError, pathOf } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { handlers } from './handlers.ts'
+import { makePlatformHandlers } from './platform-operations.ts'
 
 const BODY_LIMIT = 1_048_576
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -54,7 +57,11 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     replyWithError(noRoute(request, reply), request, reply, context.now(), context.zone),
   )
   parseBodies(app)
-  for (const name of Object.keys(operations) as OperationName[]) addOperation(app, context, name)
+  for (const name of Object.keys(operations) as OperationName[])
+    addOperation(app, context, operations[name], handlers[name])
+  const platformHandlers = makePlatformHandlers()
+  for (const name of Object.keys(platformOperations) as PlatformOperationName[])
+    addOperation(app, context, platformOperations[name], platformHandlers[name])
   return app as unknown as FastifyInstance
 }
 
@@ -84,13 +91,15 @@ function parseBodies(app: FastifyInstance<Server>): void {
   })
 }
 
-function addOperation<N extends OperationName>(
+/** A handler takes the call of its own operation: what is handed to it was checked against that operation's schemas. */
+type AnyHandler = (context: Context, call: never) => Promise<unknown>
+
+function addOperation(
   app: FastifyInstance<Server>,
   context: Context,
-  name: N,
+  operation: Operation,
+  handle: AnyHandler,
 ): void {
-  const operation: Operation = operations[name]
-  const handle = handlers[name] as Handler<N>
   const users = new WeakMap<FastifyRequest, Account>()
   const integers = integersOf(operation)
   app.route({
@@ -121,7 +130,7 @@ function addOperation<N extends OperationName>(
         user: users.get(request),
         request,
         reply,
-      } as unknown as Call<N>
+      } as never
       const answer = await handle(context, call)
       return answer instanceof Written ? reply.header('Content-Type', JSON_TYPE).send(answer.json) : answer
     },
@@ -146,10 +155,12 @@ function notEmpty(body: unknown): NodeError | undefined {
   return new NodeError('bad_request', 'the body must be empty or {}: this operation takes no fields')
 }
 
-const KNOWN_PATHS = Object.values(operations).map((operation: Operation) => ({
-  method: operation.method,
-  pattern: new RegExp(`^${BASE_PATH}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}))
+const KNOWN_PATHS = [...Object.values(operations), ...Object.values(platformOperations)].map(
+  (operation: Operation) => ({
+    method: operation.method,
+    pattern: new RegExp(`^${BASE_PATH}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }),
+)
 
 /** 405 with Allow where the path is known with another method, else 404. */
 function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError {

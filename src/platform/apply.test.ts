@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { tempFolder, testOnBoth, withStore } from '../../test/harness.ts'
+import { closeAfter, tempFolder, testOnBoth, waitFor, withStore } from '../../test/harness.ts'
 import type { TestDatabase } from '../../test/harness.ts'
 import { verifyPassword } from '../accounts/password.ts'
+import { PARKED } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
 import { findAccount, listAccounts } from '../store/accounts.ts'
 import { findChannel, listChannels, openChannel, pageOfHistory, updateChannel } from '../store/channels.ts'
 import { findContact, listContacts, listLocalEntities, openSettings } from '../store/contacts.ts'
 import type { Store } from '../store/open.ts'
 import { makeSeal } from '../store/seal.ts'
-import { insertTransfer, moveTransfer } from '../store/transfers.ts'
+import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers.ts'
 import { applyPlatform } from './apply.ts'
 import type { ApplyOptions } from './apply.ts'
 import { describePlatform, exportPlatform } from './export.ts'
@@ -209,6 +210,63 @@ testOnBoth('three applies at once leave one consistent platform', async (t, data
   const { total } = await pageOfHistory(store.db, NOMINA, { offset: 0, size: 10 })
   assert.equal(total, 1, 'one of the three made it, the others found it made')
 })
+
+testOnBoth(
+  'a channel changed between the comparison and the transaction still ends as the file says',
+  async (t, database) => {
+    const { store, platform, apply } = await setUp(t, database)
+    await apply(platform)
+    const raced: Store = {
+      ...store,
+      write: async (change) => {
+        const channel = await findChannel(store.db, NOMINA)
+        assert.ok(channel)
+        await store.write((tx) =>
+          updateChannel(tx, { ...channel, config: { ...channel.config, name: 'changed meanwhile' } }),
+        )
+        return store.write(change)
+      },
+    }
+    const { lines } = await applyPlatform(raced, seal, platform, { now: NOW })
+    assert.deepEqual(lines, ['~ channel BANCO-ACME-NOMINA (name)'])
+    assert.equal((await findChannel(store.db, NOMINA))?.config.name, 'Payroll')
+  },
+)
+
+testOnBoth(
+  'what waits on a changed channel is looked at again, and other nodes are told',
+  async (t, database) => {
+    const { store, platform, apply } = await setUp(t, database)
+    await apply(platform)
+    const made = {
+      id: 't1',
+      channelCode: NOMINA,
+      direction: 'EMISION',
+      type: 'MANUAL',
+      requestedBy: null,
+      retryOf: null,
+    } as const
+    await store.write(async (tx) => {
+      await insertTransfer(tx, { ...made, now: NOW, files: [] })
+      await tx.updateTable('transfer').set({ due_at: PARKED }).where('id', '=', 't1').execute()
+    })
+    const heard: string[] = []
+    const stop = await store.listen?.('esclusa', (payload) => heard.push(payload))
+    if (stop) closeAfter(t, stop)
+    await apply(platform)
+    assert.equal((await findTransfer(store.db, 't1'))?.dueAt, PARKED, 'nothing changed')
+    await apply(
+      changed(platform, ({ channels }) => void (channels[0]!.name = 'Other')),
+      { now: NOW + 5 },
+    )
+    assert.equal((await findTransfer(store.db, 't1'))?.dueAt, NOW + 5)
+    if (stop) {
+      await waitFor('the notice', () => heard.length > 1)
+      assert.deepEqual(heard, ['', '{"kind":"configuration"}'])
+      await stop()
+    }
+  },
+)
 
 testOnBoth('secrets left out stay, null clears them', async (t, database) => {
   const { store, platform, apply } = await setUp(t, database)

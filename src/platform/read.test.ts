@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { tempFolder } from '../../test/harness.ts'
 import { NodeError } from '../errors.ts'
@@ -10,6 +11,7 @@ import { samplePlatform, SECRETS } from './platform-fixture.ts'
 import { readPlatform } from './read.ts'
 import type { ReadOptions } from './read.ts'
 import type { Platform, PlatformChannel, PlatformContact } from './schema.ts'
+import { parseYaml } from './yaml-source.ts'
 
 type Reader = {
   folder: string
@@ -394,6 +396,21 @@ test('weak passwords and wrong hashes are refused', async (t) => {
   assert.deepEqual(user({ password: 'long enough it is', passwordHash: 'x' }), [
     '/users/0/passwordHash cannot stand beside password',
   ])
+})
+
+test('any text that a field may hold comes back from an export’s YAML as it was', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('5.2', 'yes', 'null', '~', '*x', '<<', '06:00', ' x', 'x ', 'a\r\nb\n', '# no'),
+  )
+  fc.assert(
+    fc.property(text, text, (name, localKey) => {
+      const written = { channels: [{ name, security: { localKey } }] }
+      const { value, faults } = parseYaml(stringify(written, { lineWidth: 0 }))
+      assert.deepEqual(faults, [])
+      assert.deepEqual(value, written)
+    }),
+  )
 })
 
 test('a file that is not there is told', async (t) => {

@@ -62,6 +62,13 @@ export async function listChannels(db: Db): Promise<ChannelRecord[]> {
   return (await db.selectFrom('channel').selectAll().orderBy('code').execute()).map(toChannel)
 }
 
+/** Those that work by themselves. */
+export async function automatedChannels(db: Db): Promise<ChannelRecord[]> {
+  return (await db.selectFrom('channel').selectAll().where('automation', 'is not', null).execute()).map(
+    toChannel,
+  )
+}
+
 /** The channel, locked until the transaction ends. */
 export async function lockChannel(tx: Tx, dialect: Dialect, code: string): Promise<ChannelRecord> {
   let query = tx.selectFrom('channel').selectAll().where('code', '=', code)

@@ -49,6 +49,7 @@ const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }
 const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }
 
 const POOL_SIZE = 10
+const DEADLOCK_TRIES = 5
 
 export type OpenOptions = { databaseUrl?: string | undefined; dataDir: string }
 
@@ -249,17 +250,21 @@ function openPostgres(url: string): Store {
   return {
     db,
     dialect: POSTGRES,
-    write: (change) =>
-      db
-        .transaction()
-        .execute(change)
-        .catch((thrown: unknown) => {
-          throw translate(thrown)
-        }),
+    write: (change) => writeAgain(db, change, DEADLOCK_TRIES),
     listen: (channel, heard) => listenForever(settings, channel, heard),
     notify: async (channel, payload) =>
       void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
     close: () => db.destroy(),
+  }
+}
+
+/** A write touches nothing but the database, so one that lost a deadlock is simply run again. */
+async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: number): Promise<T> {
+  try {
+    return await db.transaction().execute(change)
+  } catch (thrown) {
+    if (tries > 1 && systemCode(thrown) === '40P01') return writeAgain(db, change, tries - 1)
+    throw translate(thrown)
   }
 }
 

@@ -99,6 +99,19 @@ export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: str
     .execute()
 }
 
+/** Partners who wait for a receipt since before that time. */
+export async function contactsOwed(db: Db, before: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('owed_receipt')
+    .select('contact_id')
+    .distinct()
+    .where('delivered_at', 'is', null)
+    .where('created_at', '<', before)
+    .limit(100)
+    .execute()
+  return rows.map((row) => row.contact_id)
+}
+
 export async function receiptDelivered(tx: Tx, id: string, now: number): Promise<void> {
   await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', '=', id).execute()
 }

@@ -85,6 +85,7 @@ testOnBoth('a move happens once, from the state it names, under the fence it sho
   assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 2000), false)
   const starts = await Promise.all(Array.from({ length: 10 }, () => move(store, id, 'PENDING', 'IN_PROGRESS', 2000)))
   assert.equal(starts.filter(Boolean).length, 1)
+  assert.equal((await pageOfTransfers(store.db, CODE, { offset: 0, size: 9 })).transfers[0]?.id, id)
   assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 3000, { fence: 7 }), false)
   assert.equal(await move(store, id, 'IN_PROGRESS', 'FAILED', 3000, { fence: 0, error: { message: 'no', code: 'timed_out' } }), true)
   assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 4000), false)

@@ -122,26 +122,22 @@ async function shift(
   await query.execute()
 }
 
-/** A start moves the row to its new place in the list. */
-async function relist(
-  tx: Tx,
-  row: { id: string; channel_code: string; position: number },
-  at: number,
-): Promise<number> {
-  // Written as it is: the lock on the counters is what counts.
+/** Written as it is: the lock on the counters is what counts. */
+async function lockCounters(tx: Tx, code: string): Promise<void> {
   await tx
     .updateTable('channel_state')
     .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
-    .where('code', '=', row.channel_code)
+    .where('code', '=', code)
     .execute()
+}
+
+/** A start moves the row to its new place in the list. The counters are locked: no other row moves meanwhile. */
+async function relist(tx: Tx, row: { id: string; channel_code: string; position: number }, at: number): Promise<void> {
   const before = await lastBefore(tx, row.channel_code, at, row.id)
-  if (before > row.position) {
-    await shift(tx, row.channel_code, { above: row.position, upTo: before, by: -1 })
-    return before
-  }
-  if (before < row.position - 1)
-    await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
-  return Math.min(row.position, before + 1)
+  const position = before >= row.position ? before : before + 1
+  if (position > row.position) await shift(tx, row.channel_code, { above: row.position, upTo: position, by: -1 })
+  if (position < row.position) await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
+  await tx.updateTable('transfer').set({ listed_at: at, position }).where('id', '=', row.id).execute()
 }
 
 export type Move = {
@@ -159,30 +155,30 @@ export type Move = {
 /** The one compare-and-set. False: the row has left `from`, or another node holds it now. */
 export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<boolean> {
   if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
-  const row = await tx
-    .selectFrom('transfer')
-    .select(['id', 'channel_code', 'position', 'started_at', 'state', 'fence'])
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!row || row.state !== move.from || (move.fence !== undefined && row.fence !== move.fence)) return false
-  const starts = move.to === 'IN_PROGRESS' && row.started_at === null
-  const over = move.to !== 'PENDING' && move.to !== 'IN_PROGRESS'
+  const found = await tx.selectFrom('transfer').select('channel_code').where('id', '=', id).executeTakeFirst()
+  if (!found) return false
+  // Before the row itself: whoever shifts rows of the channel holds the counters and waits for rows.
+  await lockCounters(tx, found.channel_code)
+  const over = isOver(move.to)
   const changes: Partial<TransferRow> = {
     state: move.to,
-    ...(starts && { started_at: move.now, listed_at: move.now, position: await relist(tx, row, move.now) }),
     ...(over && { ended_at: move.now, snapshot: null }),
     ...(move.to !== 'IN_PROGRESS' && { lease_owner: null, lease_until: null }),
     ...(move.error && { error: move.error.message, error_code: move.error.code }),
     ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
     ...(move.dueAt !== undefined && { due_at: move.dueAt }),
     ...(move.attempts !== undefined && { attempts: move.attempts }),
+    ...(move.phase !== undefined && { phase: move.phase }),
   }
   let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
-  const moved = (await query.executeTakeFirst()).numUpdatedRows === 1n
-  if (moved && over)
-    await countEnd(tx, { id, channelCode: row.channel_code, endedAt: move.now, state: move.to })
-  return moved
+  const moved = await query.returning(['id', 'channel_code', 'position', 'started_at']).executeTakeFirst()
+  if (moved && move.to === 'IN_PROGRESS' && moved.started_at === null) {
+    await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
+    await relist(tx, moved, move.now)
+  }
+  if (moved && over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
+  return moved !== undefined
 }
 
 /** Marks a failure as dealt with (retried or reset). False: it was already. */

@@ -122,12 +122,16 @@ export function newFile(
   }
 }
 
-const counterStart = randomInt(9999)
+let counted = randomInt(9999)
 
-/** What names a file end to end on protocols that need it: the date, and the time with a four-digit counter. */
+/**
+ * What names a file end to end on protocols that need it: the date, and the time with a four-digit counter, which goes
+ * on from transfer to transfer: two of them in the same second must not name their files alike.
+ */
 function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
   const digits = new Date(now + Math.floor(index / 9999) * 1000).toISOString().replaceAll(/[^0-9]/g, '')
-  const counter = ((counterStart + index) % 9999) + 1
+  counted = (counted + 1) % 9999
+  const counter = counted + 1
   return { keyDate: digits.slice(0, 8), keyTime: digits.slice(8, 14) + String(counter).padStart(4, '0') }
 }
 
@@ -170,6 +174,8 @@ export async function requestRetry(asking: Asking, channel: ChannelRecord): Prom
   if (last?.state !== 'FAILED' || last.settled)
     throw new NodeError('conflict', `there is nothing to retry on channel ${channel.code}: ${whyNot(last)}`)
   requireOpen(channel.config, last.direction)
+  if (!goes(channel.config, last.direction))
+    throw new NodeError('conflict', `the direction of channel ${channel.code} no longer allows ${last.direction}`)
   if (last.direction === 'RECEPCION' && last.type === 'REMOTE')
     throw new NodeError(
       'conflict',
@@ -181,10 +187,24 @@ export async function requestRetry(asking: Asking, channel: ChannelRecord): Prom
   if (active)
     throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
   const failed = await findTransfer(asking.store.db, last.id)
-  const files = failed?.files ?? []
+  const now = asking.now()
+  const files = (failed?.files ?? []).map((file) => toTryAgain(file, now))
   if (last.direction === 'EMISION') for (const file of files) await requireUnchanged(file)
-  return insert(asking, channel, { type: 'RETRY', files, now: asking.now(), retryOf: last })
+  return insert(asking, channel, { type: 'RETRY', files, now, retryOf: last })
 }
+
+/**
+ * Goes on where the file stands, with two exceptions. The partner's receipt said no: it is sent anew under a new key,
+ * since the partner knows the old one. A received file could not be put in place: its bytes are gone, it is fetched
+ * again.
+ */
+function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
+  if (file.receipt === 'NEGATIVE')
+    return { ...file, ...ANEW, phase: 'WAITING', receipt: 'NONE', ...keyOf(now, file.index) }
+  return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
+}
+
+const ANEW = { position: 0, hash: null, wireHash: null, stagedPath: null }
 
 function whyNot(last: TransferRecord | undefined): string {
   if (!last) return 'it has no transfer that ended'

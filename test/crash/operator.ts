@@ -41,7 +41,7 @@ export function listen(url: string, token: string, heard: (event: TransferEvent)
     let rest = ''
     const decoder = new TextDecoder()
     for await (const piece of response.body ?? []) {
-      const lines = (rest + decoder.decode(piece as Uint8Array, { stream: true })).split('\n')
+      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines)
         if (line.startsWith('data: ')) heard(JSON.parse(line.slice(6)) as TransferEvent) // the contract's own

@@ -93,6 +93,8 @@ export interface Session {
   /** Aborted when the session is over, with the reason. */
   readonly ended: AbortSignal
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
+  /** The engine has recorded that the file arrived: what was kept to recognise it after a crash can go. Never rejects. */
+  settled?(key: FileKey): Promise<void>
   /** Lets the partner hand over what it has for us, each file through `SessionHost.offer`; resolves when it has no more. */
   fetch(signal: AbortSignal): Promise<void>
   /** Ends the session in the protocol's own polite way; cuts it if the partner does not answer in time. */

@@ -48,6 +48,7 @@ create table channel (
   revision integer not null
 );
 create index channel_contact on channel (contact_id, code);
+create index channel_automated on channel (code) where automation is not null;
 
 -- Counters in a row of their own: every writer of a channel's history or transfers locks this row first.
 create table channel_state (

@@ -2,19 +2,22 @@
 // A real transport for partners beside us (or behind a mount), and the reference for the conformance suite.
 //
 // A push writes a hidden `.part` in the inbox, named after the file's key so that a later attempt finds it, fsyncs it,
-// and hard-links it to the real name, which fails if that is taken. Between "placing" and the partner's view of the
-// file nothing can be half done: a crash leaves the `.part`, the file, or both as one inode.
+// and hard-links it to the real name, which fails if that is taken. Then the `.part` becomes `.done`, which stays until
+// the engine has recorded the arrival: the partner may take the file away at once, and an attempt that finds `.done`
+// knows that it was there. A crash leaves the `.part`, the file and its `.part`, or the `.done`, never half a file.
 
 import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { link, lstat, open, readdir, rm, stat } from 'node:fs/promises'
+import { link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
 import type {
   Call,
   Capabilities,
+  FileKey,
   PushProgress,
   PushResult,
   Session,
@@ -81,29 +84,44 @@ class FolderSession implements Session {
     if (this.#folder.inbox === undefined)
       throw new NodeError('remote_refused', 'the partner has no inbox folder')
     const target = join(this.#folder.inbox, file.name)
-    const part = join(this.#folder.inbox, partName(file))
+    const { part, done } = hiddenNames(this.#folder.inbox, file.key)
     try {
-      if (file.mayBeThere && (await wasPlaced(file, part, target))) return await delivered(file, part, target)
+      const placed = file.mayBeThere ? await placedAs(file, { part, done, target }) : undefined
+      if (placed !== undefined) return await delivered(file, placed)
       await writePart(file, part, progress, signal)
       const remoteSha256 = file.verify ? await sha256Of(part) : undefined
       await progress.placing()
-      await placePart(part, target, this.#folder.inbox)
+      await placePart({ part, done, target }, this.#folder.inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
-      if (signal.aborted && isCancelled(signal.reason)) await rm(part, { force: true })
-      throw signal.aborted ? signal.reason : fromFileError(thrown, target)
+      const fault = signal.aborted ? (signal.reason as unknown) : fromFileError(thrown, target)
+      if (fault instanceof NodeError && ENDS_FOR_GOOD.has(fault.code)) await rm(part, { force: true })
+      throw fault
     }
+  }
+
+  async settled(key: FileKey): Promise<void> {
+    const { inbox } = this.#folder
+    if (inbox === undefined) return
+    const { part, done } = hiddenNames(inbox, key)
+    await Promise.allSettled([rm(part, { force: true }), rm(done, { force: true })])
   }
 
   async fetch(signal: AbortSignal): Promise<void> {
     const { outbox } = this.#folder
     if (outbox === undefined) return
-    for (const name of (await readdir(outbox)).sort()) {
+    let refused: unknown
+    for (const { name, found } of await readyFiles(outbox)) {
       signal.throwIfAborted()
-      if (name.startsWith('.') || name.toLowerCase().endsWith('.part')) continue
-      const found = await lstat(join(outbox, name)).catch(() => undefined)
-      if (found?.isFile()) await this.#take(join(outbox, name), name, found, signal)
+      try {
+        await this.#take(join(outbox, name), name, found, signal)
+      } catch (thrown) {
+        if (signal.aborted) throw signal.reason
+        // One that is not wanted stays where it is and does not hold up the others.
+        refused ??= thrown
+      }
     }
+    if (refused !== undefined) throw refused
   }
 
   async #take(path: string, name: string, found: Stats, signal: AbortSignal): Promise<void> {
@@ -122,7 +140,7 @@ class FolderSession implements Session {
       signedReceipt: false,
     })
     try {
-      await using file = await open(path, 'r')
+      await using file = await openSame(path, found)
       const buffer = Buffer.allocUnsafe(Math.min(PIECE, found.size) || 1)
       let position = incoming.position
       while (position < found.size) {
@@ -132,12 +150,17 @@ class FolderSession implements Session {
         await incoming.write(buffer.subarray(0, bytesRead), position)
         position += bytesRead
       }
+      if (!isUnchanged(await file.stat(), found))
+        throw new NodeError('file_changed', `${path} changed while it was read`)
       await incoming.complete({ size: found.size })
     } catch (thrown) {
-      await incoming.abandon(thrown, true)
-      throw fromFileError(thrown, path)
+      const fault = fromFileError(thrown, path)
+      await incoming.abandon(fault, fault.code !== 'file_changed')
+      throw fault
     }
-    await rm(path, { force: true })
+    // One that was put there or written to meanwhile is another file, for the next time.
+    const now = await lstat(path).catch(() => undefined)
+    if (now && isUnchanged(now, found)) await rm(path, { force: true })
   }
 
   close(): Promise<void> {
@@ -148,27 +171,75 @@ class FolderSession implements Session {
 
 const PIECE = 1024 * 1024
 
-function isCancelled(reason: unknown): boolean {
-  return reason instanceof NodeError && reason.code === 'cancelled'
+/** Faults after which nobody comes back for the `.part`: a reset, or a file that will never be this one again. */
+const ENDS_FOR_GOOD: ReadonlySet<string> = new Set(['cancelled', 'file_changed', 'file_missing'])
+
+/** How long a file must have been left alone before it counts as written; a fresh one is looked at twice. */
+const FRESH_MS = 2000
+const SECOND_LOOK_MS = 100
+
+type Ready = { name: string; found: Stats }
+
+/** What lies in the outbox and is not still being written. */
+async function readyFiles(outbox: string): Promise<Ready[]> {
+  const names = await readdir(outbox).catch((thrown: unknown) => {
+    throw fromFileError(thrown, outbox)
+  })
+  const files: Ready[] = []
+  for (const name of names.sort()) {
+    if (name.startsWith('.') || name.toLowerCase().endsWith('.part')) continue
+    const found = await lstat(join(outbox, name)).catch(() => undefined)
+    if (found?.isFile()) files.push({ name, found })
+  }
+  const freshFrom = Date.now() - FRESH_MS
+  if (!files.some(({ found }) => found.mtimeMs > freshFrom)) return files
+  await delay(SECOND_LOOK_MS)
+  const ready: Ready[] = []
+  for (const file of files) {
+    const now =
+      file.found.mtimeMs > freshFrom ? await lstat(join(outbox, file.name)).catch(() => undefined) : file.found
+    if (now && isUnchanged(now, file.found)) ready.push(file)
+  }
+  return ready
 }
 
-function partName(file: WireFile): string {
-  const { name, date, time } = file.key
-  return `.esclusa-${createHash('sha256').update(`${name}\0${date}\0${time}`).digest('hex').slice(0, 32)}.part`
+function isUnchanged(now: Stats, seen: Stats): boolean {
+  return (
+    now.ino === seen.ino && now.dev === seen.dev && now.size === seen.size && now.mtimeMs === seen.mtimeMs
+  )
 }
 
-/** An earlier attempt may have linked the file and died before saying so: the same inode, or the very same bytes. */
-async function wasPlaced(file: WireFile, part: string, target: string): Promise<boolean> {
-  const there = await stat(target).catch(() => undefined)
-  if (!there?.isFile()) return false
-  const here = await stat(part).catch(() => undefined)
-  if (here) return here.ino === there.ino && here.dev === there.dev
-  return there.size === file.source.size && (await sameBytes(file.source, target, there.size))
+/** The file that was seen, not one that has taken its place since. */
+async function openSame(path: string, seen: Stats): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const { ino, dev } = await file.stat()
+  if (ino === seen.ino && dev === seen.dev) return file
+  await file.close()
+  throw new NodeError('file_changed', `${path} was replaced while it was read`)
 }
 
-async function delivered(file: WireFile, part: string, target: string): Promise<PushResult> {
-  await rm(part, { force: true })
-  return { receipt: 'none', remoteSha256: file.verify ? await sha256Of(target) : undefined }
+type Names = { part: string; done: string; target: string }
+
+function hiddenNames(inbox: string, { name, date, time }: FileKey): Omit<Names, 'target'> {
+  const digest = createHash('sha256').update(`${name}\0${date}\0${time}`).digest('hex').slice(0, 32)
+  return { part: join(inbox, `.esclusa-${digest}.part`), done: join(inbox, `.esclusa-${digest}.done`) }
+}
+
+/** An earlier attempt may have linked the file and died before saying so. Where its bytes can be read, if it did. */
+async function placedAs(file: WireFile, { part, done, target }: Names): Promise<string | undefined> {
+  const [here, marked, there] = await Promise.all(
+    [part, done, target].map((path) => stat(path).catch(() => undefined)),
+  )
+  if (marked) return done
+  // A second name of the `.part` is the one that the partner has seen, wherever it has put the file since.
+  if (here) return here.nlink > 1 ? part : undefined
+  if (!there?.isFile() || there.size !== file.source.size) return undefined
+  return (await sameBytes(file.source, target, there.size)) ? target : undefined
+}
+
+/** The hidden names stay for `settled`. */
+async function delivered(file: WireFile, placed: string): Promise<PushResult> {
+  return { receipt: 'none', remoteSha256: file.verify ? await sha256Of(placed) : undefined }
 }
 
 async function writePart(
@@ -198,7 +269,7 @@ async function resumeAt(file: WireFile, part: string, out: FileHandle): Promise<
   return position
 }
 
-async function placePart(part: string, target: string, inbox: string): Promise<void> {
+async function placePart({ part, done, target }: Names, inbox: string): Promise<void> {
   try {
     await link(part, target)
   } catch (thrown) {
@@ -208,7 +279,7 @@ async function placePart(part: string, target: string, inbox: string): Promise<v
       })
     throw thrown
   }
-  await rm(part, { force: true })
+  await rename(part, done)
   await using folder = await open(inbox, constants.O_RDONLY | constants.O_DIRECTORY)
   await folder.sync()
 }

@@ -159,11 +159,7 @@ export class DataDecoder {
   /** Hands over what is decoded and resolves when at most the last region is still on its way to the file. */
   async pass(): Promise<void> {
     const before = this.#tail
-    const waiting = this.#turnOver()
-    if (waiting !== undefined) {
-      await waiting
-      this.#turnOver()
-    }
+    for (let waiting = this.#turnOver(); waiting !== undefined; waiting = this.#turnOver()) await waiting
     await before
   }
 

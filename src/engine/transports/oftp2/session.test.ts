@@ -179,24 +179,28 @@ test('a caller that does not encrypt is refused where the channel asks for it', 
   })
 })
 
+const passwords = (localKey: string, remoteKey: string) => ({
+  security: { authentication: 'PASSWORD' as const, localKey, remoteKey },
+})
+
 test('passwords are checked both ways, in upper case', async () => {
-  const security = (localKey: string, remoteKey: string) => ({
-    security: { authentication: 'PASSWORD' as const, localKey, remoteKey },
-  })
   await withEnds(
-    { caller: security('alpha', 'Beta-2'), called: security('BETA-2', 'ALPHA') },
+    { caller: passwords('alpha', 'Beta-2'), called: passwords('BETA-2', 'ALPHA') },
     async (ends) => {
       await (await ends.call()).close()
     },
   )
-  await withEnds({ caller: security('ALPHA', 'BETA'), called: security('BETA', 'GAMMA') }, async (ends) => {
+  await withEnds({ caller: passwords('ALPHA', 'BETA'), called: passwords('BETA', 'GAMMA') }, async (ends) => {
     await assert.rejects(ends.call(), { code: 'login_refused', message: /ESID 04/ })
     assert.match(ends.called.refusals[0]?.reason ?? '', /password/)
   })
-  await withEnds({ caller: security('ALPHA', 'BETA'), called: security('WRONG', 'ALPHA') }, async (ends) => {
-    await assert.rejects(ends.call(), { code: 'login_refused' })
-  })
-  await withEnds({ caller: security('far too long', 'BETA') }, async (ends) => {
+  await withEnds(
+    { caller: passwords('ALPHA', 'BETA'), called: passwords('WRONG', 'ALPHA') },
+    async (ends) => {
+      await assert.rejects(ends.call(), { code: 'login_refused' })
+    },
+  )
+  await withEnds({ caller: passwords('far too long', 'BETA') }, async (ends) => {
     await assert.rejects(ends.call(), { code: 'bad_use' })
   })
 })
@@ -234,15 +238,16 @@ test('ends that send one way only keep to it', async () => {
   })
 })
 
+const keys = (own: string, partner: string) => ({
+  security: { authentication: 'CERTIFICATE' as const, rsaLocalKey: own, rsaRemoteKey: partner },
+})
+
 test(
   'keys prove both ends, and a wrong key ends the session',
   { skip: pairs === undefined ? 'no openssl here' : false },
   async () => {
     if (pairs === undefined) return
     const [caller, called] = pairs
-    const keys = (own: string, partner: string) => ({
-      security: { authentication: 'CERTIFICATE' as const, rsaLocalKey: own, rsaRemoteKey: partner },
-    })
     await withEnds(
       { caller: keys(caller.key, called.cert), called: keys(called.key, caller.cert) },
       async (ends) => {
@@ -596,7 +601,7 @@ test('a second file may come in while the first of another session is still movi
     assert.deepEqual(
       ends.called.complete
         .map((file) => [1, 2, 3].findIndex((seed) => contentOf(file).equals(noise(2_500_000, seed))))
-        .toSorted(),
+        .toSorted((a, b) => a - b),
       [0, 1, 2],
     )
   })

@@ -107,7 +107,7 @@ export class TrialEnds {
   readonly caller = new TrialHost()
   readonly called = new TrialHost()
   readonly #options: PairOptions
-  #listener: Listener | undefined
+  #listener: Promise<Listener> | undefined
   readonly #stop = new AbortController()
 
   constructor(options: PairOptions = {}) {
@@ -140,7 +140,7 @@ export class TrialEnds {
 
   async listen(): Promise<number> {
     const { tls, limits, crypto = trialCrypto } = this.#options
-    this.#listener ??= await listenOftp2({
+    this.#listener ??= listenOftp2({
       host: '127.0.0.1',
       port: 0,
       sessionHost: this.called,
@@ -148,7 +148,7 @@ export class TrialEnds {
       ...(tls === undefined ? {} : { tls }),
       ...(limits === undefined ? {} : { limits }),
     })
-    return this.#listener.address.port
+    return (await this.#listener).address.port
   }
 
   /** The caller's view of a call; `port` other than the listener's for a line with a proxy in it. */
@@ -167,7 +167,7 @@ export class TrialEnds {
 
   /** Everything closes, and nothing is left of it. */
   async close(): Promise<void> {
-    await this.#listener?.close()
+    await (await this.#listener)?.close()
     this.#listener = undefined
     await nothingOpen()
   }
@@ -175,9 +175,12 @@ export class TrialEnds {
 
 const LEFT = /^(TCP|TLS|Timeout|FSReq)/
 
+function left(): string[] {
+  return process.getActiveResourcesInfo().filter((one) => LEFT.test(one))
+}
+
 /** Sockets close over some turns of the event loop; then there must be none, and no timer either. */
 export async function nothingOpen(): Promise<void> {
-  const left = () => process.getActiveResourcesInfo().filter((one) => LEFT.test(one))
   for (let turn = 0; turn < 2_000 && left().length > 0; turn += 1) await nextTurn()
   assert.deepEqual(left(), [])
 }

@@ -126,6 +126,11 @@ export class TrialPartner {
     return this
   }
 
+  /** Commands that came and were not asked for yet. */
+  get unheard(): number {
+    return this.#heard.length
+  }
+
   /** The next command, whatever it is; undefined when the line is closed. */
   async hear(): Promise<Command | undefined> {
     while (this.#heard.length === 0 && !this.#closed)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OwedReceipt, Session } from '../transport.ts'
 import type { Command, CommandKind } from './commands.ts'
 import { COMMAND_KINDS } from './commands.ts'
@@ -578,4 +579,60 @@ test('partners of levels 1.2 to 1.4 are spoken to in their own layouts', async (
     await ends.close()
     assert.equal(ends.called.complete.length, 1)
   }
+})
+
+test('a file is confirmed only after the engine has put it in place, a receipt only after it is recorded', async () => {
+  const ends = new TrialEnds()
+  const partner = await TrialPartner.call(await ends.listen())
+  const doors = [gate(), gate()] as const
+  ends.called.before = { complete: doors[0].wait, receipt: doors[1].wait }
+  await opening(partner, ends)
+  partner.say(SAMPLES.DATA, SAMPLES.EFID)
+  await doors[0].entered
+  await turns(50)
+  assert.equal(partner.unheard, 0)
+  doors[0].open()
+  await partner.expect('EFPA')
+  partner.say(SAMPLES.EERP)
+  await doors[1].entered
+  await turns(50)
+  assert.equal(partner.unheard, 0)
+  doors[1].open()
+  await partner.expect('RTR')
+  partner.say(SAMPLES.CD)
+  assert.equal(await partner.expectEnd(), '00')
+  await ends.close()
+})
+
+/** Lets the event loop turn, so that whatever was about to be sent has been. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn()
+}
+
+test('a sender with its last credit spent waits for more before it ends the file', async () => {
+  const server = new TrialServer()
+  const port = await server.listen()
+  const ends = new TrialEnds()
+  const arriving = server.next()
+  const calling = ends.call(port)
+  const partner = await arriving
+  const session = await met({ session: calling, partner, ends })
+  const progress = new Progress()
+  // Buffers of 128 carry 125 octets: the second is the last, and spends the credit of two.
+  const pushing = push(session, wireFile(noise(250), U), progress)
+  await partner.expect('SFID')
+  await partner.say(SAMPLES.SFPA).expect('DATA')
+  await partner.expect('DATA')
+  await turns(50)
+  assert.equal(partner.unheard, 0)
+  await partner.say(SAMPLES.CDT).expect('EFID')
+  assert.equal(progress.placed, true)
+  partner.say(SAMPLES.EFPA)
+  await pushing
+  const closing = session.close()
+  await partner.expect('CD')
+  partner.say(SAMPLES.ESID)
+  await closing
+  await server.close()
+  await nothingOpen()
 })

@@ -27,7 +27,7 @@ export function checkFingerprint(written: string): string {
 
 export function isPinned(keyBlob: Uint8Array, fingerprints: readonly string[]): boolean {
   const offered = Buffer.from(fingerprintOf(keyBlob))
-  let found = true
+  let found = false
   for (const pinned of fingerprints) {
     const expected = Buffer.from(pinned)
     if (expected.length === offered.length && timingSafeEqual(expected, offered)) found = true

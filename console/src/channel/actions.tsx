@@ -1,0 +1,96 @@
+// Send, retry, reset: each asks first and says what it will do; the node's refusal is told in its own words.
+
+import type { Transfer } from '@esclusa/sdk'
+import { Anchor, Button, Text } from '@mantine/core'
+import { modals } from '@mantine/modals'
+import { notifications } from '@mantine/notifications'
+import { IconPlayerSkipBack, IconRefresh, IconSend } from '@tabler/icons-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useLocation } from 'wouter'
+import { useWords } from '../i18n/language.tsx'
+import { useSession } from '../session/session.tsx'
+
+export type Action = 'send' | 'retry' | 'reset'
+
+const OPERATIONS = { send: 'sendTransfer', retry: 'retryTransfer', reset: 'resetChannel' } as const
+const ICONS = { send: IconSend, retry: IconRefresh, reset: IconPlayerSkipBack }
+
+/** A function that asks and then does it; undefined where the user may not. */
+export function useChannelAction(action: Action, code: string): { ask: () => void; busy: boolean } | undefined {
+  const words = useWords()
+  const { client, rights } = useSession()
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const { mutate, isPending } = useMutation({
+    mutationFn: async (): Promise<Transfer | undefined> => {
+      if (action === 'send') return client.sendTransfer({ channelCode: code })
+      if (action === 'retry') return client.retryTransfer({ channelCode: code })
+      await client.resetChannel({ channelCode: code })
+      return undefined
+    },
+    onSuccess: (transfer) => {
+      const title = { send: words.channel.sent, retry: words.channel.retried, reset: words.channel.resetDone }[action]
+      const href = `/channels/${code}/transfers/${transfer?.transferId}`
+      const link = (
+        <Anchor component="button" type="button" fz="sm" onClick={() => navigate(href)}>
+          {words.channel.follow}
+        </Anchor>
+      )
+      notifications.show({ color: 'teal', title, message: transfer ? link : code, ...closable(words.app.close) })
+    },
+    onError: (thrown) =>
+      notifications.show({
+        color: 'red',
+        title: words.channel.refused,
+        message: thrown.message,
+        autoClose: 10_000,
+        ...closable(words.app.close),
+      }),
+    onSettled: () => queries.invalidateQueries(),
+  })
+  if (!rights.may(OPERATIONS[action])) return undefined
+  const title = { send: words.channel.sendTitle, retry: words.channel.retryTitle, reset: words.channel.resetTitle }
+  const text = { send: words.channel.sendText(code), retry: words.channel.retryText, reset: words.channel.resetText }
+  const ask = () =>
+    modals.openConfirmModal({
+      title: title[action],
+      children: (
+        <>
+          <Text fz="sm" fw={600} mb="xs" className="code">
+            {code}
+          </Text>
+          <Text fz="sm">{text[action]}</Text>
+        </>
+      ),
+      labels: { confirm: words.channel[action], cancel: words.app.cancel },
+      confirmProps: { color: action === 'reset' ? 'red.9' : 'lock' },
+      closeButtonProps: { 'aria-label': words.app.close },
+      onConfirm: () => mutate(),
+    })
+  return { ask, busy: isPending }
+}
+
+function closable(label: string) {
+  return { closeButtonProps: { 'aria-label': label } }
+}
+
+type ButtonProps = { action: Action; code: string; size?: 'xs' | 'sm'; primary?: boolean }
+
+export function ActionButton({ action, code, size = 'sm', primary = false }: ButtonProps) {
+  const words = useWords()
+  const doing = useChannelAction(action, code)
+  const Icon = ICONS[action]
+  if (!doing) return null
+  return (
+    <Button
+      size={size}
+      variant={primary ? 'filled' : 'default'}
+      loading={doing.busy}
+      onClick={doing.ask}
+      leftSection={<Icon size={16} stroke={1.9} aria-hidden />}
+      aria-label={size === 'xs' ? `${words.channel[action]}: ${code}` : undefined}
+    >
+      {words.channel[action]}
+    </Button>
+  )
+}

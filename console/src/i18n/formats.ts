@@ -1,0 +1,77 @@
+// Dates, numbers, sizes, rates and durations as the region writes them.
+
+export type Formats = {
+  number(value: number): string
+  percent(share: number): string
+  dateTime(at: string | number): string
+  time(at: string | number): string
+  hour(at: string | number): string
+  /** Time alone on the same day, with the date otherwise. */
+  moment(at: string | number): string
+  relative(at: string | number): string
+  size(bytes: number): string
+  rate(bytesPerSecond: number): string
+  duration(ms: number): string
+}
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+
+export function makeFormats(locale: string): Formats {
+  const number = new Intl.NumberFormat(locale)
+  const percent = new Intl.NumberFormat(locale, { style: 'percent' })
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+  const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  const moment = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
+  const units = UNITS.map((unit) => ({
+    whole: new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }),
+    fine: new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 }),
+  }))
+  const size = (bytes: number) => {
+    const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+    const value = bytes / 1000 ** step
+    const unit = units[step]
+    return (step === 0 || value >= 100 ? unit?.whole : unit?.fine)?.format(value) ?? String(bytes)
+  }
+  const part = (value: number, unit: string) =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'narrow', maximumFractionDigits: 1 }).format(value)
+  return {
+    number: (value) => number.format(value),
+    percent: (share) => percent.format(share),
+    dateTime: (at) => dateTime.format(new Date(at)),
+    time: (at) => time.format(new Date(at)),
+    hour: (at) => hour.format(new Date(at)),
+    moment: (at) => (isToday(at) ? hour.format(new Date(at)) : moment.format(new Date(at))),
+    relative: (at) => relativeTo(relative, new Date(at).getTime() - Date.now()),
+    size,
+    rate: (bytesPerSecond) => `${size(bytesPerSecond)}/s`,
+    duration: (ms) => {
+      const seconds = ms / 1000
+      if (seconds < 10) return part(Math.round(seconds * 10) / 10, 'second')
+      if (seconds < 60) return part(Math.round(seconds), 'second')
+      const minutes = Math.floor(seconds / 60)
+      if (minutes < 60) return `${part(minutes, 'minute')} ${part(Math.floor(seconds % 60), 'second')}`
+      return `${part(Math.floor(minutes / 60), 'hour')} ${part(minutes % 60, 'minute')}`
+    },
+  }
+}
+
+function isToday(at: string | number): boolean {
+  return new Date(at).toDateString() === new Date().toDateString()
+}
+
+function relativeTo(format: Intl.RelativeTimeFormat, ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (Math.abs(seconds) < 60) return format.format(seconds, 'second')
+  const minutes = Math.round(seconds / 60)
+  if (Math.abs(minutes) < 60) return format.format(minutes, 'minute')
+  return Math.abs(minutes) < 1440
+    ? format.format(Math.round(minutes / 60), 'hour')
+    : format.format(Math.round(minutes / 1440), 'day')
+}

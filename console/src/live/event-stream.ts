@@ -1,0 +1,85 @@
+// The node's event stream, read by fetch: the browser's own EventSource cannot send the token. Opened again whenever
+// it breaks, at growing intervals, until told to stop or told no.
+
+import type { TransferEvent } from '../../../src/contract/event.ts'
+import { BASE_PATH } from '../../../src/contract/operations.ts'
+
+export type StreamState = 'connecting' | 'open' | 'refused'
+
+type Listener = {
+  heard(event: TransferEvent): void
+  changed(state: StreamState): void
+}
+
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 15_000
+/** The node says something every 15 seconds; a line that is silent for longer is dead. */
+const SILENCE_MS = 45_000
+
+export async function followEvents(token: string, listener: Listener, signal: AbortSignal): Promise<void> {
+  let pauseMs = FIRST_PAUSE_MS
+  while (!signal.aborted) {
+    listener.changed('connecting')
+    const outcome = await readOnce(token, listener, signal)
+    if (outcome === 'refused') {
+      listener.changed('refused')
+      return
+    }
+    pauseMs = outcome === 'ended' ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
+    await pause(pauseMs, signal)
+  }
+}
+
+async function readOnce(token: string, listener: Listener, signal: AbortSignal): Promise<'refused' | 'ended' | 'failed'> {
+  const silence = new AbortController()
+  let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  try {
+    const response = await fetch(`${BASE_PATH}/events`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.any([signal, silence.signal]),
+    })
+    if (response.status === 401 || response.status === 403) return 'refused'
+    if (!response.ok || !response.body) return 'failed'
+    listener.changed('open')
+    const parse = makeParser(listener.heard)
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return 'ended'
+      clearTimeout(timer)
+      timer = setTimeout(() => silence.abort(), SILENCE_MS)
+      parse(value)
+    }
+  } catch {
+    return 'failed'
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Server-sent events: fields line by line, an empty line ends an event; only `data` matters here. */
+export function makeParser(heard: (event: TransferEvent) => void): (text: string) => void {
+  let rest = ''
+  return (text) => {
+    rest += text
+    const events = rest.split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const data = event
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).trimStart())
+      if (data.length > 0) heard(JSON.parse(data.join('\n')) as TransferEvent) // written by the node from its schema
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,98 @@
+// Live updates: progress goes straight to the bars that show it; a change of state makes the lists it touches be read
+// again, a few at a time at the most. Without a stream, lists are read again every few seconds.
+
+import { useQueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
+import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import type { ReactNode } from 'react'
+import type { TransferEvent } from '../../../src/contract/event.ts'
+import { useSession } from '../session/session.tsx'
+import { followEvents } from './event-stream.ts'
+import type { StreamState } from './event-stream.ts'
+
+export type Progress = Extract<TransferEvent, { kind: 'progress' }>
+
+const GATHER_MS = 250
+const POLL_MS = 5_000
+const KEPT = 500
+
+type Live = { state: StreamState; progress: ProgressStore; pollMs: number | false }
+
+const LiveContext = createContext<Live | undefined>(undefined)
+
+class ProgressStore {
+  readonly #latest = new Map<string, Progress>()
+  readonly #listeners = new Set<() => void>()
+
+  put(event: Progress): void {
+    if (this.#latest.size > KEPT) this.#latest.clear()
+    this.#latest.set(event.transferId, event)
+    for (const listener of this.#listeners) listener()
+  }
+
+  get(id: string): Progress | undefined {
+    return this.#latest.get(id)
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const { token, rights } = useSession()
+  const queries = useQueryClient()
+  const [state, setState] = useState<StreamState>('connecting')
+  const progress = useMemo(() => new ProgressStore(), [])
+  const mayListen = rights.may('listTransfers')
+  useEffect(() => {
+    if (!mayListen) return undefined
+    const stop = new AbortController()
+    const refresh = gathered(queries)
+    const heard = (event: TransferEvent) => {
+      if (event.kind === 'progress') progress.put(event)
+      else refresh(event.channelCode)
+    }
+    void followEvents(token, { heard, changed: setState }, stop.signal)
+    return () => stop.abort()
+  }, [token, mayListen, queries, progress])
+  // What happened while the line was down is read at once when it is up again.
+  useEffect(() => {
+    if (state === 'open') void queries.invalidateQueries()
+  }, [state, queries])
+  const live = useMemo<Live>(
+    () => ({ state: mayListen ? state : 'refused', progress, pollMs: mayListen && state === 'open' ? false : POLL_MS }),
+    [state, mayListen, progress],
+  )
+  return <LiveContext value={live}>{children}</LiveContext>
+}
+
+/** Keys begin with what they are about; those about a channel have its code second. */
+function gathered(queries: QueryClient): (channelCode: string) => void {
+  const touched = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return (channelCode) => {
+    touched.add(channelCode)
+    timer ??= setTimeout(() => {
+      timer = undefined
+      const codes = new Set(touched)
+      touched.clear()
+      void queries.invalidateQueries({
+        predicate: ({ queryKey: [about, code] }) =>
+          about === 'platform' || (about === 'channel' && codes.has(String(code))),
+      })
+    }, GATHER_MS)
+  }
+}
+
+export function useLive(): Live {
+  const live = useContext(LiveContext)
+  if (!live) throw new Error('useLive outside LiveProvider')
+  return live
+}
+
+export function useProgress(transferId: string | undefined): Progress | undefined {
+  const { progress } = useLive()
+  return useSyncExternalStore(progress.subscribe, () => (transferId ? progress.get(transferId) : undefined))
+}

@@ -1,0 +1,173 @@
+// All channels the user may reach: searched, filtered and paged by the node.
+
+import type { ChannelSummary } from '@esclusa/sdk'
+import { Anchor, Button, NativeSelect, Paper, Stack, Table, Text, TextInput } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { CHANNEL_STATUSES, DIRECTIONS } from '../../../src/contract/channel.ts'
+import type { ChannelStatusValue, Direction as Way } from '../../../src/contract/channel.ts'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useLive } from '../live/live.tsx'
+import { Direction } from '../parts/direction.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { useSearchBox } from '../parts/search-box.ts'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { ChannelBadge } from '../parts/status-badge.tsx'
+import { useUrlFilter } from '../parts/url-filter.ts'
+import type { UrlFilter } from '../parts/url-filter.ts'
+import { useSession } from '../session/session.tsx'
+import { given } from './failures.tsx'
+
+const SIZE = 25
+
+export default function ChannelsPage() {
+  const words = useWords()
+  const formats = useFormats()
+  const { client } = useSession()
+  const { pollMs } = useLive()
+  const filter = useUrlFilter()
+  const input = {
+    search: filter.get('search'),
+    status: among(CHANNEL_STATUSES, filter.get('status')),
+    contactId: filter.get('contact'),
+    direction: among(DIRECTIONS, filter.get('direction')),
+    category: filter.get('category'),
+    page: filter.page,
+    size: SIZE,
+  }
+  const { data, error, refetch } = useQuery({
+    queryKey: ['platform', 'channels', input],
+    queryFn: ({ signal }) => client.platform.searchChannels(given(input), { signal }),
+    placeholderData: keepPreviousData,
+    // Hours windows open and close without an event.
+    refetchInterval: pollMs || 60_000,
+  })
+  return (
+    <Stack gap="lg">
+      <PageTitle text={words.channels.title} />
+      <Filters filter={filter} status={input.status} direction={input.direction} />
+      {error && !data ? (
+        <Failed error={error} again={() => void refetch()} />
+      ) : !data ? (
+        <Loading />
+      ) : (
+        <Paper withBorder radius="md" p={{ base: 'sm', sm: 'lg' }}>
+          <Text fz="sm" c="dimmed" mb="sm" role="status">
+            {words.channels.found(formats.number(data.totalElements))}
+          </Text>
+          {data.empty ? (
+            <Empty
+              title={filter.isEmpty ? words.channels.empty : words.channels.none}
+              help={filter.isEmpty ? words.channels.emptyHelp : words.channels.noneHelp}
+            />
+          ) : (
+            <ChannelTable channels={data.content} />
+          )}
+          <Pager page={data.number} pages={data.totalPages} go={filter.go} />
+        </Paper>
+      )}
+    </Stack>
+  )
+}
+
+type FilterProps = { filter: UrlFilter; status: ChannelStatusValue | undefined; direction: Way | undefined }
+
+function Filters({ filter, status, direction }: FilterProps) {
+  const words = useWords()
+  const { client } = useSession()
+  const box = useSearchBox(filter)
+  const { data: choices } = useQuery({
+    queryKey: ['filters'],
+    queryFn: ({ signal }) => client.platform.channelFilters({}, { signal }),
+    staleTime: 60_000,
+  })
+  const all = { value: '', label: words.channels.any }
+  const select = (name: string, label: string, value: string | undefined, data: { value: string; label: string }[]) => (
+    <NativeSelect
+      label={label}
+      value={value ?? ''}
+      onChange={(event) => filter.set({ [name]: event.currentTarget.value })}
+      data={[all, ...data]}
+    />
+  )
+  return (
+    <div className="filters">
+      <TextInput
+        label={words.channels.search}
+        placeholder={words.channels.searchHint}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        {...box}
+      />
+      {select('status', words.channels.status, status, labelled(CHANNEL_STATUSES, words.channelStatus))}
+      {select(
+        'contact',
+        words.channels.contact,
+        filter.get('contact'),
+        (choices?.contacts ?? []).map(({ id, name }) => ({ value: id, label: name ?? id })),
+      )}
+      {select('direction', words.channels.direction, direction, labelled(DIRECTIONS, words.direction))}
+      {select(
+        'category',
+        words.channels.category,
+        filter.get('category'),
+        (choices?.categories ?? []).map((category) => ({ value: category, label: category })),
+      )}
+      {!filter.isEmpty && (
+        <Button variant="subtle" onClick={filter.clear}>
+          {words.channels.clear}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function labelled<T extends string>(values: readonly T[], labels: Record<T, string>) {
+  return values.map((value) => ({ value, label: labels[value] }))
+}
+
+function among<T extends string>(values: readonly T[], value: string | undefined): T | undefined {
+  return values.find((one) => one === value)
+}
+
+function ChannelTable({ channels }: { channels: readonly ChannelSummary[] }) {
+  const words = useWords()
+  return (
+    <Table highlightOnHover className="cards-on-phone" aria-label={words.channels.title}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{words.channels.name}</Table.Th>
+          <Table.Th>{words.channels.status}</Table.Th>
+          <Table.Th>{words.channels.contact}</Table.Th>
+          <Table.Th>{words.channels.direction}</Table.Th>
+          <Table.Th>{words.channels.category}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {channels.map((channel) => (
+          <Table.Tr key={channel.code}>
+            <Table.Td>
+              <Anchor component={Link} href={`/channels/${channel.code}`} fw={600} fz="sm" className="code">
+                {channel.code}
+              </Anchor>
+              {channel.name && (
+                <Text fz="xs" c="dimmed">
+                  {channel.name}
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>
+              <ChannelBadge status={channel.status} />
+            </Table.Td>
+            <Table.Td>{channel.contactName ?? channel.contactId}</Table.Td>
+            <Table.Td>
+              <Direction way={channel.direction} />
+            </Table.Td>
+            <Table.Td>{channel.category ?? '—'}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}

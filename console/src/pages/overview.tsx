@@ -1,0 +1,171 @@
+// The platform at a glance: what is moving, what is stuck, what failed, whom we cannot reach.
+
+import type { Overview } from '@esclusa/sdk'
+import { Alert, Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
+import { IconCircleCheck } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { CHANNEL_STATUSES } from '../../../src/contract/channel.ts'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useLive } from '../live/live.tsx'
+import { Direction } from '../parts/direction.tsx'
+import { FailureList } from '../parts/failure-list.tsx'
+import { HoursChart } from '../parts/hours-chart.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { Panel } from '../parts/panel.tsx'
+import { TransferProgress } from '../parts/progress-bar.tsx'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
+import { useSession } from '../session/session.tsx'
+
+export default function OverviewPage() {
+  const words = useWords()
+  const { client } = useSession()
+  const { pollMs } = useLive()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['platform', 'overview'],
+    queryFn: ({ signal }) => client.platform.overview({}, { signal }),
+    // The chart's hours and the partners' health move without an event.
+    refetchInterval: pollMs || 30_000,
+  })
+  if (error && !data) return <Failed error={error} again={() => void refetch()} />
+  if (!data) return <Loading />
+  return (
+    <Stack gap="lg">
+      <PageTitle text={words.overview.title} />
+      <StatusTiles channels={data.channels} />
+      {!data.active && <Alert color="blue">{words.overview.noTransfers}</Alert>}
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+        {data.active && <UnderWay active={data.active} />}
+        {data.hours && <HoursChart hours={data.hours} />}
+      </SimpleGrid>
+      {data.failures && <Failures failures={data.failures} />}
+      {data.partners && <Partners partners={data.partners} />}
+    </Stack>
+  )
+}
+
+function StatusTiles({ channels }: { channels: Overview['channels'] }) {
+  const words = useWords()
+  const formats = useFormats()
+  return (
+    <section aria-label={words.overview.channels} className="tiles">
+      {CHANNEL_STATUSES.toSorted((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)).map((status) => {
+        const { tone, icon: Icon } = CHANNEL_LOOKS[status]
+        const count = channels.byStatus[status]
+        return (
+          <Link key={status} href={`/channels?status=${status}`} className="tile" data-tone={count > 0 ? tone : 'none'}>
+            <span className="tile-icon">
+              <Icon size={20} stroke={1.8} aria-hidden />
+            </span>
+            <span className="tile-count">{formats.number(count)}</span>
+            <span className="tile-label">{words.channelStatus[status]}</span>
+          </Link>
+        )
+      })}
+    </section>
+  )
+}
+
+const ORDER = ['ERROR', 'IN_PROGRESS', 'PENDING', 'IDLE', 'CLOSED', 'INACTIVE']
+
+function UnderWay({ active }: { active: NonNullable<Overview['active']> }) {
+  const words = useWords()
+  const formats = useFormats()
+  const note = words.overview.movingCount(formats.number(active.inProgress), formats.number(active.pending))
+  return (
+    <Panel title={words.overview.moving} note={note}>
+      {active.transfers.length === 0 ? (
+        <Empty title={words.overview.nothingMoves} help={words.overview.nothingMovesHelp} />
+      ) : (
+        <ul className="plain-list scroll-list" tabIndex={0} aria-label={words.overview.moving}>
+          {active.transfers.map((transfer) => (
+            <li key={transfer.transferId}>
+              <div className="row-head">
+                <Anchor
+                  component={Link}
+                  href={`/channels/${transfer.channelCode}/transfers/${transfer.transferId}`}
+                  fw={600}
+                  fz="sm"
+                  className="code"
+                >
+                  {transfer.channelCode}
+                </Anchor>
+                <TransferBadge status={transfer.status} />
+              </div>
+              <Text fz="xs" c="dimmed" mb={6} component="div" className="inline-facts">
+                <Direction way={transfer.direction} />
+                {transfer.channelName && <span>{transfer.channelName}</span>}
+                <span>{formats.relative(transfer.startedAt ?? transfer.requestedAt)}</span>
+              </Text>
+              <TransferProgress {...transfer} label={`${words.transfer.progress}: ${transfer.channelCode}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+function Failures({ failures }: { failures: NonNullable<Overview['failures']> }) {
+  const words = useWords()
+  const formats = useFormats()
+  const all = (
+    <Anchor component={Link} href="/failures" fz="sm">
+      {words.overview.allFailures}
+    </Anchor>
+  )
+  return (
+    <Panel
+      title={words.overview.failures}
+      note={formats.number(failures.total)}
+      action={failures.total > 0 ? all : undefined}
+    >
+      {failures.total === 0 ? (
+        <Empty
+          icon={<IconCircleCheck size={28} stroke={1.5} />}
+          title={words.overview.noFailures}
+          help={words.overview.noFailuresHelp}
+        />
+      ) : (
+        <FailureList failures={failures.transfers} />
+      )}
+    </Panel>
+  )
+}
+
+function Partners({ partners }: { partners: NonNullable<Overview['partners']> }) {
+  const words = useWords()
+  const formats = useFormats()
+  return (
+    <Panel title={words.overview.partners} note={formats.number(partners.length)}>
+      {partners.length === 0 ? (
+        <Empty icon={<IconCircleCheck size={28} stroke={1.5} />} title={words.overview.allReachable} />
+      ) : (
+        <ul className="plain-list">
+          {partners.map((partner) => (
+            <li key={partner.contactId}>
+              <div className="row-head">
+                <Anchor component={Link} href={`/contacts?contact=${encodeURIComponent(partner.contactId)}`} fw={600} fz="sm">
+                  {partner.name ?? partner.contactId}
+                </Anchor>
+                <Text fz="sm" c="dimmed">
+                  {words.overview.partnerFailures(formats.number(partner.failures))}
+                  {partner.nextCallAt && ` · ${words.overview.nextCall(formats.relative(partner.nextCallAt))}`}
+                </Text>
+              </div>
+              {partner.error && (
+                <Text fz="xs" c="dimmed" className="words">
+                  {partner.error}
+                </Text>
+              )}
+              <Text fz="xs" c="dimmed">
+                {words.overview.partnerChannels(formats.number(partner.channels))}
+              </Text>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,203 @@
+// One transfer: how far it is, its files, what went wrong and where files went afterwards.
+
+import type { Transfer, TransferFacts } from '@esclusa/sdk'
+import { Alert, Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton } from '@mantine/core'
+import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { ActionButton } from '../channel/actions.tsx'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useLive } from '../live/live.tsx'
+import { Direction } from '../parts/direction.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { Panel } from '../parts/panel.tsx'
+import { TransferProgress } from '../parts/progress-bar.tsx'
+import { Reason } from '../parts/reason.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { TransferBadge } from '../parts/status-badge.tsx'
+import { useSession } from '../session/session.tsx'
+
+const ARRIVED = new Set(['ARRIVED', 'WHOLE', 'PLACED', 'DONE'])
+
+export default function TransferPage({ code, id }: { code: string; id: string }) {
+  const words = useWords()
+  const { client } = useSession()
+  const { pollMs } = useLive()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['channel', code, 'transfer', id],
+    queryFn: async ({ signal }) => {
+      const input = { channelCode: code, transferId: id }
+      const [transfer, facts] = await Promise.all([
+        client.transferDetail(input, { signal }),
+        client.platform.transferFacts(input, { signal }),
+      ])
+      return { transfer, facts }
+    },
+    refetchInterval: pollMs,
+  })
+  if (error && !data) return <Failed error={error} again={() => void refetch()} />
+  if (!data) return <Loading />
+  const { transfer, facts } = data
+  const status = transfer.status ?? 'PENDING'
+  const sums = {
+    bytes: facts.files.reduce((sum, file) => sum + (ARRIVED.has(file.phase) ? (file.size ?? 0) : file.position), 0),
+    totalBytes: facts.files.reduce((sum, file) => sum + (file.size ?? 0), 0),
+    files: facts.files.filter((file) => ARRIVED.has(file.phase)).length,
+    totalFiles: facts.files.length,
+  }
+  return (
+    <Stack gap="lg">
+      <PageTitle text={words.transfer.title}>
+        <TransferBadge status={status} />
+        <div className="spread" />
+        {facts.retry === 'POSSIBLE' && <ActionButton action="retry" code={code} primary />}
+      </PageTitle>
+      <Text fz="sm" mt="-sm">
+        <Anchor component={Link} href={`/channels/${code}`} className="code" fw={600}>
+          {code}
+        </Anchor>
+      </Text>
+      {status === 'FAILED' && (
+        <Alert color="red" title={words.transfer.why}>
+          <Reason code={facts.errorCode} text={transfer.error} />
+          {facts.retry && facts.retry !== 'POSSIBLE' && (
+            <Text fz="sm" mt="xs">
+              {words.retry[facts.retry]}
+            </Text>
+          )}
+        </Alert>
+      )}
+      <Paper withBorder radius="md" p="lg">
+        <TransferProgress transferId={id} status={status} {...sums} label={words.transfer.progress} />
+        <TransferSummary code={code} transfer={transfer} facts={facts} />
+      </Paper>
+      <Files transfer={transfer} facts={facts} />
+      {facts.output && (
+        <Panel title={words.transfer.output}>
+          <Code block tabIndex={0}>
+            {facts.output}
+          </Code>
+        </Panel>
+      )}
+    </Stack>
+  )
+}
+
+function TransferSummary({ code, transfer, facts }: { code: string; transfer: Transfer; facts: TransferFacts }) {
+  const words = useWords()
+  const formats = useFormats()
+  const { transferStartDateTime: started, transferEndDateTime: ended } = transfer
+  const duration = started && ended ? Date.parse(ended) - Date.parse(started) : undefined
+  const bytes = facts.files.reduce((sum, file) => sum + (file.size ?? 0), 0)
+  const link = (id: string | undefined, text: string) =>
+    id && (
+      <Anchor component={Link} href={`/channels/${code}/transfers/${id}`} fz="sm">
+        {text}
+      </Anchor>
+    )
+  const rate = duration && transfer.status === 'COMPLETED' ? formats.rate((bytes * 1000) / duration) : undefined
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" mt="lg">
+      <Facts
+        facts={[
+          [words.channels.direction, <Direction key="way" way={transfer.direction} />],
+          [words.transfer.kind, transfer.type && words.transferType[transfer.type]],
+          [words.transfer.asked, formats.dateTime(facts.requestedAt)],
+          [words.transfer.by, facts.requestedBy],
+          [words.transfer.encrypted, transfer.encryption ? words.app.yes : words.app.no],
+        ]}
+      />
+      <Facts
+        facts={[
+          [words.transfer.started, started && formats.dateTime(started)],
+          [words.transfer.ended, ended && formats.dateTime(ended)],
+          [words.transfer.duration, duration !== undefined && formats.duration(duration)],
+          [words.transfer.rate, rate],
+          [words.transfer.attempts, formats.number(facts.attempts)],
+          [words.transfer.nextAttempt, facts.nextAttemptAt && formats.dateTime(facts.nextAttemptAt)],
+          [words.transfer.retryOf, link(facts.retryOf, words.transfer.earlier)],
+          [words.transfer.retriedBy, link(facts.retriedBy, words.transfer.later)],
+        ]}
+      />
+    </SimpleGrid>
+  )
+}
+
+function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }) {
+  const words = useWords()
+  const formats = useFormats()
+  const files = transfer.files ?? []
+  const { actions } = words.transfer
+  return (
+    <Panel title={words.transfer.files} note={formats.number(files.length)}>
+      <Table className="cards-on-phone" aria-label={words.transfer.files}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{words.transfer.file}</Table.Th>
+            <Table.Th>{words.transfer.size}</Table.Th>
+            <Table.Th>{words.transfer.state}</Table.Th>
+            <Table.Th>{words.transfer.hash}</Table.Th>
+            <Table.Th>{words.transfer.afterwards}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {files.map((file, index) => {
+            const progress = facts.files[index]
+            const receipt = progress && words.transfer.receipts[progress.receipt]
+            const action = file.actionPost && file.actionPost in actions ? actions[file.actionPost as keyof typeof actions] : file.actionPost
+            return (
+              <Table.Tr key={file.path ?? index}>
+                <Table.Td>
+                  <Text fz="sm" fw={600} className="words">
+                    {file.fileName}
+                  </Text>
+                  <Text fz="xs" c="dimmed" className="words">
+                    {file.path}
+                  </Text>
+                </Table.Td>
+                <Table.Td>{file.size !== undefined ? formats.size(Number(file.size)) : '—'}</Table.Td>
+                <Table.Td>
+                  {progress && words.transfer.phase[progress.phase]}
+                  {receipt && (
+                    <Text fz="xs" c="dimmed">
+                      {receipt}
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>{file.hash ? <Hash value={file.hash.replace('sha256:', '')} /> : '—'}</Table.Td>
+                <Table.Td>
+                  {action ?? '—'}
+                  {file.filePathPost && (
+                    <Text fz="xs" c="dimmed" className="words">
+                      {file.filePathPost}
+                    </Text>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            )
+          })}
+        </Table.Tbody>
+      </Table>
+    </Panel>
+  )
+}
+
+function Hash({ value }: { value: string }) {
+  const words = useWords()
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <UnstyledButton
+          className="hash"
+          onClick={copy}
+          title={value}
+          aria-label={`${copied ? words.transfer.copied : words.transfer.copyHash}: ${value}`}
+        >
+          <span className="code">{`${value.slice(0, 12)}…`}</span>
+          {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
+        </UnstyledButton>
+      )}
+    </CopyButton>
+  )
+}

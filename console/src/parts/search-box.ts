@@ -1,0 +1,29 @@
+// A search box that asks a moment after the last key, not at each.
+
+import { useEffect, useState } from 'react'
+import type { ChangeEvent } from 'react'
+import type { UrlFilter } from './url-filter.ts'
+
+const WAIT_MS = 250
+
+export function useSearchBox(filter: UrlFilter) {
+  const asked = filter.get('search') ?? ''
+  const [text, setText] = useState(asked)
+  const [shown, setShown] = useState(asked)
+  // The address changed by other means (back, a cleared filter): the box follows.
+  if (asked !== shown) {
+    setShown(asked)
+    setText(asked)
+  }
+  useEffect(() => {
+    if (text.trim() === asked) return undefined
+    const timer = setTimeout(() => filter.set({ search: text.trim() || undefined }), WAIT_MS)
+    return () => clearTimeout(timer)
+    // The filter object is new at each render; what it writes to is not.
+  }, [text, asked]) // eslint-disable-line react-hooks/exhaustive-deps
+  return {
+    type: 'search' as const,
+    value: text,
+    onChange: (event: ChangeEvent<HTMLInputElement>) => setText(event.currentTarget.value),
+  }
+}

@@ -1,0 +1,80 @@
+// The states of a page that has nothing to show: loading, failed, empty, not there.
+
+import { ClientError } from '@esclusa/sdk'
+import { Button, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { IconAlertTriangle, IconInbox, IconLock, IconMapOff } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useWords } from '../i18n/language.tsx'
+
+export function Loading() {
+  const words = useWords()
+  return (
+    <Stack role="status" aria-label={words.app.loading} gap="md">
+      <Skeleton height={32} width="40%" />
+      <Skeleton height={120} />
+      <Skeleton height={240} />
+    </Stack>
+  )
+}
+
+type EmptyProps = { icon?: ReactNode; title: string; help?: string; children?: ReactNode }
+
+export function Empty({ icon, title, help, children }: EmptyProps) {
+  return (
+    <div className="empty">
+      <div className="empty-icon" aria-hidden>
+        {icon ?? <IconInbox size={28} stroke={1.5} />}
+      </div>
+      <Text fw={600}>{title}</Text>
+      {help && (
+        <Text c="dimmed" fz="sm" maw={440}>
+          {help}
+        </Text>
+      )}
+      {children}
+    </div>
+  )
+}
+
+export function Failed({ error, again }: { error: unknown; again?: () => void }) {
+  const words = useWords()
+  if (error instanceof ClientError && error.status === 404) return <NotFound />
+  if (error instanceof ClientError && error.status === 403)
+    return (
+      <Empty icon={<IconLock size={28} />} title={words.channel.forbidden} help={words.channel.forbiddenHelp} />
+    )
+  return (
+    <Empty
+      icon={<IconAlertTriangle size={28} />}
+      title={words.app.loadFailed}
+      help={error instanceof Error ? error.message : String(error)}
+    >
+      {again && (
+        <Button variant="default" onClick={again}>
+          {words.app.retryLoad}
+        </Button>
+      )}
+    </Empty>
+  )
+}
+
+export function NotFound() {
+  const words = useWords()
+  return (
+    <div className="empty">
+      <div className="empty-icon" aria-hidden>
+        <IconMapOff size={28} stroke={1.5} />
+      </div>
+      <Title order={1} fz="h3">
+        {words.app.notFound}
+      </Title>
+      <Text c="dimmed" fz="sm">
+        {words.app.notFoundHelp}
+      </Text>
+      <Button component={Link} href="/" variant="default">
+        {words.app.backToOverview}
+      </Button>
+    </div>
+  )
+}

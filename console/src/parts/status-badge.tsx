@@ -1,0 +1,54 @@
+// A status as colour, icon and word together: none of the three carries it alone.
+
+import {
+  IconAlertTriangle,
+  IconArrowsExchange,
+  IconBan,
+  IconCircleCheck,
+  IconClockPause,
+  IconMoon,
+  IconPower,
+} from '@tabler/icons-react'
+import type { ComponentType } from 'react'
+import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
+import type { TransferStatus } from '../../../src/contract/transfer.ts'
+import { useWords } from '../i18n/language.tsx'
+
+type Tone = 'good' | 'moving' | 'waiting' | 'bad' | 'closed' | 'off'
+type Look = { tone: Tone; icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }> }
+
+export const CHANNEL_LOOKS: Record<ChannelStatusValue, Look> = {
+  IDLE: { tone: 'good', icon: IconCircleCheck },
+  IN_PROGRESS: { tone: 'moving', icon: IconArrowsExchange },
+  PENDING: { tone: 'waiting', icon: IconClockPause },
+  ERROR: { tone: 'bad', icon: IconAlertTriangle },
+  CLOSED: { tone: 'closed', icon: IconMoon },
+  INACTIVE: { tone: 'off', icon: IconPower },
+}
+
+const TRANSFER_LOOKS: Record<TransferStatus, Look> = {
+  PENDING: CHANNEL_LOOKS.PENDING,
+  IN_PROGRESS: CHANNEL_LOOKS.IN_PROGRESS,
+  COMPLETED: { tone: 'good', icon: IconCircleCheck },
+  FAILED: CHANNEL_LOOKS.ERROR,
+  CANCELLED: { tone: 'off', icon: IconBan },
+}
+
+export function ChannelBadge({ status }: { status: ChannelStatusValue }) {
+  const words = useWords()
+  return <Badge look={CHANNEL_LOOKS[status]} label={words.channelStatus[status]} />
+}
+
+export function TransferBadge({ status }: { status: TransferStatus }) {
+  const words = useWords()
+  return <Badge look={TRANSFER_LOOKS[status]} label={words.transferStatus[status]} />
+}
+
+function Badge({ look: { tone, icon: Icon }, label }: { look: Look; label: string }) {
+  return (
+    <span className="badge" data-tone={tone}>
+      <Icon size={15} stroke={2} aria-hidden />
+      {label}
+    </span>
+  )
+}

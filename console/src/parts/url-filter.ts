@@ -1,0 +1,39 @@
+// A list's filters live in the address: back and forward work, and a view can be handed on as a link.
+
+import { useCallback } from 'react'
+import { useLocation, useSearch } from 'wouter'
+
+export type UrlFilter = {
+  get(name: string): string | undefined
+  page: number
+  /** Changing a filter goes back to the first page. */
+  set(changes: Record<string, string | undefined>): void
+  go(page: number): void
+  clear(): void
+  isEmpty: boolean
+}
+
+export function useUrlFilter(): UrlFilter {
+  const search = useSearch()
+  const [path, navigate] = useLocation()
+  const parameters = new URLSearchParams(search)
+  const write = useCallback(
+    (changes: Record<string, string | undefined>) => {
+      const next = new URLSearchParams(search)
+      for (const [name, value] of Object.entries(changes))
+        if (value) next.set(name, value)
+        else next.delete(name)
+      navigate(next.size > 0 ? `${path}?${next}` : path, { replace: true })
+    },
+    [search, path, navigate],
+  )
+  const page = Number(parameters.get('page') ?? 1)
+  return {
+    get: (name) => parameters.get(name) ?? undefined,
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+    set: (changes) => write({ ...changes, page: undefined }),
+    go: (wanted) => write({ page: wanted > 1 ? String(wanted) : undefined }),
+    clear: () => navigate(path, { replace: true }),
+    isEmpty: [...parameters.keys()].every((name) => name === 'page'),
+  }
+}

@@ -1,0 +1,23 @@
+// What the user may do, read from the same table that the node checks: what is not allowed is not offered. The node
+// still refuses it.
+
+import type { Session } from '@esclusa/sdk'
+import { operations } from '../../../src/contract/operations.ts'
+import type { Operation, OperationName } from '../../../src/contract/operations.ts'
+
+export type Rights = {
+  may(name: OperationName): boolean
+  /** Secrets are shown to administrators alone. */
+  seesSecrets: boolean
+}
+
+export function rightsOf(session: Pick<Session, 'role' | 'auths'>): Rights {
+  return {
+    may: (name) => {
+      const { roles, auth }: Operation = operations[name]
+      return roles === 'public' || (roles.includes(session.role) && (!auth || session.auths[auth]))
+    },
+    seesSecrets:
+      (session.role === 'ROLE_GLOBALADMIN' || session.role === 'ROLE_ADMIN') && session.auths.administration,
+  }
+}

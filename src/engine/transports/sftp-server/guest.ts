@@ -1,0 +1,176 @@
+// One connection to the SFTP listener: from the first octet through the sign-in to its channels, and to its end. Only
+// the `sftp` subsystem is served; shells, commands, terminals and forwarding are refused by the library, since nobody
+// listens for them.
+
+import type { Socket } from 'node:net'
+
+import type { Connection, ServerChannel } from 'ssh2'
+
+import { NodeError } from '../../../errors.ts'
+import type { Admission, Session, SessionHost } from '../transport.ts'
+
+import { ChannelIo } from './channel-io.ts'
+import type { FailedLogins } from './failed-logins.ts'
+import { FileSession } from './file-session.ts'
+import type { PartnerFiles } from './file-session.ts'
+import { RECEIVE_WINDOW } from './limits.ts'
+import type { SftpServerLimits } from './limits.ts'
+import { SignIn } from './sign-in.ts'
+import type { AccessSettings } from './sign-in.ts'
+
+const GOODBYE_MS = 2000
+
+export interface GuestParts {
+  limits: SftpServerLimits
+  sessionHost: SessionHost
+  onFault: (error: unknown) => void
+  failedLogins: FailedLogins
+  enter: (admission: Admission<AccessSettings>) => PartnerFiles | undefined
+  leave: (contactId: string) => void
+  gone: () => void
+}
+
+export class Guest {
+  readonly #socket: Socket
+  readonly #parts: GuestParts
+  readonly #signIn: SignIn
+  readonly #channels = new Map<FileSession, { channel: ServerChannel; io: ChannelIo }>()
+  readonly #ended = new AbortController()
+  readonly #closed: Promise<void>
+  #connection: Connection | undefined
+  #timer: NodeJS.Timeout
+  #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
+
+  constructor(socket: Socket, parts: GuestParts) {
+    this.#socket = socket
+    this.#parts = parts
+    const { sessionHost, failedLogins, limits } = parts
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.#signIn = new SignIn({ host: sessionHost, failedLogins, address, tries: limits.signInTries })
+    this.#timer = setTimeout(() => socket.destroy(), limits.loginMs)
+    socket.on('error', () => {})
+    this.#closed = new Promise<void>((resolve) => {
+      socket.once('close', () => void this.#finish().then(resolve, resolve))
+    })
+  }
+
+  welcome(connection: Connection): void {
+    this.#connection = connection
+    connection.on('error', () => this.#socket.destroy())
+    connection.on(
+      'authentication',
+      (context) => void this.#authenticate(context).catch((error) => this.#fault(error)),
+    )
+    connection.on('session', (accept, reject) => this.#openSession(accept, reject))
+    // A client that ignores its window would fill this node's memory; the library does not look.
+    this.#socket.on('data', () => {
+      for (const { channel } of this.#channels.values()) {
+        const error = ChannelIo.tooMuchUnread(channel, 2 * RECEIVE_WINDOW)
+        if (error !== undefined) this.#fault(error)
+      }
+    })
+  }
+
+  async end(reason: NodeError): Promise<void> {
+    if (!this.#ended.signal.aborted) this.#ended.abort(reason)
+    if (!this.#socket.destroyed) {
+      this.#connection?.end()
+      const timer = setTimeout(() => this.#socket.destroy(), this.#connection === undefined ? 0 : GOODBYE_MS)
+      await this.#closed
+      clearTimeout(timer)
+    }
+    await this.#closed
+  }
+
+  #fault(error: unknown): void {
+    this.#parts.onFault(error)
+    this.#socket.destroy()
+  }
+
+  async #authenticate(context: Parameters<SignIn['answer']>[0]): Promise<void> {
+    const outcome = await this.#signIn.answer(context)
+    if (outcome === 'refused') return
+    if (outcome === 'over') return void this.#connection?.end()
+    const files = this.#parts.enter(outcome)
+    if (files === undefined) return void this.#connection?.end()
+    const { contactId, timeouts } = outcome
+    this.#partner = { contactId, files, admission: outcome }
+    if (this.#socket.destroyed) return
+    this.#startIdling(timeouts.idleMs)
+    this.#parts.sessionHost.opened(this.#asSession(contactId))
+  }
+
+  /** What the engine may do with a partner that called: end it. Files to send wait in the outbox until it takes them. */
+  #asSession(contactId: string): Session {
+    return {
+      contactId,
+      encrypted: true,
+      ended: this.#ended.signal,
+      push: () =>
+        Promise.reject(new NodeError('conflict', 'an SFTP client takes files itself; nothing can be pushed')),
+      fetch: () => Promise.resolve(),
+      close: () => this.end(new NodeError('connection_lost', 'the session was closed')),
+    }
+  }
+
+  /** Called at every request: the timer of a signed-in connection is only wound up again. */
+  #active(): void {
+    this.#timer.refresh()
+  }
+
+  #startIdling(idleMs: number): void {
+    clearTimeout(this.#timer)
+    const late = new NodeError('timed_out', 'the session was idle for too long')
+    this.#timer = setTimeout(() => void this.end(late), idleMs)
+  }
+
+  #openSession(accept: () => import('ssh2').Session, reject: () => void): void {
+    if (this.#partner === undefined || this.#channels.size >= this.#parts.limits.channelsPerConnection)
+      return reject()
+    const session = accept()
+    // Only the subsystem: without listeners the library refuses shells, commands, terminals and forwarding.
+    session.on('subsystem', (acceptSubsystem, rejectSubsystem, { name }) => {
+      if (name === 'sftp') this.#openChannel(acceptSubsystem())
+      else rejectSubsystem()
+    })
+  }
+
+  #openChannel(channel: ServerChannel): void {
+    const partner = this.#partner
+    if (partner === undefined) return
+    const { limits } = this.#parts
+    const io = new ChannelIo(channel, this.#socket, limits.queuedOctets)
+    const broken = (error: unknown) => this.#fault(error)
+    const session = new FileSession({
+      io,
+      admission: partner.admission,
+      files: partner.files,
+      limits,
+      active: () => this.#active(),
+      broken,
+    })
+    this.#channels.set(session, { channel, io })
+    const ended = () => {
+      const reason = new NodeError('connection_lost', 'the partner ended the session')
+      void session.end(reason).finally(() => this.#channels.delete(session))
+      // OpenSSH's client waits for the channel's close after its own end.
+      channel.exit(0)
+      io.end()
+    }
+    io.start((whole) => session.take(whole), ended, broken)
+  }
+
+  async #finish(): Promise<void> {
+    clearTimeout(this.#timer)
+    const reason = new NodeError('connection_lost', 'the partner closed the connection')
+    if (!this.#ended.signal.aborted) this.#ended.abort(reason)
+    try {
+      for (const { io } of this.#channels.values()) io.end()
+      await Promise.allSettled([...this.#channels.keys()].map((session) => session.end(reason)))
+      await this.#signIn.finish().catch((error: unknown) => this.#parts.onFault(error))
+    } finally {
+      if (this.#partner !== undefined) this.#parts.leave(this.#partner.contactId)
+      this.#parts.gone()
+    }
+  }
+}

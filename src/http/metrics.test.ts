@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { closeAfter, databases, startTestNode } from '../../test/harness.ts'
+import type { TestDatabase, TestNode } from '../../test/harness.ts'
+import { SECRETS } from '../../test/seed.ts'
+import { EventHub } from './events.ts'
+import { addMetricsRoute } from './metrics.ts'
+import type { MetricsAccess } from './metrics.ts'
+import { buildServer } from './server.ts'
+
+type Door = {
+  read: (token?: string) => Promise<{ status: number; text: string }>
+  hub: EventHub
+  get: (url: string) => Promise<unknown>
+}
+
+function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, now?: () => number): Door {
+  const context = { ...node.context, ...(now && { now }) }
+  const app = buildServer(context, { log: pino({ level: 'silent' }) })
+  const hub = new EventHub()
+  addMetricsRoute(app, context, hub, () => ({ emitted: 7, received: 11 }), access)
+  closeAfter(t, () => app.close())
+  const read = async (token?: string) => {
+    const answer = await app.inject({
+      url: '/metrics',
+      headers: token ? { authorization: `Bearer ${token}` } : {},
+    })
+    return { status: answer.statusCode, text: answer.payload }
+  }
+  return { read, hub, get: (url) => app.inject({ url }) }
+}
+
+function valueOf(text: string, series: string): number {
+  const line = text.split('\n').find((one) => one.startsWith(`${series} `))
+  assert.ok(line, `no series ${series} in:\n${text}`)
+  return Number(line.slice(series.length + 1))
+}
+
+for (const database of databases)
+  test(`transfers are counted by way and state (${database.name})`, { skip: database.skip ?? false }, (t) =>
+    countsTransfers(t, database),
+  )
+
+async function countsTransfers(t: TestContext, database: TestDatabase): Promise<void> {
+  const node = await startTestNode(t, { database })
+  let now = Date.now()
+  const { read } = openDoor(t, node, 'anybody', () => now)
+  const row = {
+    type: 'MANUAL',
+    encryption: 0,
+    error: null,
+    error_code: null,
+    requested_by: null,
+    requested_at: now,
+    started_at: now,
+    listed_at: now,
+    retry_of: null,
+    settled: 0,
+    attempts: 0,
+    due_at: now + 1e9,
+    lease_owner: null,
+    lease_until: null,
+    receipts_until: null,
+    fence: 0,
+    snapshot: null,
+    output: null,
+    channel_code: 'BANCO-ACME-NOMINA',
+  }
+  const states = ['PENDING', 'COMPLETED', 'COMPLETED', 'FAILED'] as const
+  await node.store.write((tx) =>
+    tx
+      .insertInto('transfer')
+      .values(
+        states.map((state, index) => ({
+          ...row,
+          id: `t${index}`,
+          direction: 'EMISION',
+          state,
+          position: index + 1,
+          ended_at: state === 'PENDING' ? null : now + 1,
+        })),
+      )
+      .execute(),
+  )
+  now += 20_000
+  const { text } = await read()
+  assert.equal(valueOf(text, 'esclusa_transfers{direction="EMISION",status="PENDING"}'), 1)
+  assert.equal(valueOf(text, 'esclusa_transfers{direction="RECEPCION",status="IN_PROGRESS"}'), 0)
+  assert.equal(valueOf(text, 'esclusa_transfers_ended_total{direction="EMISION",status="COMPLETED"}'), 2)
+  assert.equal(valueOf(text, 'esclusa_transfers_ended_total{direction="EMISION",status="FAILED"}'), 1)
+  now += 20_000
+  const again = await Promise.all([read(), read()])
+  for (const one of again)
+    assert.equal(
+      valueOf(one.text, 'esclusa_transfers_ended_total{direction="EMISION",status="COMPLETED"}'),
+      2,
+    )
+}
+
+test('bytes, streams, answers, lag, memory and the version are shown', async (t) => {
+  const { read, hub, get } = openDoor(t, await startTestNode(t), 'anybody')
+  hub.listen(
+    () => {},
+    () => {},
+  )
+  await get('/nothing-here')
+  await get('/connect-back/integration/v2/channels')
+  const { text, status } = await read()
+  assert.equal(status, 200)
+  assert.equal(valueOf(text, 'esclusa_bytes_moved_total{direction="EMISION"}'), 7)
+  assert.equal(valueOf(text, 'esclusa_bytes_moved_total{direction="RECEPCION"}'), 11)
+  assert.equal(valueOf(text, 'esclusa_event_streams'), 1)
+  assert.equal(valueOf(text, 'esclusa_http_requests_total{status="4xx"}'), 2)
+  assert.ok(valueOf(text, 'process_resident_memory_bytes') > 1_000_000)
+  assert.ok(valueOf(text, 'esclusa_event_loop_lag_seconds{quantile="0.99"}') >= 0)
+  assert.match(text, /^esclusa_build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+\.[^"]+"\} 1$/m)
+})
+
+test('every line is of the text form, each metric with its help and type', async (t) => {
+  const { read } = openDoor(t, await startTestNode(t), 'anybody')
+  const { text } = await read()
+  assert.ok(text.endsWith('\n'))
+  const names = new Set<string>()
+  for (const line of text.trimEnd().split('\n')) {
+    const type = /^# TYPE (\w+) (counter|gauge)$/.exec(line)?.[1]
+    if (type) {
+      assert.ok(!names.has(type), `${type} comes twice`)
+      names.add(type)
+    } else if (!/^# HELP \w+ \S/.test(line)) {
+      const found = /^(\w+)(\{(\w+="[^"\n]*",?)+\})? \d+(\.\d+)?(e[+-]?\d+)?$/.exec(line)
+      assert.ok(found?.[1] && names.has(found[1]), `not a sample of a metric that was announced: ${line}`)
+    }
+  }
+})
+
+test('without loopback only an administrator’s token opens the metrics', async (t) => {
+  const node = await startTestNode(t)
+  const { read } = openDoor(t, node, 'administrators')
+  assert.equal((await read()).status, 401)
+  assert.equal((await read(await node.token('operator'))).status, 403)
+  assert.equal((await read(await node.token('globaladmin'))).status, 200)
+})
+
+test('no channel, partner, person or secret is shown', async (t) => {
+  const { read } = openDoor(t, await startTestNode(t), 'anybody')
+  const { text } = await read()
+  for (const word of ['BANCO', 'ACME', 'acme', 'globaladmin', ...Object.values(SECRETS)])
+    assert.ok(!text.includes(word), `shows ${word}`)
+})

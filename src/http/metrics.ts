@@ -1,0 +1,192 @@
+// Numbers about the node at /metrics, in Prometheus' text form (version 0.0.4). Counts and sizes alone: no channel, no
+// partner, no person. Transfers are the platform's, so every node of one shows the same: take the maximum, not the sum.
+
+import type { FastifyInstance } from 'fastify'
+import { readFileSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from '../contract/transfer.ts'
+import { isAdministrator } from '../domain/user.ts'
+import { ACTIVE, isOver } from '../domain/transfer.ts'
+import { NodeError } from '../errors.ts'
+import type { Db } from '../store/open.ts'
+import { countActive, countEnded } from '../store/transfer-counts.ts'
+import type { TransferCount } from '../store/transfer-counts.ts'
+import type { Context } from './context.ts'
+import type { EventHub } from './events.ts'
+import { authenticate } from './guard.ts'
+
+/** Who may read the numbers: anybody (a listener on loopback), or administrators by their token. */
+export type MetricsAccess = 'anybody' | 'administrators'
+
+type Moved = { emitted: number; received: number }
+type Labels = Record<string, string>
+type Sample = { labels?: Labels; value: number }
+type Metric = { name: string; type: 'counter' | 'gauge'; help: string; samples: Sample[] }
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+/** An end is written with its time a moment before it is visible to others; only what is older than this is counted. */
+const SETTLED_MS = 10_000
+const LAG_RESOLUTION_MS = 20
+
+export function addMetricsRoute(
+  app: FastifyInstance,
+  context: Context,
+  hub: EventHub,
+  counters: () => Moved,
+  access: MetricsAccess,
+): void {
+  const answers = countAnswers(app)
+  const lag = watchLag(app)
+  const ended = makeEndedCounter(context.now())
+  app.get('/metrics', async (request, reply) => {
+    if (access === 'administrators' && !isAdministrator(await authenticate(context, request)))
+      throw new NodeError('forbidden', 'the metrics are for administrators')
+    const { db } = context.store
+    const metrics = [
+      underWay(await countActive(db)),
+      await ended(db, context.now()),
+      bytesMoved(counters()),
+      single('esclusa_event_streams', 'gauge', 'Open streams of live events.', hub.size),
+      answers(),
+      ...lag(),
+      ...processMetrics(),
+      { ...single('esclusa_build_info', 'gauge', 'What runs here.', 1, { version, node: process.version }) },
+    ]
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.map(write).join(''))
+  })
+}
+
+function single(name: string, type: Metric['type'], help: string, value: number, labels?: Labels): Metric {
+  return { name, type, help, samples: [{ value, ...(labels && { labels }) }] }
+}
+
+function underWay(counts: readonly TransferCount[]): Metric {
+  const help = 'Transfers of the platform that are not over.'
+  return { name: 'esclusa_transfers', type: 'gauge', help, samples: byWay(counts, ACTIVE) }
+}
+
+function byWay(counts: readonly TransferCount[], states: readonly TransferCount['state'][]): Sample[] {
+  return TRANSFER_DIRECTIONS.flatMap((direction) =>
+    states.map((state) => ({
+      labels: { direction, status: state },
+      value: counts.find((one) => one.direction === direction && one.state === state)?.count ?? 0,
+    })),
+  )
+}
+
+/** A running total since the node's start, taken up from the database in short spans: one look at each reading. */
+function makeEndedCounter(startedAt: number): (db: Db, now: number) => Promise<Metric> {
+  const over = TRANSFER_STATUSES.filter(isOver)
+  const totals: TransferCount[] = []
+  let upTo = startedAt
+  let turn: Promise<void> = Promise.resolve()
+  const add = async (db: Db, now: number) => {
+    const before = now - SETTLED_MS
+    if (before <= upTo) return
+    for (const found of await countEnded(db, upTo, before)) {
+      const known = totals.find((one) => one.direction === found.direction && one.state === found.state)
+      if (known) known.count += found.count
+      else totals.push(found)
+    }
+    upTo = before
+  }
+  return async (db, now) => {
+    // Two readers at once must not count the same span twice.
+    const mine = turn.then(() => add(db, now))
+    turn = mine.catch(() => {})
+    await mine
+    const help = 'Transfers of the platform that have ended since this node started.'
+    return { name: 'esclusa_transfers_ended_total', type: 'counter', help, samples: byWay(totals, over) }
+  }
+}
+
+function bytesMoved({ emitted, received }: Moved): Metric {
+  return {
+    name: 'esclusa_bytes_moved_total',
+    type: 'counter',
+    help: 'Octets of files moved by the engine of this node.',
+    samples: [
+      { labels: { direction: 'EMISION' }, value: emitted },
+      { labels: { direction: 'RECEPCION' }, value: received },
+    ],
+  }
+}
+
+function countAnswers(app: FastifyInstance): () => Metric {
+  const classes = [0, 0, 0, 0, 0, 0]
+  app.addHook('onResponse', (_request, reply, done) => {
+    const index = Math.floor(reply.statusCode / 100)
+    classes[index] = (classes[index] ?? 0) + 1
+    done()
+  })
+  return () => ({
+    name: 'esclusa_http_requests_total',
+    type: 'counter',
+    help: 'Requests answered, by class of status.',
+    samples: classes.flatMap((value, index) =>
+      index < 1 ? [] : [{ labels: { status: `${index}xx` }, value }],
+    ),
+  })
+}
+
+/** Seconds beyond the interval at which the clock is looked at. */
+function lateBy(nanos: number): number {
+  return Math.max(0, nanos / 1e9 - LAG_RESOLUTION_MS / 1000)
+}
+
+function watchLag(app: FastifyInstance): () => Metric[] {
+  const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+  delay.enable()
+  app.addHook('onClose', (_app, done) => {
+    delay.disable()
+    done()
+  })
+  return () => {
+    const quantiles = [50, 90, 99].map((percent) => ({
+      labels: { quantile: String(percent / 100) },
+      value: lateBy(delay.percentile(percent)),
+    }))
+    const name = 'esclusa_event_loop_lag_seconds'
+    const help = 'How late the HTTP thread gets to its work, since the last reading.'
+    const most = Number.isFinite(delay.max) ? lateBy(delay.max) : 0
+    delay.reset()
+    return [
+      { name, type: 'gauge', help, samples: quantiles },
+      single(`${name}_max`, 'gauge', `${help.replace('.', '')}, at worst.`, most),
+    ]
+  }
+}
+
+function processMetrics(): Metric[] {
+  const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const gauge = (name: string, help: string, value: number) => single(name, 'gauge', help, value)
+  const startedAt = Date.now() / 1000 - process.uptime()
+  return [
+    gauge('process_resident_memory_bytes', 'Memory of the whole process.', rss),
+    gauge('nodejs_heap_used_bytes', 'JavaScript heap of the HTTP thread.', heapUsed),
+    gauge(
+      'nodejs_external_memory_bytes',
+      'Memory outside the heap, buffers included.',
+      external + arrayBuffers,
+    ),
+    single('process_cpu_seconds_total', 'counter', 'Processor time of all threads.', (user + system) / 1e6),
+    gauge('process_start_time_seconds', 'When the process started, since 1970.', startedAt),
+  ]
+}
+
+function write({ name, type, help, samples }: Metric): string {
+  const lines = samples.map(({ labels, value }) => `${name}${writeLabels(labels)} ${value}`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
+}
+
+function writeLabels(labels: Labels | undefined): string {
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}="${escape(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escape(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { testOnBoth, withStore } from '../../test/harness.ts'
+import { contactOf, seedChannel } from '../../test/seed.ts'
+import { newFile } from '../transfers/request.ts'
+import {
+  addHistory,
+  findChannel,
+  findChannels,
+  listChannels,
+  lockChannel,
+  openChannel,
+  pageOfHistory,
+  removeChannel,
+  sealChannel,
+  updateChannel,
+} from './channels.ts'
+import { putContact, putLocalEntity } from './contacts.ts'
+import { newId } from './ids.ts'
+import type { Store } from './open.ts'
+import { makeSeal } from './seal.ts'
+import { insertTransfer, moveTransfer } from './transfers.ts'
+
+const CODE = 'BANCO-ACME-NOMINA'
+const seal = makeSeal('0'.repeat(32))
+
+async function withChannel(store: Store, ...codes: string[]): Promise<void> {
+  await store.write(async (tx) => {
+    await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
+    await putContact(tx, contactOf('acme', 'ACME', []))
+    for (const code of [CODE, ...codes]) await seedChannel(tx, seal, code, 'acme', { name: 'x', security: { localKey: 'the key' } })
+  })
+}
+
+function rename(store: Store, name: (before: string) => string): Promise<void> {
+  return store.write(async (tx) => {
+    const channel = await lockChannel(tx, store.dialect, CODE)
+    await updateChannel(tx, { ...channel, config: { ...channel.config, name: name(channel.config.name ?? '') } })
+    await addHistory(tx, CODE, [{ at: Date.now(), event: 'CHANNEL_UPDATED' }])
+  })
+}
+
+testOnBoth('fifty updates at once all apply, one after another, each with its history entry', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  await Promise.all(Array.from({ length: 50 }, () => rename(store, (before) => `${before}+`)))
+  assert.equal((await findChannel(store.db, CODE))?.config.name, `x${'+'.repeat(50)}`)
+  assert.equal((await findChannel(store.db, CODE))?.revision, 51)
+  assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 51)
+})
+
+testOnBoth('updates, new transfers and moves of one channel at once do not stop each other', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  const candidate = { directory: 0, name: 'a', path: '/a', size: 1, modifiedAt: 1 }
+  const files = [{ ...newFile(candidate, 0), keyDate: '20260101', keyTime: '0000000001' }]
+  const lives = (['EMISION', 'RECEPCION'] as const).map(async (direction) => {
+    for (let i = 0; i < 10; i++) {
+      const id = newId(Date.now())
+      const made = { id, channelCode: CODE, direction, type: 'MANUAL', requestedBy: null, retryOf: null, now: Date.now(), files } as const
+      await store.write((tx) => insertTransfer(tx, made))
+      for (const [from, to] of [['PENDING', 'IN_PROGRESS'], ['IN_PROGRESS', 'COMPLETED']] as const)
+        await store.write(async (tx) => {
+          assert.ok(await moveTransfer(tx, id, { from, to, now: Date.now() }))
+          await addHistory(tx, CODE, [{ at: Date.now(), event: 'TRANSFER_STARTED' }])
+        })
+    }
+  })
+  await Promise.all([...lives, ...Array.from({ length: 30 }, () => rename(store, (before) => before))])
+  assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 1 + 40 + 30)
+})
+
+testOnBoth('a writer reads what it wrote, at once', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  for (let i = 0; i < 20; i++) {
+    const reading = findChannel(store.db, CODE)
+    await rename(store, () => `name ${i}`)
+    await reading
+    assert.equal((await findChannel(store.db, CODE))?.config.name, `name ${i}`)
+  }
+})
+
+testOnBoth('a write that throws leaves nothing behind, and those beside it stay', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  const results = await Promise.allSettled([
+    rename(store, (before) => `${before}1`),
+    rename(store, () => {
+      throw new Error('no')
+    }),
+    rename(store, (before) => `${before}2`),
+  ])
+  assert.deepEqual(results.map((one) => one.status), ['fulfilled', 'rejected', 'fulfilled'])
+  assert.equal((await findChannel(store.db, CODE))?.config.name?.length, 3)
+  assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 3)
+})
+
+testOnBoth('history is newest first and any page is where it should be', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  await store.write((tx) => addHistory(tx, CODE, Array.from({ length: 24 }, (_, at) => ({ at, event: 'KEY_RECEIVED', detail: String(at) }))))
+  const page = async (offset: number, size: number) => {
+    const { total, rows } = await pageOfHistory(store.db, CODE, { offset, size })
+    assert.equal(total, 25)
+    return rows.map((row) => row.detail ?? row.event)
+  }
+  assert.deepEqual(await page(0, 3), ['23', '22', '21'])
+  assert.deepEqual(await page(22, 10), ['1', '0', 'CHANNEL_CREATED'])
+  assert.deepEqual(await page(24, 1), ['CHANNEL_CREATED'])
+  assert.deepEqual(await page(25, 10), [])
+  assert.deepEqual(await page(2_147_483_646_000, 1000), [])
+})
+
+testOnBoth('many channels are found by code, unknown ones are left out', async (t, database) => {
+  const store = await withStore(t, database)
+  const codes = Array.from({ length: 1100 }, (_, i) => `BANCO-ACME-A${i}`)
+  await withChannel(store, ...codes)
+  const found = await findChannels(store.db, [...codes, 'BANCO-ACME-NONE'])
+  assert.deepEqual(new Set(found.map((channel) => channel.code)), new Set(codes))
+  assert.deepEqual(await findChannels(store.db, []), [])
+  assert.equal((await listChannels(store.db)).length, 1101)
+})
+
+testOnBoth('a channel that is removed and made anew is read anew', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  assert.equal((await findChannel(store.db, CODE))?.config.name, 'x')
+  await store.write((tx) => removeChannel(tx, CODE))
+  assert.equal(await findChannel(store.db, CODE), undefined)
+  await store.write((tx) => seedChannel(tx, seal, CODE, 'acme', { name: 'y' }))
+  assert.equal((await findChannel(store.db, CODE))?.config.name, 'y')
+})
+
+testOnBoth('secrets lie sealed, open again, and keep their sealed form while they do not change', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store)
+  const record = await findChannel(store.db, CODE)
+  assert.ok(record)
+  assert.equal(record.config.security?.localKey, undefined)
+  assert.ok(!JSON.stringify(record).includes('the key'))
+  assert.equal(openChannel(seal, record).security?.localKey, 'the key')
+  const same = sealChannel(seal, CODE, openChannel(seal, record), record)
+  assert.deepEqual(same, { config: record.config, secrets: record.secrets })
+  const changed = sealChannel(seal, CODE, { security: { localKey: 'another' } }, record)
+  assert.notEqual(changed.secrets.localKey, record.secrets.localKey)
+})

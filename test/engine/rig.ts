@@ -1,0 +1,423 @@
+// An engine put together as engine.ts does it, with its inside in reach: a clock that can be set ahead, transports that
+// can be wrapped, partners that are folders. Nothing here is a double of the engine itself.
+
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, readFile, readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
+import type { TransferEvent } from '../../src/contract/event.ts'
+import { parseCode } from '../../src/domain/channel.ts'
+import { zoneOf } from '../../src/domain/time.ts'
+import type { TransferRecord } from '../../src/domain/transfer.ts'
+import { isOver } from '../../src/domain/transfer.ts'
+import { startAutomation } from '../../src/engine/automation.ts'
+import { makeHost } from '../../src/engine/desk.ts'
+import { Dispatcher } from '../../src/engine/dispatcher.ts'
+import type { Running } from '../../src/engine/emission.ts'
+import { Finishing } from '../../src/engine/finishing.ts'
+import { makePlan, snapshotOf } from '../../src/engine/plan.ts'
+import { runTransfer } from '../../src/engine/runner.ts'
+import type { Runner } from '../../src/engine/runner.ts'
+import { Sessions } from '../../src/engine/sessions.ts'
+import { makeSlots } from '../../src/engine/slots.ts'
+import { makeStaging } from '../../src/engine/staging.ts'
+import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import type { SessionHost, Transport } from '../../src/engine/transports/transport.ts'
+import type { Work } from '../../src/engine/work.ts'
+import { NodeError } from '../../src/errors.ts'
+import { makeLog } from '../../src/log.ts'
+import { findChannel, insertChannels, sealChannel } from '../../src/store/channels.ts'
+import type { Automation, ChannelRecord } from '../../src/store/channels.ts'
+import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
+import type { ContactRecord } from '../../src/store/contacts.ts'
+import { newId } from '../../src/store/ids.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/open.ts'
+import { makeSeal } from '../../src/store/seal.ts'
+import { findTransfer, lastEnded } from '../../src/store/transfers.ts'
+import { requestRetry, requestSend } from '../../src/transfers/request.ts'
+import { resetChannel } from '../../src/transfers/reset.ts'
+import { closeAfter, sqlite, tempFolder, waitFor } from '../harness.ts'
+import type { TestDatabase } from '../harness.ts'
+
+export const CODE = 'BANCO-ACME-NOMINA'
+
+export type RigOptions = {
+  database?: TestDatabase
+  transports?: readonly Transport<never>[]
+  workers?: number
+  leaseMs?: number
+  scriptMs?: number
+  /** Shares the place (database, folders) of another rig: a second node. */
+  beside?: Rig
+}
+
+type Place = {
+  root: string
+  files: string
+  scripts: string
+  inbox: string
+  outbox: string
+  dataDir: string
+  databaseUrl: string | undefined
+}
+
+export class Rig {
+  readonly place: Place
+  readonly store: Store
+  readonly work: Work
+  readonly sessions: Sessions
+  readonly dispatcher: Dispatcher
+  readonly runner: Runner
+  readonly events: TransferEvent[] = []
+  readonly counted = { EMISION: 0, RECEPCION: 0 }
+  readonly #hosts = new Map<string, SessionHost>()
+  readonly #stopping = new AbortController()
+  #ahead = 0
+  #state: 'new' | 'running' | 'stopped' = 'new'
+
+  constructor(place: Place, store: Store, options: RigOptions) {
+    this.place = place
+    this.store = store
+    this.work = this.#makeWork(options)
+    const known: readonly Transport<never>[] = options.transports ?? [folderTransport as Transport<never>]
+    const transports = new Map(known.map((one) => [one.protocol, one]))
+    this.sessions = new Sessions(this.work, transports, (protocol) => this.host(protocol))
+    const fetching = new Map<string, Running>()
+    this.runner = {
+      work: this.work,
+      sessions: this.sessions,
+      capabilitiesOf: (protocol) => transports.get(protocol)?.capabilities,
+      fetching,
+    }
+    this.dispatcher = new Dispatcher(this.work, options.workers ?? 2, (claim, signal, given) =>
+      runTransfer(this.runner, claim, signal, given),
+    )
+    for (const { protocol, capabilities } of known) this.#addHost(protocol, capabilities, fetching)
+  }
+
+  #makeWork(options: RigOptions): Work {
+    return {
+      owner: randomUUID(),
+      store: this.store,
+      seal: makeSeal('a master key for tests, 32 bytes long'),
+      log: makeLog('silent', 'test'),
+      zone: zoneOf('UTC'),
+      roots: { fileRoots: [this.place.files], scriptRoots: [this.place.scripts] },
+      codePage: '1047',
+      staging: makeStaging(this.place.dataDir),
+      slots: makeSlots(options.workers ?? 2),
+      leaseMs: options.leaseMs ?? 15_000,
+      scriptMs: options.scriptMs ?? 10_000,
+      now: () => Date.now() + this.#ahead,
+      stopping: this.#stopping.signal,
+      publish: (event) => void this.events.push(event),
+      counted: (direction, octets) => void (this.counted[direction] += octets),
+    }
+  }
+
+  #addHost(protocol: string, capabilities: Transport['capabilities'], fetching: Map<string, Running>): void {
+    const { work, dispatcher, sessions } = this
+    const finishing = new Finishing()
+    const reception = {
+      work,
+      capabilities,
+      joins: (code: string) => fetching.get(code),
+      hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
+      release: (held: { id: string; fence: number }) => dispatcher.release(held),
+      background: (contactId: string, running: Promise<void>) => {
+        finishing.add(contactId, running)
+        dispatcher.background(running)
+      },
+    }
+    const keyName = (name: string) => name
+    this.#hosts.set(protocol, makeHost({ work, dispatcher, sessions, reception, finishing, keyName }))
+  }
+
+  host(protocol = 'folder'): SessionHost {
+    const host = this.#hosts.get(protocol)
+    if (!host) throw new Error(`no host for ${protocol}`)
+    return host
+  }
+
+  /** From now on due transfers are claimed. */
+  run(): this {
+    if (this.#state === 'new') this.dispatcher.start()
+    this.#state = 'running'
+    return this
+  }
+
+  /** Sets the engine's clock ahead; only while nothing runs, since leases go by it too. */
+  setAhead(ms: number): void {
+    this.#ahead += ms
+    this.dispatcher.wake()
+  }
+
+  /** Sets the engine's clock to the next time the UTC clock shows HH:mm. */
+  setClock(hour: string): void {
+    const now = this.work.now()
+    const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${hour}:00.000Z`)
+    this.setAhead((at > now ? at : at + 86_400_000) - now)
+  }
+
+  async stop(drainMs = 0): Promise<void> {
+    if (this.#state === 'stopped') return
+    this.#state = 'stopped'
+    this.#stopping.abort(new NodeError('unavailable', 'the node is stopping'))
+    await this.dispatcher.drain(drainMs)
+    await this.sessions.closeAll()
+  }
+
+  automate(t: TestContext): void {
+    const clock = startAutomation(this.runner, () => this.dispatcher.wake())
+    closeAfter(t, async () => {
+      this.#stopping.abort(new NodeError('unavailable', 'the node is stopping'))
+      await clock.stop()
+    })
+  }
+
+  // The platform
+
+  async putContact(contact: Partial<ContactRecord> & { id: string }): Promise<void> {
+    await this.store.write((tx) =>
+      putContact(tx, {
+        protocol: 'folder',
+        data: { id: contact.id, name: contact.id, remoteCodes: [{ id: 'rc', code: contact.id.toUpperCase() }] },
+        settings: { folder: { inbox: this.place.inbox, outbox: this.place.outbox } },
+        secrets: {},
+        ...contact,
+      }),
+    )
+  }
+
+  async putChannel(
+    code: string,
+    channel: Channel,
+    more: { contactId?: string; automation?: Automation; alias?: string } = {},
+  ): Promise<ChannelRecord> {
+    const { localCode = '', application = '' } = parseCode(code) ?? {}
+    const sealed = sealChannel(this.work.seal, code, { application, ...channel })
+    await this.store.write((tx) =>
+      insertChannels(tx, [
+        {
+          code,
+          id: newId(Date.now()),
+          contactId: more.contactId ?? 'acme',
+          localCode,
+          alias: more.alias ?? null,
+          automation: more.automation ?? null,
+          revision: 1,
+          ...sealed,
+        },
+      ]),
+    )
+    return this.channel(code)
+  }
+
+  async channel(code = CODE): Promise<ChannelRecord> {
+    const channel = await findChannel(this.store.db, code)
+    if (!channel) throw new Error(`no channel ${code}`)
+    return channel
+  }
+
+  async plan(code = CODE) {
+    return makePlan(this.store.db, this.work.seal, snapshotOf(await this.channel(code)))
+  }
+
+  // What people do
+
+  async send(code = CODE): Promise<TransferRecord> {
+    const transfer = await requestSend(this.#asking(), await this.channel(code), 'MANUAL')
+    this.dispatcher.wake()
+    return transfer
+  }
+
+  async retry(code = CODE): Promise<TransferRecord> {
+    const transfer = await requestRetry(this.#asking(), await this.channel(code))
+    this.dispatcher.wake()
+    return transfer
+  }
+
+  /** `tell: false`: the node is not told, and finds out by itself. */
+  async reset(code = CODE, { tell = true } = {}): Promise<string[]> {
+    const cancelled = await resetChannel(this.store, await this.channel(code), this.work.now(), 'tester')
+    if (tell) for (const id of cancelled) this.dispatcher.cancel(id)
+    return cancelled
+  }
+
+  #asking() {
+    return {
+      store: this.store,
+      fileRoots: this.work.roots.fileRoots,
+      now: this.work.now,
+      requestedBy: 'tester',
+    }
+  }
+
+  /** Sends and waits for the end. */
+  async sendAndEnd(code = CODE): Promise<TransferRecord> {
+    return this.ended((await this.send(code)).id)
+  }
+
+  /** Takes what lies in the partner's outbox, as the automation does; gives the error that the fetch ended with. */
+  async fetch(code = CODE): Promise<unknown> {
+    const lent = await this.sessions.lend(await this.plan(code), 0)
+    let fault: unknown
+    try {
+      await lent.session.fetch(this.#stopping.signal)
+    } catch (thrown) {
+      fault = thrown
+    }
+    await lent.giveBack(fault === undefined)
+    return fault
+  }
+
+  // What can be seen
+
+  async transfer(id: string): Promise<TransferRecord> {
+    const found = await findTransfer(this.store.db, id)
+    if (!found) throw new Error(`no transfer ${id}`)
+    return found
+  }
+
+  async errorCode(id: string): Promise<string | null | undefined> {
+    const row = await this.store.db
+      .selectFrom('transfer')
+      .select('error_code')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row?.error_code
+  }
+
+  async output(id: string): Promise<string> {
+    const row = await this.store.db
+      .selectFrom('transfer')
+      .select('output')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row?.output ?? ''
+  }
+
+  async history(code = CODE): Promise<string[]> {
+    const rows = await this.store.db
+      .selectFrom('history')
+      .select('event')
+      .where('channel_code', '=', code)
+      .orderBy('position')
+      .execute()
+    return rows.map((row) => row.event)
+  }
+
+  async ended(id: string): Promise<TransferRecord> {
+    await waitFor(`the end of transfer ${id}`, async () => isOver((await this.transfer(id)).state), 20_000)
+    return this.transfer(id)
+  }
+
+  /** The reception that ended last. */
+  async lastReception(code = CODE): Promise<TransferRecord> {
+    return waitFor('a reception that is over', async () => {
+      const last = await lastEnded(this.store.db, code)
+      return last?.direction === 'RECEPCION' ? this.transfer(last.id) : undefined
+    }).then((found) => found as TransferRecord)
+  }
+
+  // Folders
+
+  /** A file to send, old enough to count as written. */
+  async put(name: string, bytes: string | Buffer, folder = join(this.place.files, 'out')): Promise<string> {
+    const path = join(folder, name)
+    await mkdir(folder, { recursive: true })
+    await writeFile(path, bytes)
+    const then = Date.now() / 1000 - 60
+    await utimes(path, then, then)
+    return path
+  }
+
+  offer(name: string, bytes: string | Buffer): Promise<string> {
+    return this.put(name, bytes, this.place.outbox)
+  }
+
+  /** An executable script with that body. */
+  async script(name: string, body: string): Promise<string> {
+    const path = join(this.place.scripts, name)
+    await writeFile(path, `#!/bin/sh\n${body}\n`)
+    await chmod(path, 0o755)
+    return path
+  }
+
+  /** What the partner sees, hidden names left out. */
+  async inbox(): Promise<string[]> {
+    return (await readdir(this.place.inbox)).filter((name) => !name.startsWith('.')).sort()
+  }
+
+  async hidden(): Promise<string[]> {
+    return (await readdir(this.place.inbox)).filter((name) => name.startsWith('.'))
+  }
+
+  delivered(name: string): Promise<Buffer> {
+    return readFile(join(this.place.inbox, name))
+  }
+
+  async list(folder: string): Promise<string[]> {
+    return (await readdir(join(this.place.files, folder)).catch(() => [])).sort()
+  }
+
+  read(...steps: string[]): Promise<Buffer> {
+    return readFile(join(this.place.files, ...steps))
+  }
+}
+
+export async function startRig(t: TestContext, options: RigOptions = {}): Promise<Rig> {
+  const place = options.beside?.place ?? (await makePlace(t, options.database ?? sqlite))
+  const store = await openStore({ dataDir: place.dataDir, databaseUrl: place.databaseUrl })
+  closeAfter(t, () => store.close())
+  const rig = new Rig(place, store, options)
+  closeAfter(t, () => rig.stop())
+  if (options.beside) return rig
+  await store.write((tx) => putLocalEntity(tx, { code: 'BANCO', name: 'Banco Azul', oftp2Id: null }))
+  await rig.putContact({ id: 'acme' })
+  return rig
+}
+
+async function makePlace(t: TestContext, database: TestDatabase): Promise<Place> {
+  const root = await tempFolder(t)
+  const at = (name: string) => join(root, name)
+  const place = {
+    root,
+    files: at('files'),
+    scripts: at('scripts'),
+    inbox: at('partner-in'),
+    outbox: at('partner-out'),
+    dataDir: at('data'),
+    databaseUrl: await database.create(t),
+  }
+  for (const folder of ['files/out', 'files/in', 'scripts', 'partner-in', 'partner-out', 'data'])
+    await mkdir(at(folder), { recursive: true })
+  return place
+}
+
+/** Sends from `out`, receives into `in`, over the folder transport; the rest as given. */
+export function channelOf(rig: Rig, change: Channel = {}): Channel {
+  return {
+    direction: 'BIDIRECCIONAL',
+    directories: [
+      { direction: 'EMISION', filePath: join(rig.place.files, 'out') },
+      { direction: 'RECEPCION', filePath: join(rig.place.files, 'in') },
+    ],
+    ...change,
+  }
+}
+
+/** The fields of both directories. */
+export function withDirectories(rig: Rig, change: NonNullable<Channel['directories']>[number]): Channel {
+  const { directories = [] } = channelOf(rig)
+  return channelOf(rig, { directories: directories.map((directory) => ({ ...directory, ...change })) })
+}
+
+/** A rig with one channel, running. */
+export async function runningRig(t: TestContext, change: (rig: Rig) => Channel, options: RigOptions = {}) {
+  const rig = await startRig(t, options)
+  await rig.putChannel(CODE, change(rig))
+  return rig.run()
+}
