@@ -8,10 +8,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { makeLimiter } from '../src/accounts/limiter.ts'
+import { makeTokens } from '../src/accounts/token.ts'
 import { readConfig } from '../src/config.ts'
+import type { Config } from '../src/config.ts'
+import { zoneOf } from '../src/domain/time.ts'
+import { readSecrets } from '../src/files/secrets.ts'
+import type { Context } from '../src/http/context.ts'
+import { buildServer } from '../src/http/server.ts'
+import { makeLog } from '../src/log.ts'
+import type { Log } from '../src/log.ts'
 import { startNode } from '../src/main.ts'
 import type { RunningNode } from '../src/main.ts'
+import { makeDirectory } from '../src/store/directory.ts'
 import { openStore } from '../src/store/open.ts'
+import { makeSeal } from '../src/store/seal.ts'
 import type { Store } from '../src/store/open.ts'
 import { caller } from './call.ts'
 import type { CallOperation } from './call.ts'
@@ -75,7 +86,9 @@ export async function withStore(t: TestContext, database: TestDatabase): Promise
   return store
 }
 
-export type TestNode = RunningNode & {
+export type TestNode = {
+  url: string
+  context: Context
   store: Store
   dataDir: string
   /** The one file root, where channels' paths lie. */
@@ -92,24 +105,55 @@ export type NodeOptions = {
   empty?: boolean
 }
 
-export async function startTestNode(t: TestContext, options: NodeOptions = {}): Promise<TestNode> {
-  const dataDir = await tempFolder(t)
+async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
   const databaseUrl = await (options.database ?? sqlite).create(t)
-  const node = await startNode(
-    readConfig({
-      ESCLUSA_DATA_DIR: dataDir,
-      ESCLUSA_PORT: '0',
-      ESCLUSA_LOG_LEVEL: 'silent',
-      ESCLUSA_DRAIN_SECONDS: '0',
-      ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-      ...options.settings,
-    }),
-  )
+  return readConfig({
+    ESCLUSA_DATA_DIR: await tempFolder(t),
+    ESCLUSA_PORT: '0',
+    ESCLUSA_LOG_LEVEL: 'silent',
+    ESCLUSA_DRAIN_SECONDS: '0',
+    ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+    ...options.settings,
+  })
+}
+
+async function dressed(url: string, context: Context, config: Config, options: NodeOptions): Promise<TestNode> {
+  const { dataDir } = config
+  const files = config.fileRoots[0] ?? join(dataDir, 'files')
+  if (!options.empty) await seedPlatform(context, files)
+  const token = (username: string) => tokenFor(context, username)
+  return { url, context, store: context.store, dataDir, files, token, call: caller(url, token) }
+}
+
+/** A whole node, as `esclusa serve` runs it, engine included. */
+export async function startTestNode(t: TestContext, options: NodeOptions = {}): Promise<TestNode & RunningNode> {
+  const config = await configFor(t, options)
+  const node = await startNode(config)
   closeAfter(t, () => node.stop())
-  const files = join(dataDir, 'files')
-  if (!options.empty) await seedPlatform(node.context, files)
-  const token = (username: string) => tokenFor(node.context, username)
-  return Object.assign(node, { store: node.context.store, dataDir, files, token, call: caller(node.url, token) })
+  return { ...node, ...(await dressed(node.url, node.context, config, options)) }
+}
+
+/** The HTTP door and the store alone: what is asked for stays PENDING, and the clock may be set (`context.now`). */
+export async function startTestHttp(t: TestContext, options: NodeOptions & { log?: Log } = {}): Promise<TestNode> {
+  const config = await configFor(t, options)
+  const { jwtSecret, masterKey } = readSecrets(config)
+  const store = await openStore(config)
+  closeAfter(t, () => store.close())
+  const context: Context = {
+    store,
+    seal: makeSeal(masterKey),
+    tokens: makeTokens(jwtSecret),
+    limiter: makeLimiter(),
+    directory: makeDirectory(),
+    zone: zoneOf(config.timezone),
+    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+    maxPageSize: config.maxPageSize,
+    now: Date.now,
+    wake: () => {},
+  }
+  const app = buildServer(context, { log: options.log ?? makeLog(config.logLevel, 'test') })
+  closeAfter(t, () => app.close())
+  return dressed(await app.listen({ host: '127.0.0.1', port: 0 }), context, config, options)
 }
 
 // node:test runs `after` hooks in the order they were added; what was opened last must be closed first.

@@ -4,7 +4,7 @@ import { closedBecause, goes, hoursOf } from '../domain/channel.ts'
 import { canonicalAddress } from '../domain/channel-rules.ts'
 import { isOpenAt } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
-import { addHistory, channelsOfContact } from '../store/channels.ts'
+import { addHistory, channelsOfContact, findChannel, openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { listContacts } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
@@ -50,7 +50,7 @@ export function makeHost({
       // What has just come in is dealt with first, so that its receipts can still go in this session.
       await finishing.settled(contactId)
       const owed = await receiptsOwed(work.store.db, contactId)
-      return owed.map(({ id, body }) => ({ ...(JSON.parse(body) as OwedReceipt), id })) // as reception wrote it
+      return Promise.all(owed.map(({ id, body }) => readyToSend(work, id, body)))
     },
     receiptDelivered: (id) => work.store.write((tx) => receiptDelivered(tx, id, work.now())),
     refused: (caller, reason) => refused(work, caller, reason),
@@ -166,6 +166,14 @@ async function handOver(work: Work, dispatcher: Dispatcher, session: Session): P
   }
 }
 
+/** Signed with the key of the channel the file came by, whichever channel the session is for. */
+async function readyToSend(work: Work, id: string, body: string): Promise<OwedReceipt> {
+  const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
+  const channel = receipt.signed ? await findChannel(work.store.db, channelCode) : undefined
+  const signingKey = channel && openChannel(work.seal, channel).security?.rsaLocalKey
+  return { ...receipt, id, signingKey }
+}
+
 async function takeReceipt(
   work: Work,
   dispatcher: Dispatcher,
@@ -195,7 +203,9 @@ async function verdict(
   const plan = found.snapshot === null ? undefined : await makePlan(work.store.db, work.seal, found.snapshot)
   if (!plan?.verifyHash) return 'POSITIVE'
   const hashFits = receipt.hash !== undefined && receipt.hash === found.wire_hash
-  const signed = receipt.signed || plan.security.rsaRemoteKey === undefined
+  const { rsaRemoteKey } = plan.security
+  const signed =
+    rsaRemoteKey === undefined || (receipt.signedBy ? await receipt.signedBy(rsaRemoteKey) : receipt.signed)
   if (!hashFits || !signed)
     work.log.warn({ transfer: found.transfer_id, hashFits, signed }, 'a receipt does not prove what arrived')
   return hashFits && signed ? 'POSITIVE' : 'NEGATIVE'

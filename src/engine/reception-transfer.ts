@@ -23,6 +23,7 @@ import { snapshotOf } from './plan.ts'
 import { moveOriginal } from './post-action.ts'
 import { runStep } from './script-steps.ts'
 import type { Offer } from './transports/transport.ts'
+import { SUITE } from './wire-form.ts'
 import type { Work } from './work.ts'
 
 /** A transfer that is IN_PROGRESS and ours from its first moment. */
@@ -225,6 +226,9 @@ async function moveReceived(
   return moveOriginal(original, { directory, rename, ...placesOf(running) })
 }
 
+/** The receipt is hashed and signed as the file was: the length of the hash tells by what. */
+const SUITE_BY_HASH: Record<number, string> = { 40: '02', 64: '04', 128: '06' }
+
 async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: unknown): Promise<void> {
   const { plan, work } = running
   const receipt = {
@@ -236,7 +240,8 @@ async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: un
     signed: plan.security.rsaLocalKey !== undefined,
     originator: plan.remoteId,
     destination: plan.localId,
-    suite: '04',
+    suite: SUITE_BY_HASH[file.wireHash?.length ?? 0] ?? SUITE,
+    channelCode: plan.code,
   }
   await oweReceipt(tx, plan.contact.id, receipt, work.now())
 }

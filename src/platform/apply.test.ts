@@ -205,7 +205,21 @@ testOnBoth('a fault of the database in the middle leaves everything as it was', 
 
 testOnBoth('three applies at once leave one consistent platform', async (t, database) => {
   const { store, platform, apply } = await setUp(t, database)
-  await Promise.all([apply(platform), apply(platform), apply(platform)])
+  // All three have compared before the first one writes.
+  const compared = Promise.withResolvers<void>()
+  let waiting = 0
+  const together: Store = {
+    ...store,
+    write: async (change) => {
+      if (++waiting === 3) compared.resolve()
+      await compared.promise
+      return store.write(change)
+    },
+  }
+  const applied = await Promise.all(
+    [1, 2, 3].map(() => applyPlatform(together, seal, platform, { now: NOW })),
+  )
+  assert.deepEqual(applied.map(({ lines }) => lines.length).toSorted(), [0, 0, 8])
   assert.deepEqual(await apply(platform), [])
   const { total } = await pageOfHistory(store.db, NOMINA, { offset: 0, size: 10 })
   assert.equal(total, 1, 'one of the three made it, the others found it made')

@@ -73,11 +73,14 @@ export async function applyPlatform(
     // Two applies at once take turns; so do an apply and an update of a channel.
     await lockDirectory(tx, store.dialect)
     const present = { ...(await readPresent(tx)), channels: await lockAllChannels(tx, store.dialect) }
+    // Passwords were hashed for the accounts as they were: hashing anew must not happen in here.
+    if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
     const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
     await requireIdle(tx, plan)
     await write(tx, plan, options.now)
     return plan
   })
+  if (!plan) return applyPlatform(store, seal, platform, options)
   const applied = summary(plan)
   if (applied.lines.length > 0) await store.notify('esclusa', JSON.stringify({ kind: 'configuration' }))
   return applied

@@ -22,7 +22,12 @@ export type LineOptions = {
   /** Called before each connection: what it throws is the connection's fault. */
   onConnect?: (call: Call<unknown>) => Promise<void> | void
   /** Stands before the real push. */
-  onPush?: (push: () => Promise<PushResult>, file: WireFile, progress: PushProgress, signal: AbortSignal) => Promise<PushResult>
+  onPush?: (
+    push: () => Promise<PushResult>,
+    file: WireFile,
+    progress: PushProgress,
+    signal: AbortSignal,
+  ) => Promise<PushResult>
 }
 
 export class Line implements Transport<never> {

@@ -183,7 +183,11 @@ export class Rig {
     await this.store.write((tx) =>
       putContact(tx, {
         protocol: 'folder',
-        data: { id: contact.id, name: contact.id, remoteCodes: [{ id: 'rc', code: contact.id.toUpperCase() }] },
+        data: {
+          id: contact.id,
+          name: contact.id,
+          remoteCodes: [{ id: 'rc', code: contact.id.toUpperCase() }],
+        },
         settings: { folder: { inbox: this.place.inbox, outbox: this.place.outbox } },
         secrets: {},
         ...contact,

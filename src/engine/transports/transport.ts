@@ -218,6 +218,8 @@ export interface Receipt {
   /** Hash of the transmitted bytes, hex, and whether a valid signature covers it. */
   hash: string | undefined
   signed: boolean
+  /** Whether its signature is by that key: the file's channel may have another key than the session. */
+  signedBy?: (partnerPem: string) => Promise<boolean>
   /** Identification codes as they travelled: who made the file, who received it. */
   originator: string
   destination: string
@@ -226,6 +228,8 @@ export interface Receipt {
 /** A receipt this node still has to send. */
 export interface OwedReceipt extends Receipt {
   id: string
+  /** PEM: the key of the file's channel, where it is to be signed and the channel has one. */
+  signingKey?: string | undefined
   suite: string
 }
 

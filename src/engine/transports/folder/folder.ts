@@ -65,6 +65,7 @@ class FolderSession implements Session {
   readonly contactId: string
   readonly encrypted = false
   readonly #over = new AbortController()
+  readonly #running = new Set<Promise<unknown>>()
   readonly #folder: FolderSettings
   readonly #host: SessionHost
   readonly #applications: readonly string[]
@@ -80,7 +81,27 @@ class FolderSession implements Session {
     return this.#over.signal
   }
 
-  async push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
+  push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
+    return this.#untilOver(signal, (either) => this.#push(file, progress, either))
+  }
+
+  fetch(signal: AbortSignal): Promise<void> {
+    return this.#untilOver(signal, (either) => this.#fetch(either))
+  }
+
+  /** Ends with the session too, and the session is not over before it has. */
+  async #untilOver<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
+    this.#over.signal.throwIfAborted()
+    const running = work(AbortSignal.any([signal, this.#over.signal]))
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  async #push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
     if (this.#folder.inbox === undefined)
       throw new NodeError('remote_refused', 'the partner has no inbox folder')
     const target = join(this.#folder.inbox, file.name)
@@ -107,7 +128,7 @@ class FolderSession implements Session {
     await Promise.allSettled([rm(part, { force: true }), rm(done, { force: true })])
   }
 
-  async fetch(signal: AbortSignal): Promise<void> {
+  async #fetch(signal: AbortSignal): Promise<void> {
     const { outbox } = this.#folder
     if (outbox === undefined) return
     let refused: unknown
@@ -163,9 +184,9 @@ class FolderSession implements Session {
     if (now && isUnchanged(now, found)) await rm(path, { force: true })
   }
 
-  close(): Promise<void> {
-    this.#over.abort()
-    return Promise.resolve()
+  async close(): Promise<void> {
+    this.#over.abort(new NodeError('connection_lost', 'the session was closed'))
+    await Promise.allSettled(this.#running)
   }
 }
 
@@ -197,7 +218,9 @@ async function readyFiles(outbox: string): Promise<Ready[]> {
   const ready: Ready[] = []
   for (const file of files) {
     const now =
-      file.found.mtimeMs > freshFrom ? await lstat(join(outbox, file.name)).catch(() => undefined) : file.found
+      file.found.mtimeMs > freshFrom
+        ? await lstat(join(outbox, file.name)).catch(() => undefined)
+        : file.found
     if (now && isUnchanged(now, file.found)) ready.push(file)
   }
   return ready

@@ -1,6 +1,6 @@
 // A file's octets to exchange buffers, ready for the socket: stream header, `D`, sub-records.
 //
-// Blocks of the file lie in the workspace; each call of `fill` writes as many exchange buffers as one region, the
+// Blocks of the file lie in the workspace; each call of `writeBuffers` writes as many exchange buffers as one region, the
 // block and the credit allow. Every exchange buffer is closed at the end of a block: whole buffers go out as they are.
 import { NodeError } from '../../../errors.ts'
 import { writeStreamHeader } from './buffers.ts'
@@ -66,8 +66,8 @@ export class DataEncoder {
     return this.#blockEnd - this.#source
   }
 
-  /** Fills `region` with at most `credit` exchange buffers; gives how many, and where they end. */
-  fill(region: Region, credit: number): { buffers: number; end: number } {
+  /** Writes into `region` at most `credit` exchange buffers; gives how many, and where they end. */
+  writeBuffers(region: Region, credit: number): { buffers: number; end: number } {
     let at = region.start
     let buffers = 0
     while (buffers < credit && at + 4 + this.#bufferSize <= region.end && this.more()) {
@@ -117,7 +117,6 @@ export class DataEncoder {
     let at = from
     while (at < to && this.more()) {
       const before = this.#source
-      const start = at
       if (this.#source === this.#runEnd) {
         this.#kernel.memory[at] = this.#flag
         at += 1
@@ -126,8 +125,8 @@ export class DataEncoder {
         this.#source = this.#kernel.registers[REGISTER.source] ?? before
       }
       this.position += this.#source - before
-      if (this.#source === this.#runEnd && at > start) this.#endRun()
-      else break
+      if (this.#source < this.#runEnd) break
+      this.#endRun()
     }
     return at
   }

@@ -42,7 +42,7 @@ async function encoded(content: Buffer, way: Way): Promise<{ buffers: Buffer[]; 
     encoder.load(block)
     while (encoder.more()) {
       const [, , region] = workspace.regions
-      const filled = encoder.fill(region, credit)
+      const filled = encoder.writeBuffers(region, credit)
       assert.ok(filled.buffers >= 1 && filled.buffers <= credit)
       parser.push(Buffer.from(workspace.kernel.memory.subarray(region.start, filled.end)))
       for (let next = parser.next(); next !== undefined; next = parser.next()) buffers.push(Buffer.from(next))
@@ -199,4 +199,16 @@ test('a failing file shows at the next wait, and nowhere else', async () => {
   await assert.rejects(decoder.flush(), /full/)
   await decoder.settle()
   pool.giveBack(workspace)
+})
+
+test('long variable records that span blocks, buffers and regions come back whole', async () => {
+  for (const bufferSize of [300, 99_999])
+    for (const packed of [false, true]) {
+      const content = variableRecords(100, 65_535, 40_000)
+      const way: Way = { shape: { kind: 'variable', length: 65_535 }, bufferSize, packed, credit: 5 }
+      const { buffers } = await encoded(content, way)
+      const { bytes, decoder } = await decoded(buffers, way, content.length)
+      assert.ok(content.length > 3_000_000 && bytes.equals(content))
+      assert.equal(decoder.records, 100)
+    }
 })

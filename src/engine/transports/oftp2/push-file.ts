@@ -153,7 +153,7 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
     if (conversation.isOver) throw conversation.over
     const { start, end: limit } = workspace.regions[sending.turn]
     const room = { start, end: Math.min(limit, start + sending.span) }
-    const { buffers, end } = encoder.fill(room, conversation.credit)
+    const { buffers, end } = encoder.writeBuffers(room, conversation.credit)
     const writing = timed(
       sending,
       conversation.sayData(workspace.kernel.memory.subarray(start, end), buffers),

@@ -39,7 +39,7 @@ export async function receiptCommand(
   const command: Eerp | Nerp = owed.positive
     ? { kind: 'EERP', ...common, user: '' }
     : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
-  const { rsaLocalKey } = party.security
+  const rsaLocalKey = owed.signingKey ?? party.security.rsaLocalKey
   // Without a key the receipt goes unsigned, which the standard allows: better than none at all.
   if (!owed.signed || rsaLocalKey === undefined) return command
   return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), owed.suite) }
@@ -65,6 +65,7 @@ export async function readReceipt(
     reasonCode: negative?.reason ?? '',
     hash: command.hash.length === 0 ? undefined : Buffer.from(command.hash).toString('hex'),
     signed: proof === 'valid',
+    signedBy: (partnerPem) => holds(command, partnerPem, crypto),
     originator: command.destination,
     destination: command.originator,
   }
@@ -78,12 +79,15 @@ async function checkSignature(
   if (command.signature.length === 0) return 'none'
   const { rsaRemoteKey } = party.security
   if (rsaRemoteKey === undefined) return 'broken'
+  return (await holds(command, rsaRemoteKey, crypto)) ? 'valid' : 'broken'
+}
+
+async function holds(command: Eerp | Nerp, partnerPem: string, crypto: SessionCrypto): Promise<boolean> {
+  if (command.signature.length === 0) return false
   try {
-    return (await crypto.verifyReceipt(rsaRemoteKey, command.signature, signedContent(command)))
-      ? 'valid'
-      : 'broken'
+    return await crypto.verifyReceipt(partnerPem, command.signature, signedContent(command))
   } catch {
     // Bytes that are no signature at all prove as little as a wrong one.
-    return 'broken'
+    return false
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { afterEach } from 'node:test'
 import type { RecordFormat, WireFile } from '../transport.ts'
 import { contentOf } from './trial-host.ts'
 import type { Cut, EndOptions } from './trial-ends.ts'
@@ -12,7 +12,10 @@ import {
   TrialEnds,
   variableRecords,
   wireFile,
+  tidy,
 } from './trial-ends.ts'
+
+afterEach(tidy)
 
 type Case = { title: string; content: Buffer; format: RecordFormat; end: EndOptions }
 

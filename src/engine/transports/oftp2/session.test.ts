@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import test from 'node:test'
+import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
 import type { Envelope, OwedReceipt, RecordFormat } from '../transport.ts'
 import { contentOf } from './trial-host.ts'
 import type { PairOptions } from './trial-ends.ts'
-import { keyPairs, never, noise, Progress, push, TrialEnds, variableRecords, wireFile } from './trial-ends.ts'
+import {
+  keyPairs,
+  makePair,
+  never,
+  noise,
+  Progress,
+  push,
+  TrialEnds,
+  variableRecords,
+  wireFile,
+  tidy,
+} from './trial-ends.ts'
+
+afterEach(tidy)
 
 const U: RecordFormat = { kind: 'U', recordLength: 0 }
 const T: RecordFormat = { kind: 'T', recordLength: 0 }
@@ -606,3 +619,17 @@ test('a second file may come in while the first of another session is still movi
     )
   })
 })
+
+test(
+  'a certificate that the pinned one has signed is not the pinned one',
+  { skip: pairs === undefined ? 'no openssl here' : false },
+  async () => {
+    if (pairs === undefined) return
+    const [, authority] = pairs
+    const leaf = makePair('leaf', authority)
+    const caller = { security: { encrypted: true, rsaRemoteKey: authority.cert } }
+    await withEnds({ tls: { key: leaf.key, cert: leaf.cert + authority.cert }, caller }, async (ends) => {
+      await assert.rejects(ends.call(), { code: 'login_refused' })
+    })
+  },
+)

@@ -10,7 +10,7 @@ import {
   privateDecrypt,
   publicEncrypt,
 } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -69,15 +69,22 @@ export function keyPairs(): [KeyPair, KeyPair] | undefined {
   return first === undefined || second === undefined ? undefined : [first, second]
 }
 
-function makePair(name: string): KeyPair {
+/** A new key and its certificate, self-signed or signed by `authority`. */
+export function makePair(name: string, authority?: KeyPair): KeyPair {
   const folder = mkdtempSync(join(tmpdir(), 'oftp2-keys-'))
   const key = join(folder, 'key.pem')
   const cert = join(folder, 'cert.pem')
   try {
+    const signer: string[] = []
+    if (authority !== undefined) {
+      writeFileSync(join(folder, 'ca.pem'), authority.cert)
+      writeFileSync(join(folder, 'ca-key.pem'), authority.key)
+      signer.push('-CA', join(folder, 'ca.pem'), '-CAkey', join(folder, 'ca-key.pem'))
+    }
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`]
     execFileSync(
       'openssl',
-      [...made, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+      [...made, ...signer, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
       { stdio: 'ignore' },
     )
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
@@ -109,6 +116,7 @@ export class TrialEnds {
   readonly #options: PairOptions
   #listener: Promise<Listener> | undefined
   readonly #stop = new AbortController()
+  #closed: () => void = () => undefined
 
   constructor(options: PairOptions = {}) {
     this.#options = options
@@ -140,6 +148,7 @@ export class TrialEnds {
 
   async listen(): Promise<number> {
     const { tls, limits, crypto = trialCrypto } = this.#options
+    if (this.#listener === undefined) this.#closed = closeAfterwards(() => this.#abandon())
     this.#listener ??= listenOftp2({
       host: '127.0.0.1',
       port: 0,
@@ -165,11 +174,33 @@ export class TrialEnds {
     return createOftp2({ crypto: this.#options.crypto ?? trialCrypto }).connect(call, this.caller)
   }
 
+  async #abandon(): Promise<void> {
+    this.#stop.abort()
+    await (await this.#listener)?.close()
+  }
+
   /** Everything closes, and nothing is left of it. */
   async close(): Promise<void> {
     await (await this.#listener)?.close()
     this.#listener = undefined
+    this.#closed()
     await nothingOpen()
+  }
+}
+
+const open = new Set<() => unknown>()
+
+/** Has `close` called after the test unless what it closes has closed by then. Gives the way to say so. */
+export function closeAfterwards(close: () => unknown): () => void {
+  open.add(close)
+  return () => open.delete(close)
+}
+
+/** For `afterEach`: a test that failed must not leave the process hanging on its sockets. */
+export async function tidy(): Promise<void> {
+  for (const close of open) {
+    open.delete(close)
+    await close()
   }
 }
 
@@ -292,6 +323,7 @@ export class BreakingLine {
       caller.destroy()
       called.destroy()
     }
+    closeAfterwards(breakAll)
     for (const [from, socket, other] of [
       ['caller', caller, called],
       ['called', called, caller],

@@ -1,5 +1,6 @@
 // For tests alone: an engine that keeps files in memory. It stands for the real one at a session's upper edge, so that
 // the protocol can be run end to end without channels or a store.
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { NodeError } from '../../../errors.ts'
 import type {
@@ -66,10 +67,12 @@ export class TrialHost implements SessionHost {
       position,
       read: async (into, at) => file.bytes.copy(into, 0, at, Math.min(file.size, at + into.length)),
       truncate: async (length) => {
+        assert.ok(length <= file.size, 'a file grows by writing alone')
         file.size = length
       },
       write: async (chunk, at) => {
         await this.before.write?.()
+        assert.equal(at, file.size, 'each octet is written once, in order')
         if (at + chunk.length > file.bytes.length) {
           const larger = Buffer.alloc(Math.max(4096, 2 * (at + chunk.length)))
           file.bytes.copy(larger, 0, 0, file.size)

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { StreamBuffers } from './buffers.ts'
 import type { Command, CommandKind, CommandOf, Level } from './commands.ts'
 import { decodeCommand, encodeCommand } from './commands.ts'
-import { CALLED, CALLER } from './trial-ends.ts'
+import { CALLED, CALLER, closeAfterwards } from './trial-ends.ts'
 
 export const NO_BYTES = new Uint8Array(0)
 
@@ -96,6 +96,7 @@ export class TrialPartner {
   constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
+    const closed = closeAfterwards(() => socket.destroy())
     socket.on('error', () => undefined)
     socket.on('data', (chunk: Buffer) => {
       this.#buffers.push(chunk)
@@ -105,6 +106,7 @@ export class TrialPartner {
     })
     socket.on('close', () => {
       this.#closed = true
+      closed()
       this.#wake()
     })
   }
@@ -177,8 +179,10 @@ export class TrialPartner {
 export class TrialServer {
   readonly #server = createServer((socket) => this.#arrived.shift()?.(new TrialPartner(socket)))
   readonly #arrived: ((partner: TrialPartner) => void)[] = []
+  #done: () => void = () => undefined
 
   async listen(): Promise<number> {
+    this.#done = closeAfterwards(() => this.#server.close())
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     return (this.#server.address() as AddressInfo).port
   }
@@ -188,6 +192,7 @@ export class TrialServer {
   }
 
   async close(): Promise<void> {
+    this.#done()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
   }
 }

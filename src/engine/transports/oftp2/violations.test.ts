@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OwedReceipt, Session } from '../transport.ts'
 import type { Command, CommandKind } from './commands.ts'
@@ -16,8 +16,11 @@ import {
   push,
   TrialEnds,
   wireFile,
+  tidy,
 } from './trial-ends.ts'
 import { SAMPLES, TrialPartner, TrialServer } from './trial-partner.ts'
+
+afterEach(tidy)
 
 const U = { kind: 'U', recordLength: 0 } as const
 const owed: OwedReceipt = {

@@ -1,0 +1,123 @@
+// A channel in short: what to do about its status, what is under way, why the last transfer failed.
+
+import type { Channel, Transfer } from '@esclusa/sdk'
+import { Alert, Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { Direction } from '../parts/direction.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Panel } from '../parts/panel.tsx'
+import { TransferProgress } from '../parts/progress-bar.tsx'
+import { Reason } from '../parts/reason.tsx'
+import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
+import { useLastTransfers, useTransferFacts } from './queries.ts'
+import { TransferTable } from './transfer-table.tsx'
+
+type Props = { code: string; status: ChannelStatusValue; channel: Channel }
+
+const COLORS = { good: 'teal', moving: 'blue', waiting: 'yellow', bad: 'red', closed: 'grape', off: 'gray' }
+
+export function SummaryTab({ code, status, channel }: Props) {
+  const words = useWords()
+  const { data } = useLastTransfers(code)
+  const transfers = data?.content ?? []
+  const active = transfers.filter((one) => one.status === 'PENDING' || one.status === 'IN_PROGRESS')
+  const failed = status === 'ERROR' ? transfers.find((one) => one.status === 'FAILED') : undefined
+  const { tone, icon: Icon } = CHANNEL_LOOKS[status]
+  const hours = channel.connection?.advancedConfigurationConnection
+  return (
+    <Stack gap="lg">
+      <Alert color={COLORS[tone]} icon={<Icon aria-hidden />} title={words.channel.whatNow} className="advice">
+        <Text fz="sm">{words.statusAdvice[status]}</Text>
+        {failed && <LastFailure code={code} transfer={failed} />}
+      </Alert>
+      {active.length > 0 && (
+        <Panel title={words.channel.current}>
+          <Stack>
+            {active.map((transfer) => (
+              <ActiveTransfer key={transfer.transferId} code={code} transfer={transfer} />
+            ))}
+          </Stack>
+        </Panel>
+      )}
+      <Paper withBorder radius="md" p="lg">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
+          <Facts
+            facts={[
+              [words.channel.local, channel.localEntity],
+              [words.channel.remote, channel.remoteEntity],
+              [words.channels.direction, <Direction key="way" way={channel.direction} />],
+            ]}
+          />
+          <Facts
+            facts={[
+              [words.channels.category, channel.category],
+              [words.contacts.addresses, channel.connection?.ips?.join(', ')],
+              [words.channel.from, hours?.initialHour],
+              [words.channel.to, hours?.finishHour],
+            ]}
+          />
+        </SimpleGrid>
+      </Paper>
+      {transfers.length > 0 && (
+        <Panel
+          title={words.channel.transfers}
+          action={
+            <Anchor component={Link} href={`/channels/${code}/transfers`} fz="sm">
+              {words.channels.any}
+            </Anchor>
+          }
+        >
+          <TransferTable code={code} transfers={transfers.slice(0, 5)} />
+        </Panel>
+      )}
+    </Stack>
+  )
+}
+
+function LastFailure({ code, transfer }: { code: string; transfer: Transfer }) {
+  const words = useWords()
+  const { data } = useTransferFacts(code, transfer.transferId)
+  return (
+    <div className="last-failure">
+      <Text fz="sm" fw={600}>
+        {words.channel.lastFailure}
+      </Text>
+      <Reason code={data?.errorCode} text={transfer.error} />
+      {data?.retry && data.retry !== 'POSSIBLE' && <Text fz="sm">{words.retry[data.retry]}</Text>}
+      <Anchor component={Link} href={`/channels/${code}/transfers/${transfer.transferId}`} fz="sm">
+        {words.transfer.title}
+      </Anchor>
+    </div>
+  )
+}
+
+function ActiveTransfer({ code, transfer }: { code: string; transfer: Transfer }) {
+  const words = useWords()
+  const formats = useFormats()
+  const files = transfer.files ?? []
+  const { transferStartDateTime: started } = transfer
+  return (
+    <div>
+      <div className="row-head">
+        <Anchor component={Link} href={`/channels/${code}/transfers/${transfer.transferId}`} fz="sm" fw={600}>
+          <Direction way={transfer.direction} />
+        </Anchor>
+        <Text fz="sm" c="dimmed">
+          {started ? formats.relative(started) : ''}
+        </Text>
+        <TransferBadge status={transfer.status ?? 'PENDING'} />
+      </div>
+      <TransferProgress
+        transferId={transfer.transferId ?? ''}
+        status={transfer.status ?? 'PENDING'}
+        bytes={0}
+        totalBytes={files.reduce((sum, file) => sum + Number(file.size ?? 0), 0)}
+        files={0}
+        totalFiles={files.length}
+        label={words.transfer.progress}
+      />
+    </div>
+  )
+}

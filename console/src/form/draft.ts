@@ -1,0 +1,101 @@
+// A configuration being edited: every field as the text that stands in its control, by pointer. Read back, it gives
+// the smallest update that makes the channel be what the form says.
+
+import type { Channel, ChannelPatch } from '@esclusa/sdk'
+import { DIRECTORY_FIELDS, GROUPS, isFixed, isSecret, schemaAt } from './schema.ts'
+import type { FieldSchema } from './schema.ts'
+
+export type Values = Record<string, string>
+export type Draft = { fields: Values; directories: Values[]; secrets: Record<string, SecretChange> }
+export type SecretChange = { kind: 'replace'; value: string } | { kind: 'remove' }
+
+type Json = { [key: string]: unknown }
+
+const FIELDS = Object.values(GROUPS).flat()
+
+export function draftOf(channel: Channel): Draft {
+  const fields: Values = {}
+  for (const pointer of FIELDS)
+    if (!isSecret(pointer)) fields[pointer] = toText(valueAt(channel as Json, pointer))
+  const directories = (channel.directories ?? []).map((directory) =>
+    Object.fromEntries(DIRECTORY_FIELDS.map((name) => [name, toText((directory as Json)[name])])),
+  )
+  return { fields, directories, secrets: {} }
+}
+
+export function valueAt(from: Json, pointer: string): unknown {
+  let value: unknown = from
+  for (const step of pointer.split('/').slice(1)) value = (value as Json | undefined)?.[step]
+  return value
+}
+
+export function toText(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.join('\n')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Undefined: the field is left empty. What cannot be read stays text, for the rules to refuse. */
+export function fromText(text: string, schema: FieldSchema): unknown {
+  if (schema.type === 'array') return linesOf(text)
+  if (text === '') return undefined
+  if (schema.type === 'boolean') return text === 'true'
+  if (schema.type === 'integer') return /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : text
+  return text
+}
+
+export function linesOf(text: string): string[] {
+  return text.split('\n').flatMap((line) => line.trim() || [])
+}
+
+export type Change = { pointer: string; before: string; after: string }
+
+/** What differs, field by field; a directory added or taken away counts by its fields. */
+export function changesOf(before: Draft, after: Draft): Change[] {
+  const changes: Change[] = []
+  const compare = (pointer: string, was: string, is: string) => {
+    const normal = (text: string) => toText(fromText(text, schemaAt(pointer)))
+    if (normal(was) !== normal(is)) changes.push({ pointer, before: was, after: is })
+  }
+  for (const pointer of FIELDS)
+    if (!isSecret(pointer)) compare(pointer, before.fields[pointer] ?? '', after.fields[pointer] ?? '')
+  for (let index = 0; index < Math.max(before.directories.length, after.directories.length); index++)
+    for (const name of DIRECTORY_FIELDS)
+      compare(
+        `/directories/${index}/${name}`,
+        before.directories[index]?.[name] ?? '',
+        after.directories[index]?.[name] ?? '',
+      )
+  for (const pointer of Object.keys(after.secrets)) changes.push({ pointer, before: '', after: '' })
+  return changes
+}
+
+export function patchOf(before: Draft, after: Draft): ChannelPatch {
+  const patch: Json = {}
+  for (const { pointer } of changesOf(before, after)) {
+    if (pointer.startsWith('/directories/') || isFixed(pointer)) continue
+    const secret = after.secrets[pointer]
+    const value = secret
+      ? secret.kind === 'replace'
+        ? secret.value
+        : undefined
+      : fromText(after.fields[pointer] ?? '', schemaAt(pointer))
+    put(patch, pointer, value ?? null)
+  }
+  if (JSON.stringify(before.directories) !== JSON.stringify(after.directories))
+    patch.directories = after.directories.map(directoryOf)
+  return patch as ChannelPatch
+}
+
+export function directoryOf(values: Values): Json {
+  const entries = DIRECTORY_FIELDS.map((name) => [name, fromText(values[name] ?? '', schemaAt(`/directories/*/${name}`))])
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Json
+}
+
+function put(into: Json, pointer: string, value: unknown): void {
+  const steps = pointer.split('/').slice(1)
+  const last = steps.pop() ?? ''
+  let at = into
+  for (const step of steps) at = (at[step] ??= {}) as Json
+  at[last] = value
+}
