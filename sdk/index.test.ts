@@ -199,14 +199,13 @@ test('nothing the client is made of needs Node: a browser can load it', () => {
 })
 
 test('a call refused late uses the token that another call got meanwhile', async () => {
-  const ok = (body: object) => Response.json(body)
   let logins = 0
   const late = Promise.withResolvers<void>()
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    const { pathname } = new URL(String(input))
-    if (pathname.endsWith('/login')) return ok({ token: `token-${++logins}` })
+    const { pathname } = new URL(input as string)
+    if (pathname.endsWith('/login')) return Response.json({ token: `token-${++logins}` })
     const authorization = new Headers(init?.headers).get('authorization')
-    if (authorization === 'Bearer token-1') return ok({ content: [], last: true })
+    if (authorization === 'Bearer token-1') return Response.json({ content: [], last: true })
     if (pathname.endsWith('/contacts')) await late.promise
     return Response.json({ status: 401, message: 'ended' }, { status: 401 })
   }

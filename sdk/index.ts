@@ -16,11 +16,7 @@ import type {
 } from '../src/contract/operations.ts'
 
 import { platformOperations } from '../src/contract/platform.ts'
-import type {
-  PlatformInputOf,
-  PlatformOperationName,
-  PlatformOutputOf,
-} from '../src/contract/platform.ts'
+import type { PlatformInputOf, PlatformOperationName, PlatformOutputOf } from '../src/contract/platform.ts'
 
 export type {
   Channel,

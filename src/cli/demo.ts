@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -60,10 +60,21 @@ function freshFolder(folder: string): string {
       'bad_use',
       `${folder} exists and was not made by a demo: choose another with --folder`,
     )
+  const other = existsSync(join(folder, MARK)) ? Number(readFileSync(join(folder, MARK), 'utf8')) : 0
+  if (isRunning(other))
+    throw new NodeError('bad_use', `a demo is running in ${folder} (process ${other}): end it first`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, MARK), 'This folder can be deleted; the next demo does so.\n')
+  writeFileSync(join(folder, MARK), String(process.pid))
   return folder
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 async function makeParts(folder: string, port: number): Promise<DemoParts> {

@@ -13,10 +13,19 @@ export type DemoNode = {
 
 export type DemoParts = { bank: DemoNode; partner: DemoNode; closedPort: number; password: string; now: Date }
 
-const SESSION_SECRETS = { bank: 'BANKPASS', partner: 'ACMEPASS' }
+type Keys = { localKey: string; remoteKey: string; rsaLocalKey: string; rsaRemoteKey: string }
+
+const BANK_SECRET = 'BANKPASS'
+const PARTNER_SECRET = 'ACMEPASS'
+
+/** Each end shows its own secret and certificate and expects the other's; the certificate is also its TLS identity. */
+function keysOf(own: DemoNode, localKey: string, other: DemoNode, remoteKey: string): Keys {
+  return { localKey, remoteKey, rsaLocalKey: own.identity, rsaRemoteKey: other.certificate }
+}
 
 export function bankPlatform({ bank, partner, closedPort, password, now }: DemoParts): object {
   const files = `${bank.folder}/files`
+  const keys = keysOf(bank, BANK_SECRET, partner, PARTNER_SECRET)
   const hour = (ahead: number) => new Date(now.getTime() + ahead * 3_600_000).toISOString().slice(11, 16)
   return {
     localEntities: [{ code: 'BANCO', name: 'Banco Azul', oftp2: { id: 'O0013BANCO' } }],
@@ -50,7 +59,7 @@ export function bankPlatform({ bank, partner, closedPort, password, now }: DemoP
       },
     ],
     contacts: [
-      contact('acme', 'Acme SA', 'ACME', partner.oftp2Port),
+      contact('acme', 'Acme SA', 'ACME', partner.oftp2TlsPort),
       contact('lejano', 'Transportes Lejano', 'LEJANO', closedPort),
       {
         id: 'norte',
@@ -62,17 +71,9 @@ export function bankPlatform({ bank, partner, closedPort, password, now }: DemoP
       },
     ],
     channels: [
-      payroll('BANCO-ACME-NOMINA', 'acme', files, SESSION_SECRETS.bank, SESSION_SECRETS.partner),
-      payments(
-        'BANCO-ACME-PAGOS',
-        'acme',
-        files,
-        bank,
-        partner,
-        SESSION_SECRETS.bank,
-        SESSION_SECRETS.partner,
-      ),
-      statements('BANCO-ACME-EXTRACTO', 'acme', files, SESSION_SECRETS.bank, SESSION_SECRETS.partner),
+      payroll('BANCO-ACME-NOMINA', 'acme', files, keys),
+      payments('BANCO-ACME-PAGOS', 'acme', files, keys),
+      statements('BANCO-ACME-EXTRACTO', 'acme', files, keys),
       {
         code: 'BANCO-LEJANO-COBROS',
         contact: 'lejano',
@@ -129,6 +130,7 @@ export function bankPlatform({ bank, partner, closedPort, password, now }: DemoP
 
 export function partnerPlatform({ bank, partner, password }: DemoParts): object {
   const files = `${partner.folder}/files`
+  const keys = keysOf(partner, PARTNER_SECRET, bank, BANK_SECRET)
   return {
     localEntities: [{ code: 'ACME', name: 'Acme SA', oftp2: { id: 'O0013ACME' } }],
     users: [
@@ -142,19 +144,11 @@ export function partnerPlatform({ bank, partner, password }: DemoParts): object 
         role: 'ROLE_ADMIN',
       },
     ],
-    contacts: [contact('banco', 'Banco Azul', 'BANCO', bank.oftp2Port)],
+    contacts: [contact('banco', 'Banco Azul', 'BANCO', bank.oftp2TlsPort)],
     channels: [
-      payroll('ACME-BANCO-NOMINA', 'banco', files, SESSION_SECRETS.partner, SESSION_SECRETS.bank),
-      payments(
-        'ACME-BANCO-PAGOS',
-        'banco',
-        files,
-        partner,
-        bank,
-        SESSION_SECRETS.partner,
-        SESSION_SECRETS.bank,
-      ),
-      statements('ACME-BANCO-EXTRACTO', 'banco', files, SESSION_SECRETS.partner, SESSION_SECRETS.bank),
+      payroll('ACME-BANCO-NOMINA', 'banco', files, keys),
+      payments('ACME-BANCO-PAGOS', 'banco', files, keys),
+      statements('ACME-BANCO-EXTRACTO', 'banco', files, keys),
     ],
   }
 }
@@ -191,13 +185,7 @@ function contact(id: string, name: string, code: string, port: number): object {
 }
 
 /** Both ways, a receipt for every file, what was sent is moved aside. */
-function payroll(
-  code: string,
-  contactId: string,
-  files: string,
-  localKey: string,
-  remoteKey: string,
-): object {
+function payroll(code: string, contactId: string, files: string, keys: Keys): object {
   return {
     code,
     contact: contactId,
@@ -209,7 +197,7 @@ function payroll(
       advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 60 },
       advancedConfigurationConnection: { retries: 3, validateIp: true },
     },
-    security: { localKey, remoteKey, authentication: 'PASSWORD' },
+    security: { cryptography: true, ciphrate: 'TRANSMISION', authentication: 'PASSWORD', ...keys },
     integrations: {
       postEmisionAction: 'EMISION_MOVE',
       postEmisionDirectory: `${files}/nomina/sent`,
@@ -224,15 +212,7 @@ function payroll(
 }
 
 /** Encrypted session, files signed and encrypted end to end, hashes compared. */
-function payments(
-  code: string,
-  contactId: string,
-  files: string,
-  own: DemoNode,
-  other: DemoNode,
-  localKey: string,
-  remoteKey: string,
-): object {
+function payments(code: string, contactId: string, files: string, keys: Keys): object {
   return {
     code,
     contact: contactId,
@@ -244,14 +224,7 @@ function payments(
     receptionff: true,
     validationHashFiles: true,
     connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3 } },
-    security: {
-      cryptography: true,
-      ciphrate: 'FILE',
-      localKey,
-      remoteKey,
-      rsaLocalKey: own.identity,
-      rsaRemoteKey: other.certificate,
-    },
+    security: { cryptography: true, ciphrate: 'ALL', ...keys },
     integrations: { postEmisionAction: 'EMISION_DELETE', postReceptionRename: true },
     directories: [
       { direction: 'EMISION', filePath: `${files}/pagos/out`, fileGroupsName: '*.xml' },
@@ -261,13 +234,7 @@ function payments(
 }
 
 /** Text lines that travel in EBCDIC; sent by itself when something appears. */
-function statements(
-  code: string,
-  contactId: string,
-  files: string,
-  localKey: string,
-  remoteKey: string,
-): object {
+function statements(code: string, contactId: string, files: string, keys: Keys): object {
   return {
     code,
     contact: contactId,
@@ -276,7 +243,7 @@ function statements(
     direction: 'BIDIRECCIONAL',
     automation: { watch: true },
     connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3 } },
-    security: { localKey, remoteKey },
+    security: { cryptography: true, ciphrate: 'TRANSMISION', ...keys },
     integrations: { postEmisionAction: 'EMISION_DELETE', postReceptionRename: true },
     directories: [
       { direction: 'EMISION', filePath: `${files}/extracto/out`, ...LINES },

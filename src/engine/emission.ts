@@ -58,7 +58,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const run = async () => {
     for (const file of queue) {
       if (signal.aborted) return
-      const giveBack = await work.slots.take(signal)
+      const giveBack = await work.slots.take(signal, file.size ?? 0)
       try {
         await sendFile({ ...emission, signal }, file, progress)
       } catch (thrown) {
@@ -182,6 +182,8 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     signedReceipt: wantsSignedReceipt(emission),
     verify: emission.plan.verifyHash,
     mayBeThere: file.position >= placingMark(source),
+    attempt: `${emission.transfer.id} ${emission.held.fence}`,
+    again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
   }
   const watched = watch(emission, file, source, progress)
   // Whatever happens, no restart point may be written after what follows here.

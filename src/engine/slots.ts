@@ -1,57 +1,67 @@
-// Places to work in: at most `size` files move at once, and they are handed out in the order they were asked for, one
-// file at a time. So a transfer of ten thousand files takes its turn between the others. A place held for long (one
-// huge file) no longer counts, up to a bound: it must not hold up everybody else.
+// Places to work in: at most `size` big files move at once, or many small ones, which wait for the disk and the database
+// and hardly need the processor. Places are handed out in the order they were asked for, one file at a time: a
+// transfer of ten thousand files takes its turn between the others. A place held for long (one huge file) no longer
+// counts, up to a bound: it must not hold up everybody else.
 
 export type Slots = {
-  /** Resolves with the function that gives the place back. */
-  take(signal: AbortSignal): Promise<() => void>
+  /** Resolves with the function that gives the place back. `octets`: how big the file is. */
+  take(signal: AbortSignal, octets: number): Promise<() => void>
 }
 
 const LONG_MS = 5000
 const EXTRA = 8
+/** A place is shared by this many small files. */
+const SHARES = 16
+const SMALL = 1024 * 1024
+
+type Waiting = { shares: number; grant: () => void; signal: AbortSignal }
 
 export function makeSlots(size: number): Slots {
-  let free = size
+  let free = size * SHARES
   let lent = 0
-  const queue: { grant: () => void; signal: AbortSignal }[] = []
+  const queue: Waiting[] = []
   function next() {
-    while (free > 0 && queue.length > 0) {
-      const waiting = queue.shift()
-      if (!waiting || waiting.signal.aborted) continue
-      free--
-      waiting.grant()
+    for (;;) {
+      const first = queue[0]
+      if (!first || (!first.signal.aborted && free < first.shares)) return
+      queue.shift()
+      if (first.signal.aborted) continue
+      free -= first.shares
+      first.grant()
     }
   }
-  function hold(): () => void {
+  function hold(shares: number): () => void {
     let state: 'counted' | 'lent' | 'given back' = 'counted'
     const timer = setTimeout(() => {
-      if (state !== 'counted' || lent >= size * EXTRA) return
+      if (state !== 'counted' || lent + shares > size * EXTRA * SHARES) return
       state = 'lent'
-      lent++
-      free++
+      lent += shares
+      free += shares
       next()
     }, LONG_MS)
     timer.unref()
     return () => {
       if (state === 'given back') return
       clearTimeout(timer)
-      if (state === 'lent') lent--
-      else free++
+      if (state === 'lent') lent -= shares
+      else free += shares
       state = 'given back'
       next()
     }
   }
   return {
-    take: (signal) =>
+    take: (signal, octets) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason as Error)
+        const shares = octets < SMALL ? 1 : SHARES
         const aborted = () => reject(signal.reason as Error)
         signal.addEventListener('abort', aborted, { once: true })
         queue.push({
+          shares,
           signal,
           grant: () => {
             signal.removeEventListener('abort', aborted)
-            resolve(hold())
+            resolve(hold(shares))
           },
         })
         next()

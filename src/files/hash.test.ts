@@ -10,7 +10,15 @@ test('the hash of a file is SHA-256 of its bytes, also over several pieces', asy
   const path = join(await tempFolder(t), 'x')
   for (const size of [0, 1, 700_001]) {
     await writeFile(path, Buffer.alloc(size, 7))
-    assert.equal(await hashFile(path), createHash('sha256').update(await readFile(path)).digest('hex'))
+    assert.equal(
+      await hashFile(path),
+      createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex'),
+    )
   }
-  await assert.rejects(hashFile(`${path}-missing`), (thrown) => (thrown as { code?: string }).code === 'file_missing')
+  await assert.rejects(
+    hashFile(`${path}-missing`),
+    (thrown) => (thrown as { code?: string }).code === 'file_missing',
+  )
 })

@@ -3,22 +3,17 @@
 // Each step may be repeated after a crash; `isPlaced` tells whether an earlier try got there.
 
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError, fromFileError, systemCode } from '../errors.ts'
+import { syncFolder } from './folder-sync.ts'
 import { hashFile } from './hash.ts'
 
 export async function syncFile(path: string): Promise<void> {
   await using file = await open(path, 'r')
   await file.sync()
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  await folder.sync()
 }
 
 /** Moves `from` to `target` without overwriting. Throws name_taken. */

@@ -54,11 +54,15 @@ test('faults of the disk name the field whose path leads out', async (t) => {
 
 test('verifyExists takes a directory, and a regular file on the way out only', async (t) => {
   const { root, roots } = await place(t)
-  const check = (path: string, way: 'EMISION' | 'RECEPCION') => () => checkPathExists(path, way, roots, '/path')
+  const check = (path: string, way: 'EMISION' | 'RECEPCION') => () =>
+    checkPathExists(path, way, roots, '/path')
   check(join(root, 'in'), 'EMISION')()
   check(join(root, 'in'), 'RECEPCION')()
   check(join(root, 'file.txt'), 'EMISION')()
   assert.throws(check(join(root, 'file.txt'), 'RECEPCION'), /\/path must be an existing directory/)
-  assert.throws(check(join(root, 'nothing'), 'EMISION'), /\/path must be an existing directory or regular file/)
+  assert.throws(
+    check(join(root, 'nothing'), 'EMISION'),
+    /\/path must be an existing directory or regular file/,
+  )
   assert.throws(check('/etc', 'EMISION'), /must lie inside/)
 })

@@ -15,7 +15,8 @@ test('secrets are generated once, kept for the owner alone, long enough, and rea
   assert.notEqual(first.jwtSecret, first.masterKey)
   assert.deepEqual(readSecrets({ dataDir, ...NONE }), first)
   assert.deepEqual((await readdir(dataDir)).sort(), ['jwt-secret', 'master-key'])
-  for (const name of ['jwt-secret', 'master-key']) assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600)
+  for (const name of ['jwt-secret', 'master-key'])
+    assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600)
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
 })
 

@@ -28,7 +28,19 @@ async function names(root: string, ...directories: Directory[]): Promise<string[
 }
 
 test('a directory gives its regular files: not hidden, not partial, not locked, no links, no folders', async (t) => {
-  const root = await folderWith(t, 'b.txt', 'a.txt', '.hidden', 'x.part', 'X.PART', 'held.txt', 'held.txt.lock', 'h2.txt', 'h2.txt.lck', 'sub/deep.txt')
+  const root = await folderWith(
+    t,
+    'b.txt',
+    'a.txt',
+    '.hidden',
+    'x.part',
+    'X.PART',
+    'held.txt',
+    'held.txt.lock',
+    'h2.txt',
+    'h2.txt.lck',
+    'sub/deep.txt',
+  )
   await symlink(join(root, 'a.txt'), join(root, 'link.txt'))
   assert.deepEqual(await names(root, { filePath: root }), ['a.txt', 'b.txt'])
   const { busy } = await findSendSet({ directories: [{ filePath: root }] }, [root], Date.now())
@@ -39,14 +51,20 @@ test('a file, a glob and several directories are taken together, each file once'
   const root = await folderWith(t, 'one/a.txt', 'one/b.dat', 'two/c.txt', 'alone.bin')
   assert.deepEqual(await names(root, { filePath: join(root, 'alone.bin') }), ['alone.bin'])
   assert.deepEqual(await names(root, { filePath: join(root, '*/*.txt') }), ['one/a.txt', 'two/c.txt'])
-  assert.deepEqual(await names(root, { filePath: join(root, 'one') }, { filePath: join(root, 'one/*.txt') }), ['one/a.txt', 'one/b.dat'])
+  assert.deepEqual(
+    await names(root, { filePath: join(root, 'one') }, { filePath: join(root, 'one/*.txt') }),
+    ['one/a.txt', 'one/b.dat'],
+  )
   assert.deepEqual(await names(root, { direction: 'RECEPCION', filePath: join(root, 'one') }), [])
   assert.deepEqual(await names(root, { filePath: join(root, 'missing') }), [])
 })
 
 test('names that belong are those of the group', async (t) => {
   const root = await folderWith(t, 'NOM1.txt', 'NOM2.dat', 'FAC1.txt')
-  assert.deepEqual(await names(root, { filePath: root, fileGroupsName: 'NOM*, *.xml' }), ['NOM1.txt', 'NOM2.dat'])
+  assert.deepEqual(await names(root, { filePath: root, fileGroupsName: 'NOM*, *.xml' }), [
+    'NOM1.txt',
+    'NOM2.dat',
+  ])
   const belongs = groupMatcher(' *.txt ,, FAC? ')
   assert.deepEqual(['a.txt', 'FAC1', 'FAC12', 'a.TXT'].map(belongs), [true, true, false, false])
   assert.ok(groupMatcher(undefined)('anything') && groupMatcher('')('anything'))
@@ -68,10 +86,15 @@ test('a file that is still being written is left for later', async (t) => {
   await writeFile(growing, 'x')
   let size = 1
   const writer = setInterval(() => writeFileSync(growing, 'x'.repeat(size++)), 5)
-  const { files, busy } = await findSendSet({ directories: [{ filePath: root }] }, [root], Date.now()).finally(() =>
-    clearInterval(writer),
+  const { files, busy } = await findSendSet(
+    { directories: [{ filePath: root }] },
+    [root],
+    Date.now(),
+  ).finally(() => clearInterval(writer))
+  assert.deepEqual(
+    files.map((file) => file.name),
+    ['done.txt'],
   )
-  assert.deepEqual(files.map((file) => file.name), ['done.txt'])
   assert.equal(busy, 1)
 })
 

@@ -42,6 +42,13 @@ function changed(platform: Platform, change: (copy: Required<Platform>) => void)
   return copy
 }
 
+function refusal(thrown: unknown): true {
+  assert.ok(thrown instanceof NodeError)
+  assert.equal(thrown.code, 'conflict')
+  assert.match(thrown.message, /BANCO-ACME-NOMINA cannot be removed while transfers/)
+  return true
+}
+
 testOnBoth('apply makes everything that the file names, and a second time nothing', async (t, database) => {
   const { store, platform, apply } = await setUp(t, database)
   assert.deepEqual(await apply(platform), [
@@ -174,12 +181,6 @@ testOnBoth(
       copy.channels.shift()
       copy.localEntities[0]!.name = 'Renamed'
     })
-    const refusal = (thrown: unknown) => {
-      assert.ok(thrown instanceof NodeError)
-      assert.equal(thrown.code, 'conflict')
-      assert.match(thrown.message, /BANCO-ACME-NOMINA cannot be removed while transfers/)
-      return true
-    }
     await assert.rejects(apply(without, { prune: true, dryRun: true }), refusal)
     await assert.rejects(apply(without, { prune: true }), refusal)
     assert.equal((await listLocalEntities(store.db))[0]?.name, 'Banco Azul')
@@ -219,7 +220,10 @@ testOnBoth('three applies at once leave one consistent platform', async (t, data
   const applied = await Promise.all(
     [1, 2, 3].map(() => applyPlatform(together, seal, platform, { now: NOW })),
   )
-  assert.deepEqual(applied.map(({ lines }) => lines.length).toSorted(), [0, 0, 8])
+  assert.deepEqual(
+    applied.map(({ lines }) => lines.length).toSorted((a, b) => a - b),
+    [0, 0, 8],
+  )
   assert.deepEqual(await apply(platform), [])
   const { total } = await pageOfHistory(store.db, NOMINA, { offset: 0, size: 10 })
   assert.equal(total, 1, 'one of the three made it, the others found it made')

@@ -30,7 +30,8 @@ import type { Seal } from '../store/seal.ts'
 import { hashesFor } from './passwords.ts'
 import { makePlan } from './plan.ts'
 import type { Changes, Plan, Present } from './plan.ts'
-import type { Known } from './rules.ts'
+import { carrierOf } from './protocol-rules.ts'
+import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from './schema.ts'
 
 export type ApplyOptions = {
@@ -90,17 +91,21 @@ export async function applyPlatform(
 export async function readKnown(db: Db, prune: boolean): Promise<Known> {
   const usernames = new Set((await listAccounts(db)).map((account) => account.username))
   if (prune) return { usernames, entityCodes: new Set(), contacts: new Map() }
-  const contacts = (await listContacts(db)).map(({ id, protocol, data }): [string, KnownContact] => [
-    id,
-    { protocol, remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []) },
-  ])
+  const contacts = (await listContacts(db)).map(
+    ({ id, protocol, data, settings }): [string, KnownContact] => [
+      id,
+      {
+        ...carrierOf(protocol, settings),
+        remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []),
+      },
+    ],
+  )
   return {
     usernames,
     entityCodes: new Set((await listLocalEntities(db)).map(({ code }) => code)),
     contacts: new Map(contacts),
   }
 }
-type KnownContact = Known['contacts'] extends ReadonlyMap<string, infer C> ? C : never
 
 async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
   return {

@@ -98,9 +98,16 @@ function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say
 
 // Channels
 
-export function channelFindings(channel: PlatformChannel, protocol: Protocol): Findings {
-  const faults = protocol === 'oftp2' ? applicationFaults(channel) : []
-  const without = IDLE_FIELDS[protocol].filter(({ isSet }) => isSet(channel))
+/** How a contact's channels are carried: by which protocol, and on SFTP whether it is called, may call, or both. */
+export type Carrier = { protocol: Protocol; called: boolean; access: boolean }
+
+export function carrierOf(protocol: Protocol, sections: { sftp?: unknown; access?: unknown }): Carrier {
+  return { protocol, called: sections.sftp !== undefined, access: sections.access !== undefined }
+}
+
+export function channelFindings(channel: PlatformChannel, carrier: Carrier): Findings {
+  const faults = carrier.protocol === 'oftp2' ? applicationFaults(channel) : []
+  const without = IDLE_FIELDS[carrier.protocol].filter(({ isSet }) => isSet(channel, carrier))
   return { faults, warnings: without.map(({ pointer, why }) => ({ pointer, message: why })) }
 }
 
@@ -119,39 +126,41 @@ function applicationFaults({ code, alias }: PlatformChannel): Findings['faults']
   ]
 }
 
-type Idle = { pointer: string; why: string; isSet: (channel: PlatformChannel) => boolean }
+type Idle = { pointer: string; why: string; isSet: (channel: PlatformChannel, carrier: Carrier) => boolean }
 
 const transmission = (channel: PlatformChannel) => channel.connection?.advancedConfigurationTransmission ?? {}
 const calls = (channel: PlatformChannel) => channel.connection?.advancedConfigurationConnection ?? {}
 const TRANSMISSION = '/connection/advancedConfigurationTransmission'
 const CALLS = '/connection/advancedConfigurationConnection'
 
-const receipts = (protocol: string): Idle => ({
+/** The partner calls and takes its files: that it has taken them is known. */
+function isTaken(channel: PlatformChannel, carrier: Carrier): boolean {
+  return carrier.access && (!carrier.called || calls(channel).callingEnd === 'REMOTO')
+}
+
+const receipts = (why: string, acts: (channel: PlatformChannel, carrier: Carrier) => boolean): Idle => ({
   pointer: `${TRANSMISSION}/downloadConf`,
-  why: `${protocol} has no end-to-end receipts: this cannot be true there`,
-  isSet: (channel) => transmission(channel).downloadConf === true,
+  why: `${why}: transfers would wait for a receipt in vain`,
+  isSet: (channel, carrier) => transmission(channel).downloadConf === true && !acts(channel, carrier),
 })
 const sessionKeys = (protocol: string, instead: string): Idle => ({
   pointer: '/security',
   why: `localKey, remoteKey and authentication have no effect over ${protocol}: ${instead}`,
   isSet: ({ security }) => Boolean(security?.localKey ?? security?.remoteKey ?? security?.authentication),
 })
-const wireCompression = (protocol: string): Idle => ({
-  pointer: `${TRANSMISSION}/compression`,
-  why: `LZW is not there over ${protocol}: use SI, VARIABLE, or compression of the directory`,
-  isSet: (channel) => transmission(channel).compression === 'LZW',
-})
-
 const IDLE_FIELDS: Record<Protocol, readonly Idle[]> = {
   oftp2: [],
   sftp: [
-    receipts('SFTP'),
-    wireCompression('SFTP'),
+    receipts('an SFTP server that this node calls gives none', isTaken),
     sessionKeys('SFTP', 'the contact’s sftp and access sections hold the accounts'),
   ],
   folder: [
-    receipts('a folder'),
-    wireCompression('a folder'),
+    receipts('a folder gives none', () => false),
+    {
+      pointer: `${TRANSMISSION}/compression`,
+      why: 'SI has no effect with a folder: there is no session to compress; use LZW or VARIABLE',
+      isSet: (channel) => transmission(channel).compression === 'SI',
+    },
     sessionKeys('a folder', 'there is no session'),
     {
       pointer: '/connection/ips',

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { stringify } from 'yaml'
 import { tempFolder } from '../../test/harness.ts'
 import { NodeError } from '../errors.ts'
@@ -15,7 +15,7 @@ import { parseYaml } from './yaml-source.ts'
 
 type Reader = {
   folder: string
-  read: (text: string | Platform, options?: Partial<ReadOptions>) => ReturnType<typeof readPlatform>
+  read: (text: string | object, options?: Partial<ReadOptions>) => ReturnType<typeof readPlatform>
   /** The lines of the refusal, without the file's name in front. */
   faults: (text: string | object, options?: Partial<ReadOptions>) => string[]
 }
@@ -29,7 +29,7 @@ async function reader(t: TestContext): Promise<Reader> {
   }
   const faults: Reader['faults'] = (text, options) => {
     try {
-      read(text as Platform, options)
+      read(text, options)
     } catch (thrown) {
       assert.ok(thrown instanceof NodeError && thrown.code === 'bad_use', String(thrown))
       return thrown.message
@@ -117,9 +117,7 @@ test('a file that is not YAML is told by line and column, without quoting it', a
   assert.deepEqual(said(faults('- a\n- b\n')), ['the file must be a mapping of fields'])
 })
 
-test('anchors and merges let channels share their fields, and a fault points to where it is written', async (t) => {
-  const { read, faults } = await reader(t)
-  const text = (direction: string) => `localEntities: [{ code: BANCO, name: Banco }]
+const shared = (direction: string) => `localEntities: [{ code: BANCO, name: Banco }]
 contacts: [{ id: acme, remoteCodes: [{ code: ACME }] }]
 channels:
   - &first
@@ -128,15 +126,18 @@ channels:
     direction: ${direction}
   - { <<: *first, code: BANCO-ACME-TWO }
 `
+
+test('anchors and merges let channels share their fields, and a fault points to where it is written', async (t) => {
+  const { read, faults } = await reader(t)
   assert.deepEqual(
-    read(text('EMISION')).platform.channels?.map(({ code, direction }) => [code, direction]),
+    read(shared('EMISION')).platform.channels?.map(({ code, direction }) => [code, direction]),
     [
       ['BANCO-ACME-ONE', 'EMISION'],
       ['BANCO-ACME-TWO', 'EMISION'],
     ],
   )
   const allowed = 'must be one of EMISION, RECEPCION, BIDIRECCIONAL'
-  assert.deepEqual(faults(text('UP')), [
+  assert.deepEqual(faults(shared('UP')), [
     `7:16: /channels/0/direction ${allowed}`,
     `7:16: /channels/1/direction ${allowed}`,
   ])
@@ -255,7 +256,9 @@ test('a channel must lead to an entity, a contact and one of its remote codes, i
   const known = {
     usernames: new Set(['eva']),
     entityCodes: new Set(['BANCO']),
-    contacts: new Map([['acme', { protocol: 'sftp' as const, remoteCodes: ['ACME'] }]]),
+    contacts: new Map([
+      ['acme', { protocol: 'sftp' as const, called: false, access: true, remoteCodes: ['ACME'] }],
+    ]),
   }
   const alone: Platform = { channels: [{ code: 'BANCO-ACME-A', contact: 'acme', users: ['eva'] }] }
   assert.deepEqual(read(alone, { known }).warnings, [])
@@ -369,13 +372,13 @@ test('a contact has what its protocol needs', async (t) => {
     '/contacts/0/remoteIPs/0/ipAddress is not an IPv4 or IPv6 address',
     '/contacts/0/remoteIPs/0/port must be from 1 to 65535',
   ])
-  const { warnings } = read(
-    withChannel(
-      { connection: { advancedConfigurationTransmission: { downloadConf: true } } },
-      { protocol: 'sftp', access: { username: 'x', password: 'y' } },
-    ),
-  )
-  assert.match(warnings.join(), /downloadConf SFTP has no end-to-end receipts/)
+  const connection = { advancedConfigurationTransmission: { downloadConf: true } }
+  const access = { username: 'x', password: 'y' }
+  const sftp = { username: 'x', password: 'y', hostKeys: [`SHA256:${'A'.repeat(43)}`], inbox: '/' }
+  const warnings = (sections: object) =>
+    read(withChannel({ connection }, { protocol: 'sftp', ...sections })).warnings
+  assert.deepEqual(warnings({ access }), [], 'that the partner has taken the file is its receipt')
+  assert.match(warnings({ sftp }).join(), /downloadConf an SFTP server that this node calls gives none/)
 })
 
 test('weak passwords and wrong hashes are refused', async (t) => {

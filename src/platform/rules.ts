@@ -11,9 +11,8 @@ import { parseCode } from '../domain/channel.ts'
 import { weakPassword } from '../domain/user.ts'
 import { isPasswordHash } from '../accounts/password.ts'
 import { diskFaults } from '../files/roots.ts'
-import type { Protocol } from '../store/contacts.ts'
-import { contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
-import type { Findings } from './protocol-rules.ts'
+import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
+import type { Carrier, Findings } from './protocol-rules.ts'
 import { UNREAD } from './references.ts'
 import type { Platform, PlatformChannel, PlatformUser } from './schema.ts'
 
@@ -23,7 +22,7 @@ export type Known = {
   usernames: ReadonlySet<string>
   contacts: ReadonlyMap<string, KnownContact>
 }
-export type KnownContact = { protocol: Protocol; remoteCodes: readonly string[] }
+export type KnownContact = Carrier & { remoteCodes: readonly string[] }
 
 export const NOTHING_KNOWN: Known = { entityCodes: new Set(), usernames: new Set(), contacts: new Map() }
 
@@ -139,7 +138,10 @@ function surroundings(
 ): Surroundings {
   const described = contacts.map((one): [string, KnownContact] => [
     one.id,
-    { protocol: one.protocol ?? 'oftp2', remoteCodes: (one.remoteCodes ?? []).map(({ code }) => code) },
+    {
+      ...carrierOf(one.protocol ?? 'oftp2', one),
+      remoteCodes: (one.remoteCodes ?? []).map(({ code }) => code),
+    },
   ])
   return {
     entityCodes: new Set([...known.entityCodes, ...localEntities.map(({ code }) => code)]),
@@ -164,8 +166,8 @@ function oneChannel(channel: PlatformChannel, around: Surroundings, roots: Roots
       ? []
       : [{ pointer: `/users/${index}`, message: `there is no user ${user} (yet)` }],
   )
-  const protocol = around.contacts.get(channel.contact)?.protocol
-  const carried = protocol ? channelFindings(channel, protocol) : { faults: [], warnings: [] }
+  const contact = around.contacts.get(channel.contact)
+  const carried = contact ? channelFindings(channel, contact) : { faults: [], warnings: [] }
   return { faults: [...faults, ...carried.faults], warnings: [...unknown, ...carried.warnings] }
 }
 

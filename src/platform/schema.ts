@@ -61,7 +61,12 @@ const Oftp2 = closed({
   bufferSize: optional(integer(128, 99_999)),
   credit: optional(integer(1, 999)),
   tls: optional(
-    closed({ ca: optional(secret()), cert: optional(secret()), key: optional(orNull(secret())) }),
+    closed({
+      ca: optional(secret()),
+      cert: optional(secret()),
+      key: optional(orNull(secret())),
+      servername: optional(name()),
+    }),
   ),
 })
 

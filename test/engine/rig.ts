@@ -151,7 +151,11 @@ export class Rig {
   /** Sets the engine's clock ahead; only while nothing runs, since leases go by it too. */
   setAhead(ms: number): void {
     this.#ahead += ms
-    this.dispatcher.wake()
+    this.wake()
+  }
+
+  wake(): void {
+    if (this.#state === 'running') this.dispatcher.wake()
   }
 
   /** Sets the engine's clock to the next time the UTC clock shows HH:mm. */
@@ -170,7 +174,7 @@ export class Rig {
   }
 
   automate(t: TestContext): void {
-    const clock = startAutomation(this.runner, () => this.dispatcher.wake())
+    const clock = startAutomation(this.runner, () => this.wake())
     closeAfter(t, async () => {
       this.#stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       await clock.stop()
@@ -233,13 +237,13 @@ export class Rig {
 
   async send(code = CODE): Promise<TransferRecord> {
     const transfer = await requestSend(this.#asking(), await this.channel(code), 'MANUAL')
-    this.dispatcher.wake()
+    this.wake()
     return transfer
   }
 
   async retry(code = CODE): Promise<TransferRecord> {
     const transfer = await requestRetry(this.#asking(), await this.channel(code))
-    this.dispatcher.wake()
+    this.wake()
     return transfer
   }
 

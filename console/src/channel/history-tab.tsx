@@ -57,7 +57,7 @@ export function HistoryTab({ code }: { code: string }) {
   if (data.empty) return <Empty title={words.channel.noHistory} />
   return (
     <Paper withBorder radius="md" p="lg">
-      <Timeline bulletSize={26} lineWidth={2} aria-label={words.channel.history}>
+      <Timeline active={data.content.length} bulletSize={26} lineWidth={2} aria-label={words.channel.history}>
         {data.content.map(({ event, datetime }, index) => {
           const { icon: EventIcon, color } = (event && LOOKS[event]) ?? CHANGED
           return (
@@ -66,7 +66,6 @@ export function HistoryTab({ code }: { code: string }) {
               key={data.totalElements - data.pageable.offset - index}
               bullet={<EventIcon size={15} aria-hidden />}
               color={color}
-              active
               title={event ? words.historyEvent[event] : ''}
             >
               {datetime && (

@@ -57,6 +57,10 @@ export interface WireFile {
   readonly verify: boolean
   /** An earlier attempt got as far as placing the file and its outcome is unknown: look before sending it again. */
   readonly mayBeThere: boolean
+  /** Names this attempt among all attempts at the same file; the same for all files of a claim. */
+  readonly attempt?: string
+  /** False: nobody has tried before, so there is nothing to look for. */
+  readonly again?: boolean
 }
 
 /** Date and counter are fixed when the transfer is made; `name` is what the protocol may have to shorten. */

@@ -1,19 +1,19 @@
 // The folder transport: a partner on the same file system. Files go to its `inbox` and are fetched from its `outbox`.
 // A real transport for partners beside us (or behind a mount), and the reference for the conformance suite.
 //
-// A push writes a hidden `.part` in the inbox, named after the file's key so that a later attempt finds it, fsyncs it,
-// and hard-links it to the real name, which fails if that is taken. Then the `.part` becomes `.done`, which stays until
-// the engine has recorded the arrival: the partner may take the file away at once, and an attempt that finds `.done`
-// knows that it was there. A crash leaves the `.part`, the file and its `.part`, or the `.done`, never half a file.
+// A push writes a hidden `.part` in the inbox, fsyncs it, and hard-links it to the real name, which fails if that is
+// taken. Then the `.part` becomes `.done`, which stays until the engine has recorded the arrival: the partner may take
+// the file away at once, and an attempt that finds `.done` knows that it was there (traces.ts). A crash leaves the
+// `.part`, the file and its `.part`, or the `.done`, never half a file under its real name.
 
 import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
-import { createHash } from 'node:crypto'
 import { link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
+import { syncFolder } from '../../../files/folder-sync.ts'
 import type {
   Call,
   Capabilities,
@@ -26,6 +26,8 @@ import type {
   WireFile,
 } from '../transport.ts'
 import { copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { Traces } from './traces.ts'
+import type { Names } from './traces.ts'
 
 export type FolderSettings = { inbox?: string; outbox?: string }
 
@@ -67,12 +69,14 @@ class FolderSession implements Session {
   readonly #over = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   readonly #folder: FolderSettings
+  readonly #traces: Traces | undefined
   readonly #host: SessionHost
   readonly #applications: readonly string[]
 
   constructor(call: Call<unknown>, folder: FolderSettings, host: SessionHost) {
     this.contactId = call.contactId
     this.#folder = folder
+    this.#traces = folder.inbox === undefined ? undefined : new Traces(folder.inbox)
     this.#host = host
     this.#applications = call.applications
   }
@@ -102,17 +106,19 @@ class FolderSession implements Session {
   }
 
   async #push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
-    if (this.#folder.inbox === undefined)
+    const { inbox } = this.#folder
+    if (inbox === undefined || !this.#traces)
       throw new NodeError('remote_refused', 'the partner has no inbox folder')
-    const target = join(this.#folder.inbox, file.name)
-    const { part, done } = hiddenNames(this.#folder.inbox, file.key)
+    const names = this.#traces.namesFor(file)
+    const { part, done, target } = names
     try {
-      const placed = file.mayBeThere ? await placedAs(file, { part, done, target }) : undefined
-      if (placed !== undefined) return await delivered(file, placed)
+      if (file.again !== false && (await this.#traces.takeOver(file, names)))
+        return await delivered(file, done)
+      if (file.mayBeThere && (await isThere(file, names))) return await delivered(file, target)
       await writePart(file, part, progress, signal)
       const remoteSha256 = file.verify ? await sha256Of(part) : undefined
       await progress.placing()
-      await placePart({ part, done, target }, this.#folder.inbox)
+      await placePart(names, inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
       const fault = signal.aborted ? (signal.reason as unknown) : fromFileError(thrown, target)
@@ -122,10 +128,7 @@ class FolderSession implements Session {
   }
 
   async settled(key: FileKey): Promise<void> {
-    const { inbox } = this.#folder
-    if (inbox === undefined) return
-    const { part, done } = hiddenNames(inbox, key)
-    await Promise.allSettled([rm(part, { force: true }), rm(done, { force: true })])
+    await this.#traces?.forget(key)
   }
 
   async #fetch(signal: AbortSignal): Promise<void> {
@@ -193,7 +196,12 @@ class FolderSession implements Session {
 const PIECE = 1024 * 1024
 
 /** Faults after which nobody comes back for the `.part`: a reset, or a file that will never be this one again. */
-const ENDS_FOR_GOOD: ReadonlySet<string> = new Set(['cancelled', 'file_changed', 'file_missing'])
+const ENDS_FOR_GOOD: ReadonlySet<string> = new Set([
+  'cancelled',
+  'lease_lost',
+  'file_changed',
+  'file_missing',
+])
 
 /** How long a file must have been left alone before it counts as written; a fresh one is looked at twice. */
 const FRESH_MS = 2000
@@ -241,23 +249,15 @@ async function openSame(path: string, seen: Stats): Promise<FileHandle> {
   throw new NodeError('file_changed', `${path} was replaced while it was read`)
 }
 
-type Names = { part: string; done: string; target: string }
-
-function hiddenNames(inbox: string, { name, date, time }: FileKey): Omit<Names, 'target'> {
-  const digest = createHash('sha256').update(`${name}\0${date}\0${time}`).digest('hex').slice(0, 32)
-  return { part: join(inbox, `.esclusa-${digest}.part`), done: join(inbox, `.esclusa-${digest}.done`) }
-}
-
-/** An earlier attempt may have linked the file and died before saying so. Where its bytes can be read, if it did. */
-async function placedAs(file: WireFile, { part, done, target }: Names): Promise<string | undefined> {
-  const [here, marked, there] = await Promise.all(
-    [part, done, target].map((path) => stat(path).catch(() => undefined)),
+/** No trace is left, as if somebody had cleared the hidden files: only the bytes can tell. */
+async function isThere(file: WireFile, { part, target }: Names): Promise<boolean> {
+  if (await stat(part).catch(() => undefined)) return false
+  const there = await stat(target).catch(() => undefined)
+  return (
+    there?.isFile() === true &&
+    there.size === file.source.size &&
+    (await sameBytes(file.source, target, there.size))
   )
-  if (marked) return done
-  // A second name of the `.part` is the one that the partner has seen, wherever it has put the file since.
-  if (here) return here.nlink > 1 ? part : undefined
-  if (!there?.isFile() || there.size !== file.source.size) return undefined
-  return (await sameBytes(file.source, target, there.size)) ? target : undefined
 }
 
 /** The hidden names stay for `settled`. */
@@ -271,25 +271,38 @@ async function writePart(
   progress: PushProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  await using out = await openPart(part)
-  const position = await resumeAt(file, part, out)
+  const { handle, position } = (await halfDone(file, part)) ?? (await newPart(part))
+  await using out = handle
   await copyBytes(file.source, out, { position, progress, signal })
   await out.sync()
   progress.safe(file.source.size)
 }
 
-async function openPart(part: string): Promise<FileHandle> {
+type OpenPart = { handle: FileHandle; position: number }
+
+/** What there is to go on from: only if it is, byte for byte, the beginning of what is to be sent. */
+async function halfDone(file: WireFile, part: string): Promise<OpenPart | undefined> {
+  if (file.restartFrom === 0) return undefined
   // Never through a link somebody left under our name.
-  return open(part, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o640)
+  const handle = await open(part, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined)
+  if (!handle) return undefined
+  const { size } = await handle.stat()
+  const position = Math.min(size, file.restartFrom, file.source.size)
+  if (position > 0 && size <= file.source.size && (await sameBytes(file.source, part, position)))
+    return { handle, position }
+  await handle.close()
+  return undefined
 }
 
-/** Where to go on: only if what is there is, byte for byte, the beginning of what is to be sent. */
-async function resumeAt(file: WireFile, part: string, out: FileHandle): Promise<number> {
-  const { size } = await out.stat()
-  const wanted = Math.min(size, file.restartFrom, file.source.size)
-  const position = wanted > 0 && (await sameBytes(file.source, part, wanted)) ? wanted : 0
-  await out.truncate(position)
-  return position
+/** A file of its own: one that another attempt has open is not touched. */
+async function newPart(part: string): Promise<OpenPart> {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  const handle = await open(part, flags, 0o640).catch(async (thrown: unknown) => {
+    if (systemCode(thrown) !== 'EEXIST') throw thrown
+    await rm(part)
+    return open(part, flags, 0o640)
+  })
+  return { handle, position: 0 }
 }
 
 async function placePart({ part, done, target }: Names, inbox: string): Promise<void> {
@@ -303,6 +316,5 @@ async function placePart({ part, done, target }: Names, inbox: string): Promise<
     throw thrown
   }
   await rename(part, done)
-  await using folder = await open(inbox, constants.O_RDONLY | constants.O_DIRECTORY)
-  await folder.sync()
+  await syncFolder(inbox)
 }

@@ -1,0 +1,33 @@
+// The configuration: read by all who may reach the channel, changed by those who may.
+
+import type { Channel } from '@esclusa/sdk'
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { IconPencil } from '@tabler/icons-react'
+import { useState } from 'react'
+import { useWords } from '../i18n/language.tsx'
+import { useSession } from '../session/session.tsx'
+import { ConfigurationForm } from './configuration-form.tsx'
+import { ConfigurationView } from './configuration-view.tsx'
+
+export default function ConfigurationTab({ code, channel }: { code: string; channel: Channel }) {
+  const words = useWords()
+  const { rights } = useSession()
+  const [editing, setEditing] = useState(false)
+  if (editing) return <ConfigurationForm code={code} channel={channel} done={() => setEditing(false)} />
+  return (
+    <Stack gap="md">
+      <Group justify="flex-end">
+        {rights.may('updateChannel') ? (
+          <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={() => setEditing(true)}>
+            {words.config.edit}
+          </Button>
+        ) : (
+          <Text fz="sm" c="dimmed">
+            {words.config.readOnly}
+          </Text>
+        )}
+      </Group>
+      <ConfigurationView channel={channel} />
+    </Stack>
+  )
+}

@@ -1,0 +1,99 @@
+// What pushes leave in a partner's inbox until the engine has recorded their outcome: hidden files named after the
+// file's key, so that a later attempt finds them.
+//
+//   .esclusa-KEY.ATTEMPT.part   written by that attempt alone, and linked by it to the real name
+//   .esclusa-KEY.done           the `.part` once the partner could see the file, which it may take away at once
+//
+// A node that slept may wake in the middle of an attempt that another has taken over. Renaming its `.part` shuts it
+// out: it can no longer give anything its real name. And nobody ever cuts a `.part` short, so a late write of it only
+// repeats bytes that are there.
+
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCode } from '../../../errors.ts'
+import type { FileKey, WireFile } from '../transport.ts'
+
+export type Names = { part: string; done: string; target: string }
+
+const LISTINGS_KEPT = 64
+
+export class Traces {
+  readonly #inbox: string
+  /** Of the attempts of this session: one look at the folder serves all files of a transfer. */
+  readonly #listings = new Map<string, Promise<string[]>>()
+
+  constructor(inbox: string) {
+    this.#inbox = inbox
+  }
+
+  namesFor(file: WireFile): Names {
+    const stem = this.#stem(file.key)
+    const attempt = createHash('sha256')
+      .update(file.attempt ?? randomUUID())
+      .digest('hex')
+      .slice(0, 12)
+    return {
+      part: join(this.#inbox, `${stem}.${attempt}.part`),
+      done: this.doneName(file.key),
+      target: join(this.#inbox, file.name),
+    }
+  }
+
+  doneName(key: FileKey): string {
+    return join(this.#inbox, `${this.#stem(key)}.done`)
+  }
+
+  #stem({ name, date, time }: FileKey): string {
+    const digest = createHash('sha256').update(`${name}\0${date}\0${time}`).digest('hex').slice(0, 32)
+    return `.esclusa-${digest}`
+  }
+
+  /**
+   * Takes over what earlier attempts left. True: one of them got as far as the real name, and its `.done` lies here.
+   * Otherwise a `.part` of theirs may have become this attempt's own.
+   */
+  async takeOver(file: WireFile, { part, done }: Names): Promise<boolean> {
+    const stem = `${this.#stem(file.key)}.`
+    for (const name of await this.#listing(file)) {
+      if (!name.startsWith(stem) || !name.endsWith('.part')) continue
+      const old = join(this.#inbox, name)
+      if (old !== part && !(await wasRenamed(old, part))) continue
+      // A second name is the one that the partner has seen, wherever it has put the file since.
+      if (((await stat(part).catch(() => undefined))?.nlink ?? 1) < 2) continue
+      await rename(part, done)
+      return true
+    }
+    return stat(done).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async forget(key: FileKey): Promise<void> {
+    await rm(this.doneName(key), { force: true }).catch(() => {}) // costs a name in the inbox, nothing else
+  }
+
+  #listing({ attempt }: WireFile): Promise<string[]> {
+    const known = attempt === undefined ? undefined : this.#listings.get(attempt)
+    if (known) return known
+    const listing = readdir(this.#inbox).then((names) => names.filter((name) => name.startsWith('.esclusa-')))
+    if (attempt === undefined) return listing
+    this.#listings.set(attempt, listing)
+    for (const oldest of this.#listings.keys()) {
+      if (this.#listings.size <= LISTINGS_KEPT) break
+      this.#listings.delete(oldest)
+    }
+    return listing
+  }
+}
+
+async function wasRenamed(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch (thrown) {
+    if (systemCode(thrown) === 'ENOENT') return false
+    throw thrown
+  }
+}

@@ -1,0 +1,52 @@
+// What partners say at the door, as short as a test needs it.
+
+import type { Call, Caller, Offer } from '../../src/engine/transports/transport.ts'
+
+let offers = 0
+
+export function offerOf(name: string, change: Partial<Offer> = {}): Offer {
+  offers += 1
+  return {
+    contactId: 'acme',
+    application: 'NOMINA',
+    name,
+    key: { name, date: '20261115', time: `12${String(offers).padStart(8, '0')}` },
+    format: { kind: 'U', recordLength: 0 },
+    envelope: undefined,
+    size: undefined,
+    restartFrom: 0,
+    encryptedSession: false,
+    signedReceipt: false,
+    ...change,
+  }
+}
+
+export function callerOf(change: Partial<Caller> = {}): Caller {
+  return { protocol: 'oftp2', id: 'ACME', address: '192.0.2.1', encrypted: false, ...change }
+}
+
+/** A call as the engine would make it, for a session that the partner opens. */
+export function callOf(change: Partial<Call<unknown>> = {}): Call<unknown> {
+  return {
+    contactId: 'acme',
+    host: '127.0.0.1',
+    port: 1,
+    localId: 'BANCO',
+    remoteId: 'ACME',
+    settings: {},
+    applications: ['NOMINA'],
+    ways: 'B',
+    timeouts: { connectMs: 1000, syncMs: 1000, ackMs: 1000, idleMs: 1000 },
+    security: {
+      encrypted: false,
+      authentication: 'NONE',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: undefined,
+    },
+    compression: false,
+    signal: new AbortController().signal,
+    ...change,
+  }
+}

@@ -1,0 +1,117 @@
+// One body for every error, and what HTTP itself asks for: methods, sizes, media types, HEAD, empty bodies.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BASE_PATH, operations } from '../../src/contract/operations.ts'
+import type { OperationName } from '../../src/contract/operations.ts'
+import { pathOf, request } from '../call.ts'
+import type { Answer } from '../call.ts'
+import { startTestHttp } from '../harness.ts'
+import { FULL, PLAIN } from '../seed.ts'
+
+const names = Object.keys(operations) as OperationName[]
+
+function assertErrorBody(answer: Answer, status: number, error: string, path: string): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+  assert.deepEqual(Object.keys(answer.body).sort(), ['error', 'message', 'path', 'status', 'timestamp'])
+  assert.match(answer.body.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/)
+  assert.equal(answer.body.status, status)
+  assert.equal(answer.body.error, error)
+  assert.equal(answer.body.path, path)
+  assert.ok(answer.body.message.length > 0)
+}
+
+test('every error has the one body, with the path under its prefix and without the query', async (t) => {
+  const node = await startTestHttp(t, { settings: { ESCLUSA_TIMEZONE: 'Europe/Madrid' } })
+  const path = (name: OperationName, code = PLAIN) => pathOf(name, { code })
+  assertErrorBody(await node.call('listChannels', { as: null }), 401, 'Unauthorized', path('listChannels'))
+  assertErrorBody(await node.call('listTransfers', { as: 'controlator', code: PLAIN }), 403, 'Forbidden', path('listTransfers'))
+  const page = await node.call('listChannels', { query: { page: 0 } })
+  assertErrorBody(page, 400, 'Bad Request', path('listChannels'))
+  assert.match(page.body.timestamp, /[+]0[12]:00$/)
+  assertErrorBody(await node.call('channelStatus', { code: 'NO-SUCH-ONE' }), 404, 'Not Found', path('channelStatus', 'NO-SUCH-ONE'))
+  assertErrorBody(await node.call('sendTransfer', { code: PLAIN }), 409, 'Conflict', path('sendTransfer'))
+  assertErrorBody(await request(`${node.url}/connect-back/nothing?x=1`), 404, 'Not Found', '/connect-back/nothing')
+  assertErrorBody(await request(`${node.url}/nothing`), 404, 'Not Found', '/nothing')
+  const bad = await request(`${node.url}${BASE_PATH}/integration/v2/channels/%zz/status`)
+  assertErrorBody(bad, 400, 'Bad Request', `${BASE_PATH}/integration/v2/channels/%zz/status`)
+})
+
+test('a known path with another method answers 405 and says in Allow what it takes', async (t) => {
+  const node = await startTestHttp(t)
+  for (const name of names) {
+    const path = pathOf(name, { code: PLAIN, transferId: '0190' })
+    for (const method of ['DELETE', 'PATCH', 'PUT', 'POST', 'GET', 'OPTIONS', 'PROPFIND']) {
+      const known = names.filter((other) => pathOf(other, { code: PLAIN, transferId: '0190' }) === path)
+      if (known.some((other) => operations[other].method === method)) continue
+      // `transfers/reset` read with GET is a transfer of that name.
+      if (method === 'GET' && path.includes('/transfers/')) continue
+      const answer = await request(node.url + path, { method })
+      assertErrorBody(answer, 405, 'Method Not Allowed', path)
+      const allow = answer.headers.get('allow') ?? ''
+      assert.ok(allow.split(', ').includes(operations[name].method), `${method} ${path}: ${allow}`)
+      if (operations[name].method === 'GET') assert.ok(allow.includes('HEAD'))
+    }
+  }
+})
+
+test('HEAD answers as GET does, without the body', async (t) => {
+  const node = await startTestHttp(t)
+  const headers = { authorization: `Bearer ${await node.token('admin')}` }
+  for (const name of names.filter((one) => operations[one].method === 'GET' && one !== 'transferDetail')) {
+    const url = node.url + pathOf(name, { code: FULL })
+    const [get, head] = [await request(url, { headers }), await request(url, { headers, method: 'HEAD' })]
+    assert.equal(head.status, 200, name)
+    assert.equal(head.text, '')
+    assert.equal(head.headers.get('content-length'), get.headers.get('content-length'))
+  }
+  assert.equal((await request(node.url + pathOf('listChannels'), { method: 'HEAD' })).status, 401)
+})
+
+test('a body over a mebibyte answers 413 and is not read on', async (t) => {
+  const node = await startTestHttp(t)
+  const raw = `{"name":"${'x'.repeat(1_048_576)}"}`
+  const answer = await node.call('updateChannel', { code: PLAIN, raw, headers: { 'content-type': 'application/json' } })
+  assertErrorBody(answer, 413, 'Payload Too Large', pathOf('updateChannel', { code: PLAIN }))
+})
+
+test('a body that is not JSON answers 415, one that is broken JSON 400', async (t) => {
+  const node = await startTestHttp(t)
+  const send = (raw: string, type: string) => node.call('updateChannel', { code: PLAIN, raw, headers: { 'content-type': type } })
+  for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'nonsense'])
+    assertErrorBody(await send('{}', type), 415, 'Unsupported Media Type', pathOf('updateChannel', { code: PLAIN }))
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON']) assert.equal((await send('{}', type)).status, 200, type)
+  for (const raw of ['{', '{"a":1,}', 'undefined', "{'a':1}", '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{}}}', '\ufeff{', '{"name":"\u0001"}'])
+    assert.equal((await send(raw, 'application/json')).status, 400, raw)
+})
+
+test('reset, retry and send take an empty body of any type or {}, and nothing else', async (t) => {
+  const node = await startTestHttp(t)
+  for (const name of ['resetChannel', 'retryTransfer', 'sendTransfer'] as const) {
+    const fine = name === 'resetChannel' ? 200 : 409
+    const status = async (raw: string | undefined, type?: string) =>
+      (await node.call(name, { code: PLAIN, ...(raw !== undefined && { raw }), headers: type ? { 'content-type': type } : {} })).status
+    assert.equal(await status(undefined), fine)
+    for (const type of ['application/json', 'text/plain', 'application/octet-stream', 'application/x-www-form-urlencoded', 'nonsense', ''])
+      assert.equal(await status('', type), fine, `empty ${type}`)
+    assert.equal(await status('{}', 'application/json'), fine)
+    assert.equal(await status(' { } ', 'application/json; charset=utf-8'), fine)
+    for (const raw of ['{"a":1}', '[]', 'null', '"x"', '0', 'false']) assert.equal(await status(raw, 'application/json'), 400, raw)
+    assert.equal(await status('x', 'text/plain'), 415)
+  }
+})
+
+test('a fault of the node answers 500 without a word of what it was, and the log has it under the request id', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const { pino } = await import('pino')
+  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) })
+  const node = await startTestHttp(t, { log })
+  const token = await node.token('admin')
+  node.context.directory = () => Promise.reject(new Error('table secret_table is broken at /srv/db'))
+  const answer = await node.call('listChannels', { as: null, headers: { authorization: `Bearer ${token}` } })
+  assertErrorBody(answer, 500, 'Internal Server Error', pathOf('listChannels'))
+  assert.ok(!answer.text.includes('secret_table') && !answer.text.includes('/srv/db'))
+  const id = /request (\S+)/.exec(answer.body.message)?.[1]
+  assert.ok(lines.some((line) => line.reqId === id && JSON.stringify(line).includes('secret_table')), JSON.stringify(lines))
+})

@@ -1,0 +1,71 @@
+// Writes the parts of the docs that are tables of the code: errors, settings, operations. `node tools/docs.ts` writes
+// them; a test compares them with what this makes, so they cannot go stale.
+
+import { writeFileSync } from 'node:fs'
+import { STATUS_CODES } from 'node:http'
+import { SETTINGS } from '../src/config.ts'
+import { BASE_PATH, operations } from '../src/contract/operations.ts'
+import type { Operation } from '../src/contract/operations.ts'
+import { ERROR_CODES } from '../src/errors.ts'
+
+const EXITS = ['done', 'failed', 'wrong use', 'refused by the node', 'not reachable']
+
+export const generated: Record<string, () => string> = { 'errors.md': errors, 'settings.md': settings, 'operations.md': operationsTable }
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function errors(): string {
+  const rows = Object.entries(ERROR_CODES).map(([code, { status, retry, exit, means }]) => [
+    `\`${code}\``,
+    means,
+    status === 500 && !['internal'].includes(code) ? '—' : `${status} ${STATUS_CODES[status] ?? ''}`,
+    retry ? 'yes' : 'no',
+    `${exit} (${EXITS[exit]})`,
+  ])
+  return `# Errors
+
+Every error of the node has one of these codes. The code decides the HTTP status, whether the engine tries again by
+itself (within the channel’s \`retries\`), and the exit code of the command line. Codes without a status end transfers
+or commands and never a request; on a transfer the message stands in its \`error\` field.
+
+${table(['code', 'what it means', 'HTTP', 'tried again', 'exit code'], rows)}
+`
+}
+
+function settings(): string {
+  const rows = Object.entries(SETTINGS).map(([name, [byDefault, meaning]]) => [`\`${name}\``, byDefault, meaning])
+  return `# Settings
+
+All of them are environment variables and all are optional. A wrong value, or a name that is not in this table, stops
+the node at once with the name and what it should be.
+
+${table(['name', 'default', 'meaning'], rows)}
+
+The client commands read three more: \`ESCLUSA_URL\` (which node, default http://127.0.0.1:8080), \`ESCLUSA_TOKEN\`
+and \`ESCLUSA_PASSWORD\` (for \`login\` and \`user\`, instead of a prompt).
+`
+}
+
+function operationsTable(): string {
+  const rows = (Object.entries(operations) as [string, Operation][]).map(([name, { number, method, path, summary, roles, auth, codes }]) => [
+    String(number),
+    `\`${method} ${path}\``,
+    `\`${name}\``,
+    summary,
+    roles === 'public' ? 'anyone' : `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`,
+    codes.join(' '),
+  ])
+  return `# The 17 operations
+
+All paths are under \`${BASE_PATH}\`. A running node shows the full reference, every field included, at
+\`${BASE_PATH}/docs\`, and the OpenAPI 3.1 document at \`${BASE_PATH}/openapi.json\`.
+
+${table(['#', 'path', 'in the client', 'what it does', 'who', 'error codes'], rows)}
+`
+}
+
+if (import.meta.main)
+  for (const [file, make] of Object.entries(generated)) writeFileSync(new URL(`../docs/${file}`, import.meta.url), make())
