@@ -20,13 +20,25 @@ export const theme = createTheme({
       '#17649b',
       '#0f4c75',
     ],
+    // The library's dark surfaces, from text to ground, with the same blue in them as the page.
+    dark: [
+      '#dde3e9',
+      '#c3ccd5',
+      '#a4b0bc',
+      '#7d8a97',
+      '#4a5763',
+      '#38434e',
+      '#27303a',
+      '#1a2129',
+      '#151b22',
+      '#10151b',
+    ],
   },
   defaultRadius: 'md',
   fontFamily:
     'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.1rem' } } },
-  focusRing: 'always',
   cursorType: 'pointer',
   components: {
     Modal: Modal.extend({ defaultProps: { centered: true, radius: 'md' } }),

@@ -68,10 +68,8 @@ async function admit(work: Work, caller: Caller): Promise<Admission<unknown>> {
   )
   if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
   const near = taking.filter((channel) => addressAllowed(channel, caller.address))
-  if (near.length === 0) {
-    await noteRefusal(work, taking, `${caller.address} is not an address of ${contact.id}`)
+  if (near.length === 0)
     throw new NodeError('login_refused', `${caller.address} is not an address of ${contact.id}`)
-  }
   const open = near.filter(({ config }) => isOpenAt(hoursOf(config), work.now(), work.zone))
   if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
   return admission(work, contact, open, caller)
@@ -133,19 +131,21 @@ function addressAllowed({ config }: ChannelRecord, address: string): boolean {
   return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
 }
 
-async function refused(work: Work, caller: Caller, reason: string): Promise<void> {
-  work.log.warn(
-    { protocol: caller.protocol, caller: caller.id, address: caller.address, reason },
-    'a caller was turned away',
-  )
-  const contact = await contactOf(work, caller)
-  if (contact) await noteRefusal(work, await channelsOfContact(work.store.db, contact.id), reason)
-}
+/** A stranger can be turned away as often as it calls: the history gets one entry a minute, the log each. */
+const REFUSALS_APART_MS = 60_000
+const lastRefusal = new Map<string, number>()
 
-async function noteRefusal(work: Work, channels: ChannelRecord[], reason: string): Promise<void> {
+async function refused(work: Work, caller: Caller, reason: string): Promise<void> {
+  const { protocol, id, address } = caller
+  work.log.warn({ protocol, caller: id, address, reason }, 'a caller was turned away')
+  const contact = await contactOf(work, caller)
+  const now = work.now()
+  if (!contact || now - (lastRefusal.get(contact.id) ?? 0) < REFUSALS_APART_MS) return
+  lastRefusal.set(contact.id, now)
+  const channels = await channelsOfContact(work.store.db, contact.id)
   await work.store.write(async (tx) => {
     for (const { code } of channels)
-      await addHistory(tx, code, [{ at: work.now(), event: 'CONNECTION_REFUSED', detail: reason }])
+      await addHistory(tx, code, [{ at: now, event: 'CONNECTION_REFUSED', detail: `${address}: ${reason}` }])
   })
 }
 

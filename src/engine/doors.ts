@@ -5,10 +5,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { systemCode } from '../errors.ts'
+import { channelsOfContact } from '../store/channels.ts'
+import { partialsOf } from '../store/receptions.ts'
+import { applicationOf } from './inbound-channel.ts'
 import { outboxOf } from './outbox-spool.ts'
 import { sessionCrypto } from './session-crypto.ts'
 import { folderTransport } from './transports/folder/folder.ts'
 import type { Oftp2Transport } from './transports/oftp2/oftp2.ts'
+import { NAME_ALONE } from './transports/transport.ts'
 import type { Admission, Caller, Listener, SessionHost, Transport } from './transports/transport.ts'
 import type { Work } from './work.ts'
 
@@ -22,6 +26,9 @@ export type Doors = {
 export async function openDoors(config: Config, work: Work): Promise<Doors> {
   const { createOftp2, datasetName } = await import('./transports/oftp2/oftp2.ts')
   const { sftpClientTransport } = await import('./transports/sftp-client/sftp-client.ts')
+  const { nativeBinding } = await import('./transports/ssh/native-binding.ts')
+  const binding = nativeBinding()
+  if (!binding.loaded) work.log.warn(binding.advice)
   const oftp2 = createOftp2({ crypto: sessionCrypto })
   const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
   return {
@@ -63,6 +70,11 @@ async function listenForSftp(
     hostKeys: [sftpHostKey(config)],
     sessionHost: calledHost(host),
     outboxOf: (contactId) => outboxOf(work, contactId, wake),
+    keptUploads: async (contactId, application) => {
+      const channels = await channelsOfContact(work.store.db, contactId)
+      const channel = channels.find((one) => applicationOf(one) === application)
+      return channel ? partialsOf(work.store.db, channel.code, NAME_ALONE) : []
+    },
     onFault: (error) => work.log.debug({ err: error }, 'an SFTP connection broke'),
   })
   return [listener]

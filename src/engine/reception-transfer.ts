@@ -22,6 +22,7 @@ import type { Inbound } from './inbound-channel.ts'
 import { snapshotOf } from './plan.ts'
 import { moveOriginal } from './post-action.ts'
 import { runStep } from './script-steps.ts'
+import { namesOneFile } from './transports/transport.ts'
 import type { Offer } from './transports/transport.ts'
 import { SUITE } from './wire-form.ts'
 import type { Work } from './work.ts'
@@ -51,7 +52,7 @@ export async function beginReception(
       files: [file],
     })
     // Only now is it certain that no transfer under way is about to record it.
-    if (key.date !== '' && (await findReceived(tx, key)))
+    if (namesOneFile(key) && (await findReceived(tx, key)))
       throw new NodeError('duplicate_file', `${file.name} was received before`)
     if (key.date !== '') await putPartial(tx, key, { path, position: file.position }, now)
     await tx
@@ -138,7 +139,7 @@ export async function recordPlaced(
   await work.store.write(async (tx) => {
     await requireHeld(tx, work.store.dialect, held)
     await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
-    if (key.date !== '') await putReceived(tx, key, transfer.id, file.position)
+    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
     await removePartial(tx, key)
   })
   file.phase = 'PLACED'

@@ -44,6 +44,7 @@ import {
 import { runStep } from './script-steps.ts'
 import { stage } from './staging.ts'
 import { suiteOf } from './transforms/cms/suites.ts'
+import { namesOneFile } from './transports/transport.ts'
 import type { Capabilities, Incoming, Offer } from './transports/transport.ts'
 import { formatMismatch, incomingSteps } from './wire-form.ts'
 import type { Work } from './work.ts'
@@ -67,7 +68,7 @@ export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<I
   const plan = await makePlan(work.store.db, work.seal, snapshotOf(inbound.channel))
   refuseUnfit(desk, offer, plan, inbound)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
-  const before = offer.key.date === '' ? undefined : await findReceived(work.store.db, key)
+  const before = namesOneFile(offer.key) ? await findReceived(work.store.db, key) : undefined
   if (before) return receivedBefore(offer, before.size)
   const reception = new Reception(desk, offer, plan, inbound, key)
   await reception.open()
@@ -320,7 +321,7 @@ class Reception implements Incoming {
         size: this.#record.size,
         hash: this.#record.hash,
       })
-      if (this.#key.date !== '') await putReceived(tx, this.#key, transfer.id, this.#record.size ?? 0)
+      if (namesOneFile(this.#key)) await putReceived(tx, this.#key, transfer.id, this.#record.size ?? 0)
       await removePartial(tx, this.#key)
     })
     this.#record.phase = 'PLACED'

@@ -196,8 +196,15 @@ function newFaults(before: Channel, after: Channel, context: Context): Fault[] {
     ...channelFaults(channel, context.roots),
     ...diskFaults(channel, context.roots),
   ]
-  const known = new Set(faultsOf(before).map((fault) => JSON.stringify(fault)))
-  return faultsOf(after).filter((fault) => !known.has(JSON.stringify(fault)))
+  const known = new Set(faultsOf(before).map((fault) => faultKey(before, fault)))
+  return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
+}
+
+/** The fault with the value it is about: another wrong value in the same place is another fault. */
+function faultKey(channel: Channel, fault: Fault): string {
+  let value: unknown = channel
+  for (const step of fault.pointer.split('/').slice(1)) value = (value as Record<string, unknown> | undefined)?.[step]
+  return JSON.stringify([fault, value])
 }
 
 const written = new WeakMap<Channel, string>()

@@ -116,6 +116,7 @@ function addOperation(
       const user = await authenticate(context, request)
       authorise(operation, user)
       users.set(request, user)
+      if (operation.emptyBody) forgetTypeOfNothing(request)
     },
     preValidation: (request, _reply, done) => {
       readNumbers(request.query as Record<string, unknown>, integers)
@@ -148,6 +149,11 @@ function readNumbers(query: Record<string, unknown>, names: readonly string[]): 
     const value = query[name]
     if (typeof value === 'string' && /^\d{1,15}$/.test(value)) query[name] = Number(value)
   }
+}
+
+/** A type that cannot even be read is refused before any parser sees it: where there is no body it says nothing. */
+function forgetTypeOfNothing({ headers }: FastifyRequest): void {
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) delete headers['content-type']
 }
 
 function notEmpty(body: unknown): NodeError | undefined {

@@ -67,6 +67,18 @@ export async function removePartial(tx: Tx, key: FileKey): Promise<void> {
     .execute()
 }
 
+/** Half files of a channel under keys of that date. */
+export async function partialsOf(db: Db, channelCode: string, date: string): Promise<{ name: string; size: number }[]> {
+  const rows = await db
+    .selectFrom('partial_file')
+    .select(['key_name', 'position'])
+    .where('channel_code', '=', channelCode)
+    .where('key_date', '=', date)
+    .limit(1000)
+    .execute()
+  return rows.map((row) => ({ name: row.key_name, size: row.position }))
+}
+
 /** Half files that nobody has gone on with for long; their rows are removed, the caller removes the files. */
 export async function takeStalePartials(tx: Tx, before: number): Promise<string[]> {
   return (

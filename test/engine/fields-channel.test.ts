@@ -153,67 +153,79 @@ field('emissionff', 'files leave signed with rsaLocalKey', async (t) => {
   await assert.rejects(verifyBuffer(message, { certificateOrPublicKeyPem: theirs.certificatePem }))
 })
 
-field('receptionff', 'an unsigned or wrongly signed file is quarantined, a signed one comes in bare', async (t) => {
-  const rig = await runningRig(t, (rig) =>
-    channelOf(rig, { svcff: true, receptionff: true, security: keysOf() }),
-  )
-  const signedBy = (key: TestKey) =>
-    signBuffer(Buffer.from('content'), {
-      privateKeyPem: `${key.privateKeyPem}\n${key.certificatePem}`,
-      digest: 'sha256',
-      includeCertificate: false,
-    })
-  for (const [name, bytes] of [
-    ['unsigned.txt', Buffer.from('content')],
-    ['stranger.txt', await signedBy(ours)],
-  ] as const) {
-    const path = await rig.offer(name, bytes)
-    assert.equal(((await rig.fetch()) as { code?: string }).code, 'bad_signature')
-    const { id, state } = await rig.lastReception()
-    assert.equal(state, 'FAILED')
-    assert.equal(await rig.errorCode(id), 'bad_signature')
-    assert.deepEqual(await readdir(join(rig.place.dataDir, 'quarantine', id)), [name])
+field(
+  'receptionff',
+  'an unsigned or wrongly signed file is quarantined, a signed one comes in bare',
+  async (t) => {
+    const rig = await runningRig(t, (rig) =>
+      channelOf(rig, { svcff: true, receptionff: true, security: keysOf() }),
+    )
+    const signedBy = (key: TestKey) =>
+      signBuffer(Buffer.from('content'), {
+        privateKeyPem: `${key.privateKeyPem}\n${key.certificatePem}`,
+        digest: 'sha256',
+        includeCertificate: false,
+      })
+    for (const [name, bytes] of [
+      ['unsigned.txt', Buffer.from('content')],
+      ['stranger.txt', await signedBy(ours)],
+    ] as const) {
+      const path = await rig.offer(name, bytes)
+      assert.equal(((await rig.fetch()) as { code?: string }).code, 'bad_signature')
+      const { id, state } = await rig.lastReception()
+      assert.equal(state, 'FAILED')
+      assert.equal(await rig.errorCode(id), 'bad_signature')
+      assert.deepEqual(await readdir(join(rig.place.dataDir, 'quarantine', id)), [name])
+      assert.deepEqual(await rig.list('in'), [])
+      await rm(path)
+    }
+    await rig.offer('signed.txt', await signedBy(theirs))
+    assert.equal(await rig.fetch(), undefined)
+    assert.equal((await rig.read('in', 'signed.txt')).toString(), 'content')
+  },
+)
+
+field(
+  'keyExchangeChannel',
+  'send sends our certificate; a received one is a proposal and no file',
+  async (t) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig, { keyExchangeChannel: true, security: keysOf() }))
+    await rig.put('a.txt', 'not this')
+    const done = await rig.sendAndEnd()
+    assert.equal(done.state, 'COMPLETED', done.error ?? '')
+    const [name = ''] = await rig.inbox()
+    assert.equal((await rig.delivered(name)).toString().trim(), ours.certificatePem.trim())
+    await rig.offer('key.pem', theirs.certificatePem)
+    assert.equal(await rig.fetch(), undefined)
+    await rig.lastReception()
+    assert.ok((await rig.history()).includes('KEY_RECEIVED'))
+    const proposals = await rig.store.db.selectFrom('key_proposal').selectAll().execute()
+    assert.deepEqual(
+      proposals.map((one) => [one.contact_id, one.pem.trim(), one.accepted_at]),
+      [['acme', theirs.certificatePem.trim(), null]],
+    )
     assert.deepEqual(await rig.list('in'), [])
-    await rm(path)
-  }
-  await rig.offer('signed.txt', await signedBy(theirs))
-  assert.equal(await rig.fetch(), undefined)
-  assert.equal((await rig.read('in', 'signed.txt')).toString(), 'content')
-})
+  },
+)
 
-field('keyExchangeChannel', 'send sends our certificate; a received one is a proposal and no file', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig, { keyExchangeChannel: true, security: keysOf() }))
-  await rig.put('a.txt', 'not this')
-  const done = await rig.sendAndEnd()
-  assert.equal(done.state, 'COMPLETED', done.error ?? '')
-  const [name = ''] = await rig.inbox()
-  assert.equal((await rig.delivered(name)).toString().trim(), ours.certificatePem.trim())
-  await rig.offer('key.pem', theirs.certificatePem)
-  assert.equal(await rig.fetch(), undefined)
-  await rig.lastReception()
-  assert.ok((await rig.history()).includes('KEY_RECEIVED'))
-  const proposals = await rig.store.db.selectFrom('key_proposal').selectAll().execute()
-  assert.deepEqual(
-    proposals.map((one) => [one.contact_id, one.pem.trim(), one.accepted_at]),
-    [['acme', theirs.certificatePem.trim(), null]],
-  )
-  assert.deepEqual(await rig.list('in'), [])
-})
-
-field('allowSendDuplicateFiles', 'false: what was sent under its name and hash is not sent again', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig))
-  await rig.put('a.txt', 'same')
-  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
-  await assert.rejects(rig.send(), { code: 'conflict', message: /a\.txt was sent already/ })
-  await rig.put('a.txt', 'diff')
-  await rig.put('b.txt', 'same')
-  await rm(join(rig.place.inbox, 'a.txt'))
-  const { files } = await rig.sendAndEnd()
-  assert.deepEqual(
-    files.map((file) => file.name),
-    ['a.txt', 'b.txt'],
-  )
-})
+field(
+  'allowSendDuplicateFiles',
+  'false: what was sent under its name and hash is not sent again',
+  async (t) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig))
+    await rig.put('a.txt', 'same')
+    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+    await assert.rejects(rig.send(), { code: 'conflict', message: /a\.txt was sent already/ })
+    await rig.put('a.txt', 'diff')
+    await rig.put('b.txt', 'same')
+    await rm(join(rig.place.inbox, 'a.txt'))
+    const { files } = await rig.sendAndEnd()
+    assert.deepEqual(
+      files.map((file) => file.name),
+      ['a.txt', 'b.txt'],
+    )
+  },
+)
 
 field('allowSendDuplicateFiles', 'true: it is', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig, { allowSendDuplicateFiles: true }))
@@ -224,18 +236,22 @@ field('allowSendDuplicateFiles', 'true: it is', async (t) => {
   assert.deepEqual(await rig.inbox(), ['a.txt'])
 })
 
-field('validationHashFiles', 'a transfer completes only when the other end has the same SHA-256', async (t) => {
-  for (const validationHashFiles of [true, false]) {
-    const line = new Line({
-      onPush: async (push) => ({ ...(await push()), remoteSha256: '0'.repeat(64) }),
-    })
-    const rig = await startRig(t, { transports: [line] })
-    line.leadTo(rig)
-    await rig.putContact({ id: 'acme', protocol: 'sftp' })
-    await rig.putChannel(CODE, channelOf(rig, { validationHashFiles, connection: { ips: ['127.0.0.1'] } }))
-    await rig.put('a.txt', 'a')
-    const done = await rig.run().sendAndEnd()
-    assert.equal(done.state, validationHashFiles ? 'FAILED' : 'COMPLETED')
-    if (validationHashFiles) assert.equal(await rig.errorCode(done.id), 'hash_mismatch')
-  }
-})
+field(
+  'validationHashFiles',
+  'a transfer completes only when the other end has the same SHA-256',
+  async (t) => {
+    for (const validationHashFiles of [true, false]) {
+      const line = new Line({
+        onPush: async (push) => ({ ...(await push()), remoteSha256: '0'.repeat(64) }),
+      })
+      const rig = await startRig(t, { transports: [line] })
+      line.leadTo(rig)
+      await rig.putContact({ id: 'acme', protocol: 'sftp' })
+      await rig.putChannel(CODE, channelOf(rig, { validationHashFiles, connection: { ips: ['127.0.0.1'] } }))
+      await rig.put('a.txt', 'a')
+      const done = await rig.run().sendAndEnd()
+      assert.equal(done.state, validationHashFiles ? 'FAILED' : 'COMPLETED')
+      if (validationHashFiles) assert.equal(await rig.errorCode(done.id), 'hash_mismatch')
+    }
+  },
+)

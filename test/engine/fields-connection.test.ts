@@ -52,28 +52,44 @@ async function throughAttempts(rig: Rig, id: string): Promise<string> {
   }
 }
 
-field('connection.ips', 'the addresses to call in order, with the contact’s port or the protocol’s own', async (t) => {
-  const ips = ['192.0.2.1', '192.0.2.2', '2001:db8::1']
-  const { rig, line } = await lineRig(t, connection({ rotations: true }, ips), { onConnect: refuses })
-  await rig.ended((await rig.send()).id)
-  assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.2:2222', '2001:db8::1:22'])
-})
+field(
+  'connection.ips',
+  'the addresses to call in order, with the contact’s port or the protocol’s own',
+  async (t) => {
+    const ips = ['192.0.2.1', '192.0.2.2', '2001:db8::1']
+    const { rig, line } = await lineRig(t, connection({ rotations: true }, ips), { onConnect: refuses })
+    await rig.ended((await rig.send()).id)
+    assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.2:2222', '2001:db8::1:22'])
+  },
+)
 
 field('connection.advancedConfigurationConnection.rotations', 'false: the first address alone', async (t) => {
-  const { rig, line } = await lineRig(t, connection({ rotations: false, retries: 2 }, ['192.0.2.1', '192.0.2.2']), {
-    onConnect: refuses,
-  })
+  const { rig, line } = await lineRig(
+    t,
+    connection({ rotations: false, retries: 2 }, ['192.0.2.1', '192.0.2.2']),
+    {
+      onConnect: refuses,
+    },
+  )
   await throughAttempts(rig, (await rig.send()).id)
   assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.1:22', '192.0.2.1:22'])
 })
 
-field('connection.advancedConfigurationConnection.rotations', 'true: each attempt begins with the next', async (t) => {
-  const { rig, line } = await lineRig(t, connection({ rotations: true, retries: 1 }, ['192.0.2.1', '192.0.2.2']), {
-    onConnect: refuses,
-  })
-  await throughAttempts(rig, (await rig.send()).id)
-  assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.2:2222', '192.0.2.2:2222', '192.0.2.1:22'])
-})
+field(
+  'connection.advancedConfigurationConnection.rotations',
+  'true: each attempt begins with the next',
+  async (t) => {
+    const { rig, line } = await lineRig(
+      t,
+      connection({ rotations: true, retries: 1 }, ['192.0.2.1', '192.0.2.2']),
+      {
+        onConnect: refuses,
+      },
+    )
+    await throughAttempts(rig, (await rig.send()).id)
+    assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.2:2222', '192.0.2.2:2222', '192.0.2.1:22'])
+  },
+)
 
 field('connection.advancedConfigurationConnection.retries', 'so many attempts after the first', async (t) => {
   for (const retries of [0, 2]) {
@@ -85,16 +101,20 @@ field('connection.advancedConfigurationConnection.retries', 'so many attempts af
   }
 })
 
-field('connection.advancedConfigurationConnection.retries', 'never for a fault that cannot pass', async (t) => {
-  const { rig, line } = await lineRig(t, connection({ retries: 5 }), {
-    onConnect: () => {
-      throw new NodeError('login_refused', 'wrong password')
-    },
-  })
-  const done = await rig.sendAndEnd()
-  assert.equal(done.state, 'FAILED')
-  assert.equal(line.calls.length, 1)
-})
+field(
+  'connection.advancedConfigurationConnection.retries',
+  'never for a fault that cannot pass',
+  async (t) => {
+    const { rig, line } = await lineRig(t, connection({ retries: 5 }), {
+      onConnect: () => {
+        throw new NodeError('login_refused', 'wrong password')
+      },
+    })
+    const done = await rig.sendAndEnd()
+    assert.equal(done.state, 'FAILED')
+    assert.equal(line.calls.length, 1)
+  },
+)
 
 field('connection.advancedConfigurationConnection.timeout', 'seconds to wait for a connection', async (t) => {
   for (const [timeout, connectMs] of [
@@ -107,47 +127,59 @@ field('connection.advancedConfigurationConnection.timeout', 'seconds to wait for
   }
 })
 
-field('connection.advancedConfigurationTransmission.timeoutSync', 'seconds to set the session up', async (t) => {
-  const { rig, line } = await lineRig(t, transmission({ timeoutSync: 9 }))
-  await rig.sendAndEnd()
-  assert.equal(line.calls[0]?.timeouts.syncMs, 9000)
-})
+field(
+  'connection.advancedConfigurationTransmission.timeoutSync',
+  'seconds to set the session up',
+  async (t) => {
+    const { rig, line } = await lineRig(t, transmission({ timeoutSync: 9 }))
+    await rig.sendAndEnd()
+    assert.equal(line.calls[0]?.timeouts.syncMs, 9000)
+  },
+)
 
 const RECEIPTS = { protocol: 'oftp2', capabilities: { receipts: true, remoteHash: false } }
 
-field('connection.advancedConfigurationTransmission.timeoutAck', 'seconds to wait for an answer, and a receipt', async (t) => {
-  const { rig, line } = await lineRig(t, transmission({ timeoutAck: 11, downloadConf: true }), {
-    ...RECEIPTS,
-    onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
-  })
-  const { id } = await rig.send()
-  await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
-  assert.equal(line.calls[0]?.timeouts.ackMs, 11_000)
-  await delay(20)
-  rig.setAhead(10_000)
-  assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
-  rig.setAhead(1500)
-  assert.equal((await rig.ended(id)).state, 'FAILED')
-  assert.equal(await rig.errorCode(id), 'receipt_late')
-})
-
-field('connection.advancedConfigurationTransmission.downloadConf', 'complete only with the receipt', async (t) => {
-  for (const downloadConf of [true, false]) {
-    const { rig } = await lineRig(t, transmission({ downloadConf }), {
+field(
+  'connection.advancedConfigurationTransmission.timeoutAck',
+  'seconds to wait for an answer, and a receipt',
+  async (t) => {
+    const { rig, line } = await lineRig(t, transmission({ timeoutAck: 11, downloadConf: true }), {
       ...RECEIPTS,
       onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
     })
-    const { id, files } = await rig.send()
-    const [file] = files
-    assert.ok(file)
-    if (downloadConf) {
-      await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
-      assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
-      await rig.host('oftp2').receipt('acme', receiptFor(file, true))
+    const { id } = await rig.send()
+    await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
+    assert.equal(line.calls[0]?.timeouts.ackMs, 11_000)
+    await delay(20)
+    rig.setAhead(10_000)
+    assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
+    rig.setAhead(1500)
+    assert.equal((await rig.ended(id)).state, 'FAILED')
+    assert.equal(await rig.errorCode(id), 'receipt_late')
+  },
+)
+
+field(
+  'connection.advancedConfigurationTransmission.downloadConf',
+  'complete only with the receipt',
+  async (t) => {
+    for (const downloadConf of [true, false]) {
+      const { rig } = await lineRig(t, transmission({ downloadConf }), {
+        ...RECEIPTS,
+        onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
+      })
+      const { id, files } = await rig.send()
+      const [file] = files
+      assert.ok(file)
+      if (downloadConf) {
+        await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
+        assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
+        await rig.host('oftp2').receipt('acme', receiptFor(file, true))
+      }
+      assert.equal((await rig.ended(id)).state, 'COMPLETED')
     }
-    assert.equal((await rig.ended(id)).state, 'COMPLETED')
-  }
-})
+  },
+)
 
 function receiptFor(file: { keyName: string; keyDate: string; keyTime: string }, positive: boolean) {
   return {
@@ -162,165 +194,213 @@ function receiptFor(file: { keyName: string; keyDate: string; keyTime: string },
   }
 }
 
-field('connection.advancedConfigurationTransmission.crc', 'a checksum that differs fails the attempt', async (t) => {
-  for (const crc of [true, false]) {
-    const { rig } = await lineRig(t, transmission({ crc }), {
-      onPush: async (push) => ({ ...(await push()), remoteSha256: 'f'.repeat(64) }),
-    })
-    const done = await rig.sendAndEnd()
-    assert.equal(done.state, crc ? 'FAILED' : 'COMPLETED')
-    assert.equal(await rig.errorCode(done.id), crc ? 'hash_mismatch' : null)
-  }
-})
+field(
+  'connection.advancedConfigurationTransmission.crc',
+  'a checksum that differs fails the attempt',
+  async (t) => {
+    for (const crc of [true, false]) {
+      const { rig } = await lineRig(t, transmission({ crc }), {
+        onPush: async (push) => ({ ...(await push()), remoteSha256: 'f'.repeat(64) }),
+      })
+      const done = await rig.sendAndEnd()
+      assert.equal(done.state, crc ? 'FAILED' : 'COMPLETED')
+      assert.equal(await rig.errorCode(done.id), crc ? 'hash_mismatch' : null)
+    }
+  },
+)
 
-field('connection.advancedConfigurationTransmission.registersBlock', 'how often a restart point is kept', async (t) => {
-  for (const [registersBlock, kept] of [
-    [64, 192 * 1024],
-    [0, 0],
-  ] as const) {
-    const { rig } = await lineRig(t, transmission({ registersBlock }), {
-      onPush: async (_push, _file, progress) => {
-        for (let position = 0; position <= 200 * 1024; position += 1024) {
-          progress.safe(position)
-          await delay(0)
-        }
-        throw new NodeError('protocol_violation', 'broken off')
-      },
-    })
-    await rig.put('a.txt', Buffer.alloc(1024 * 1024, 7))
-    const { files } = await rig.sendAndEnd()
-    assert.equal(files[0]?.position, kept)
-  }
-})
+field(
+  'connection.advancedConfigurationTransmission.registersBlock',
+  'how often a restart point is kept',
+  async (t) => {
+    for (const [registersBlock, kept] of [
+      [64, 192 * 1024],
+      [0, 0],
+    ] as const) {
+      const { rig } = await lineRig(t, transmission({ registersBlock }), {
+        onPush: async (_push, _file, progress) => {
+          for (let position = 0; position <= 200 * 1024; position += 1024) {
+            progress.safe(position)
+            await delay(0)
+          }
+          throw new NodeError('protocol_violation', 'broken off')
+        },
+      })
+      await rig.put('a.txt', Buffer.alloc(1024 * 1024, 7))
+      const { files } = await rig.sendAndEnd()
+      assert.equal(files[0]?.position, kept)
+    }
+  },
+)
 
-field('connection.advancedConfigurationTransmission.registersBlock', 'counts records where there are any, also on the way in', async (t) => {
-  const rig = await runningRig(t, (rig) => ({
-    ...withDirectories(rig, { fileFormat: 'FIJO', registerLength: 100 }),
-    ...transmission({ registersBlock: 50 }),
-  }))
-  const incoming = await rig.host().offer(offerOf('r.dat'))
-  await incoming.write(Buffer.alloc(12_345), 0)
-  const position = () => rig.store.db.selectFrom('partial_file').select('position').executeTakeFirst()
-  await waitFor('a restart point', async () => (await position())?.position === 10_000)
-  await incoming.abandon(new NodeError('connection_lost', 'broken off'), false)
-})
-
-field('connection.advancedConfigurationTransmission.stampLength', 'a stamp before the extension of received files', async (t) => {
-  for (const [stampLength, form] of [
-    [0, /^report\.txt$/],
-    [8, /^report\.\d{8}\.txt$/],
-    [14, /^report\.\d{14}\.txt$/],
-    [17, /^report\.\d{17}\.txt$/],
-  ] as const) {
-    const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ stampLength })))
-    await rig.offer('report.txt', 'x')
-    assert.equal(await rig.fetch(), undefined)
-    const [name = ''] = await rig.list('in')
-    assert.match(name, form)
-  }
-})
-
-field('connection.advancedConfigurationTransmission.characters', 'the wire’s alphabet where no traduction is named', async (t) => {
-  for (const characters of ['EBCDIC', 'ASCII'] as const) {
+field(
+  'connection.advancedConfigurationTransmission.registersBlock',
+  'counts records where there are any, also on the way in',
+  async (t) => {
     const rig = await runningRig(t, (rig) => ({
-      ...withDirectories(rig, { alphabet: 'ASCII', translateStatus: true }),
-      ...transmission({ characters }),
+      ...withDirectories(rig, { fileFormat: 'FIJO', registerLength: 100 }),
+      ...transmission({ registersBlock: 50 }),
     }))
-    await rig.put('a.txt', 'AB1')
-    await rig.sendAndEnd()
-    const wire = await rig.delivered('a.txt')
-    assert.equal(wire.toString('hex'), characters === 'EBCDIC' ? 'c1c2f1' : '414231')
-  }
-})
+    const incoming = await rig.host().offer(offerOf('r.dat'))
+    await incoming.write(Buffer.alloc(12_345), 0)
+    const position = () => rig.store.db.selectFrom('partial_file').select('position').executeTakeFirst()
+    await waitFor('a restart point', async () => (await position())?.position === 10_000)
+    await incoming.abandon(new NodeError('connection_lost', 'broken off'), false)
+  },
+)
 
-field('connection.advancedConfigurationTransmission.compression', 'NO and SI are the session’s, LZW and VARIABLE the file’s', async (t) => {
-  const text = 'the same words again and again. '.repeat(500)
-  const noise = randomBytes(2000)
-  const packed = Buffer.from('ELZW')
-  for (const [compression, session, textPacked, noisePacked] of [
-    ['NO', false, false, false],
-    ['SI', true, false, false],
-    ['LZW', false, true, true],
-    ['VARIABLE', false, true, false],
-  ] as const) {
-    const { rig, line } = await lineRig(t, transmission({ compression }))
-    await rig.put('text.txt', text)
-    await rig.put('noise.bin', noise)
-    await rig.sendAndEnd()
-    assert.equal(line.calls[0]?.compression, session, compression)
-    const [asText, asNoise] = [await rig.delivered('text.txt'), await rig.delivered('noise.bin')]
-    assert.equal(asText.subarray(0, 4).equals(packed), textPacked, compression)
-    assert.equal(asNoise.subarray(0, 4).equals(packed), noisePacked, compression)
-    if (textPacked) assert.equal((await collect(lzwExpand({})(once(asText)))).toString(), text)
-  }
-})
+field(
+  'connection.advancedConfigurationTransmission.stampLength',
+  'a stamp before the extension of received files',
+  async (t) => {
+    for (const [stampLength, form] of [
+      [0, /^report\.txt$/],
+      [8, /^report\.\d{8}\.txt$/],
+      [14, /^report\.\d{14}\.txt$/],
+      [17, /^report\.\d{17}\.txt$/],
+    ] as const) {
+      const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ stampLength })))
+      await rig.offer('report.txt', 'x')
+      assert.equal(await rig.fetch(), undefined)
+      const [name = ''] = await rig.list('in')
+      assert.match(name, form)
+    }
+  },
+)
 
-field('connection.advancedConfigurationTransmission.compression', 'a file that looks packed already comes back as it was', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ compression: 'VARIABLE' })))
-  const tricky = Buffer.from('ELZW\x01 but it is not')
-  await rig.put('tricky.bin', tricky)
-  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
-  await rig.offer('tricky.bin', await rig.delivered('tricky.bin'))
-  assert.equal(await rig.fetch(), undefined)
-  assert.ok((await rig.read('in', 'tricky.bin')).equals(tricky))
-})
+field(
+  'connection.advancedConfigurationTransmission.characters',
+  'the wire’s alphabet where no traduction is named',
+  async (t) => {
+    for (const characters of ['EBCDIC', 'ASCII'] as const) {
+      const rig = await runningRig(t, (rig) => ({
+        ...withDirectories(rig, { alphabet: 'ASCII', translateStatus: true }),
+        ...transmission({ characters }),
+      }))
+      await rig.put('a.txt', 'AB1')
+      await rig.sendAndEnd()
+      const wire = await rig.delivered('a.txt')
+      assert.equal(wire.toString('hex'), characters === 'EBCDIC' ? 'c1c2f1' : '414231')
+    }
+  },
+)
 
-field('connection.advancedConfigurationConnection.callingEnd', 'LOCAL: calls for the channel are refused', async (t) => {
-  for (const callingEnd of ['LOCAL', 'INDISTINTO', 'REMOTO'] as const) {
-    const { rig } = await lineRig(t, connection({ callingEnd }), { protocol: 'oftp2' })
-    const admitted = rig.host('oftp2').admit(callerOf())
-    if (callingEnd === 'LOCAL') await assert.rejects(admitted, { code: 'login_refused' })
-    else assert.equal((await admitted).contactId, 'acme')
-  }
-})
+field(
+  'connection.advancedConfigurationTransmission.compression',
+  'NO and SI are the session’s, LZW and VARIABLE the file’s',
+  async (t) => {
+    const text = 'the same words again and again. '.repeat(500)
+    const noise = randomBytes(2000)
+    const packed = Buffer.from('ELZW')
+    for (const [compression, session, textPacked, noisePacked] of [
+      ['NO', false, false, false],
+      ['SI', true, false, false],
+      ['LZW', false, true, true],
+      ['VARIABLE', false, true, false],
+    ] as const) {
+      const { rig, line } = await lineRig(t, transmission({ compression }))
+      await rig.put('text.txt', text)
+      await rig.put('noise.bin', noise)
+      await rig.sendAndEnd()
+      assert.equal(line.calls[0]?.compression, session, compression)
+      const [asText, asNoise] = [await rig.delivered('text.txt'), await rig.delivered('noise.bin')]
+      assert.equal(asText.subarray(0, 4).equals(packed), textPacked, compression)
+      assert.equal(asNoise.subarray(0, 4).equals(packed), noisePacked, compression)
+      if (textPacked) assert.equal((await collect(lzwExpand({})(once(asText)))).toString(), text)
+    }
+  },
+)
 
-field('connection.advancedConfigurationConnection.callingEnd', 'REMOTO: files wait and are handed over when the partner calls', async (t) => {
-  const { rig, line } = await lineRig(t, connection({ callingEnd: 'REMOTO' }))
-  const { id } = await rig.send()
-  await waitFor('it is parked', async () => (await rig.transfer(id)).dueAt > Date.now() + 1e12)
-  assert.equal((await rig.transfer(id)).state, 'PENDING')
-  const session = await line.open(callOf(), rig.host('sftp'))
-  await rig.host('sftp').turn(session)
-  assert.equal((await rig.transfer(id)).state, 'COMPLETED')
-  assert.deepEqual(await rig.inbox(), ['a.txt'])
-  assert.equal(line.calls.length, 0, 'this node called')
-})
+field(
+  'connection.advancedConfigurationTransmission.compression',
+  'a file that looks packed already comes back as it was',
+  async (t) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ compression: 'VARIABLE' })))
+    const tricky = Buffer.from('ELZW\x01 but it is not')
+    await rig.put('tricky.bin', tricky)
+    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+    await rig.offer('tricky.bin', await rig.delivered('tricky.bin'))
+    assert.equal(await rig.fetch(), undefined)
+    assert.ok((await rig.read('in', 'tricky.bin')).equals(tricky))
+  },
+)
 
-field('connection.advancedConfigurationConnection.callingEnd', 'LOCAL: nothing is handed over when the partner calls for another channel', async (t) => {
-  const line = new Line()
-  const rig = await startRig(t, { transports: [line] })
-  line.leadTo(rig)
-  await rig.putContact({ id: 'acme', protocol: 'sftp' })
-  await rig.putChannel(CODE, channelOf(rig, connection({ callingEnd: 'LOCAL' })))
-  await rig.put('a.txt', 'a file')
-  const { id, dueAt } = await rig.send()
-  const session = await line.open(callOf(), rig.host('sftp'))
-  await rig.host('sftp').turn(session)
-  const after = await rig.transfer(id)
-  assert.deepEqual([after.state, after.dueAt], ['PENDING', dueAt])
-  assert.deepEqual(await rig.inbox(), [])
-})
+field(
+  'connection.advancedConfigurationConnection.callingEnd',
+  'LOCAL: calls for the channel are refused',
+  async (t) => {
+    for (const callingEnd of ['LOCAL', 'INDISTINTO', 'REMOTO'] as const) {
+      const { rig } = await lineRig(t, connection({ callingEnd }), { protocol: 'oftp2' })
+      const admitted = rig.host('oftp2').admit(callerOf())
+      if (callingEnd === 'LOCAL') await assert.rejects(admitted, { code: 'login_refused' })
+      else assert.equal((await admitted).contactId, 'acme')
+    }
+  },
+)
 
-field('connection.advancedConfigurationConnection.desconnection', 'true hangs up after each transfer, false keeps the session', async (t) => {
-  for (const desconnection of [true, false]) {
-    const { rig, line } = await lineRig(t, connection({ desconnection }))
-    await rig.sendAndEnd()
-    await rig.put('b.txt', 'b')
-    await rig.sendAndEnd()
-    assert.equal(line.calls.length, desconnection ? 2 : 1)
-    assert.equal(line.sessions[0]?.ended.aborted, desconnection)
-  }
-})
+field(
+  'connection.advancedConfigurationConnection.callingEnd',
+  'REMOTO: files wait and are handed over when the partner calls',
+  async (t) => {
+    const { rig, line } = await lineRig(t, connection({ callingEnd: 'REMOTO' }))
+    const { id } = await rig.send()
+    await waitFor('it is parked', async () => (await rig.transfer(id)).dueAt > Date.now() + 1e12)
+    assert.equal((await rig.transfer(id)).state, 'PENDING')
+    const session = await line.open(callOf(), rig.host('sftp'))
+    await rig.host('sftp').turn(session)
+    assert.equal((await rig.transfer(id)).state, 'COMPLETED')
+    assert.deepEqual(await rig.inbox(), ['a.txt'])
+    assert.equal(line.calls.length, 0, 'this node called')
+  },
+)
 
-field('connection.advancedConfigurationConnection.validateIp', 'a caller from elsewhere is refused and noted', async (t) => {
-  const { rig } = await lineRig(t, connection({ validateIp: true }), { protocol: 'oftp2' })
-  const host = rig.host('oftp2')
-  assert.equal((await host.admit(callerOf({ address: '::ffff:192.0.2.1' }))).contactId, 'acme')
-  await assert.rejects(host.admit(callerOf({ address: '198.51.100.7' })), { code: 'login_refused' })
-  assert.ok((await rig.history()).includes('CONNECTION_REFUSED'))
-  const open = await lineRig(t, connection({ validateIp: false }), { protocol: 'oftp2' })
-  assert.ok(await open.rig.host('oftp2').admit(callerOf({ address: '198.51.100.7' })))
-})
+field(
+  'connection.advancedConfigurationConnection.callingEnd',
+  'LOCAL: nothing is handed over when the partner calls for another channel',
+  async (t) => {
+    const line = new Line()
+    const rig = await startRig(t, { transports: [line] })
+    line.leadTo(rig)
+    await rig.putContact({ id: 'acme', protocol: 'sftp' })
+    await rig.putChannel(CODE, channelOf(rig, connection({ callingEnd: 'LOCAL' })))
+    await rig.put('a.txt', 'a file')
+    const { id, dueAt } = await rig.send()
+    const session = await line.open(callOf(), rig.host('sftp'))
+    await rig.host('sftp').turn(session)
+    const after = await rig.transfer(id)
+    assert.deepEqual([after.state, after.dueAt], ['PENDING', dueAt])
+    assert.deepEqual(await rig.inbox(), [])
+  },
+)
+
+field(
+  'connection.advancedConfigurationConnection.desconnection',
+  'true hangs up after each transfer, false keeps the session',
+  async (t) => {
+    for (const desconnection of [true, false]) {
+      const { rig, line } = await lineRig(t, connection({ desconnection }))
+      await rig.sendAndEnd()
+      await rig.put('b.txt', 'b')
+      await rig.sendAndEnd()
+      assert.equal(line.calls.length, desconnection ? 2 : 1)
+      assert.equal(line.sessions[0]?.ended.aborted, desconnection)
+    }
+  },
+)
+
+field(
+  'connection.advancedConfigurationConnection.validateIp',
+  'a caller from elsewhere is refused and noted',
+  async (t) => {
+    const { rig } = await lineRig(t, connection({ validateIp: true }), { protocol: 'oftp2' })
+    const host = rig.host('oftp2')
+    assert.equal((await host.admit(callerOf({ address: '::ffff:192.0.2.1' }))).contactId, 'acme')
+    await assert.rejects(host.admit(callerOf({ address: '198.51.100.7' })), { code: 'login_refused' })
+    assert.ok((await rig.history()).includes('CONNECTION_REFUSED'))
+    const open = await lineRig(t, connection({ validateIp: false }), { protocol: 'oftp2' })
+    assert.ok(await open.rig.host('oftp2').admit(callerOf({ address: '198.51.100.7' })))
+  },
+)
 
 field('connection.proxyIps', 'accepted as a caller’s address too', async (t) => {
   const { rig } = await lineRig(
@@ -339,41 +419,57 @@ field('connection.proxyIps', 'accepted as a caller’s address too', async (t) =
   await assert.rejects(host.admit(callerOf({ address: '198.51.100.8' })), { code: 'login_refused' })
 })
 
-field('connection.advancedConfigurationConnection.initialHour', 'before it a transfer waits PENDING, calls and files are refused', async (t) => {
-  const { rig } = await lineRig(t, connection({ initialHour: '12:00', finishHour: '18:00' }), { protocol: 'oftp2' })
-  rig.setClock('11:59')
-  const { id } = await rig.send()
-  await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
-  assert.equal((await rig.transfer(id)).state, 'PENDING')
-  assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '12:00')
-  await assert.rejects(rig.host('oftp2').admit(callerOf()), { code: 'remote_busy' })
-  await assert.rejects(rig.host('oftp2').offer(offerOf('x')), { code: 'remote_busy' })
-  rig.setClock('12:00')
-  assert.equal((await rig.ended(id)).state, 'COMPLETED')
-  assert.ok(await rig.host('oftp2').admit(callerOf()))
-})
+field(
+  'connection.advancedConfigurationConnection.initialHour',
+  'before it a transfer waits PENDING, calls and files are refused',
+  async (t) => {
+    const { rig } = await lineRig(t, connection({ initialHour: '12:00', finishHour: '18:00' }), {
+      protocol: 'oftp2',
+    })
+    rig.setClock('11:59')
+    const { id } = await rig.send()
+    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
+    assert.equal((await rig.transfer(id)).state, 'PENDING')
+    assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '12:00')
+    await assert.rejects(rig.host('oftp2').admit(callerOf()), { code: 'remote_busy' })
+    await assert.rejects(rig.host('oftp2').offer(offerOf('x')), { code: 'remote_busy' })
+    rig.setClock('12:00')
+    assert.equal((await rig.ended(id)).state, 'COMPLETED')
+    assert.ok(await rig.host('oftp2').admit(callerOf()))
+  },
+)
 
-field('connection.advancedConfigurationConnection.finishHour', 'after it likewise, past midnight too', async (t) => {
-  const { rig } = await lineRig(t, connection({ initialHour: '22:00', finishHour: '06:00' }), { protocol: 'oftp2' })
-  rig.setClock('06:00')
-  const { id } = await rig.send()
-  await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
-  assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '22:00')
-  rig.setClock('02:00')
-  assert.equal((await rig.ended(id)).state, 'COMPLETED')
-})
+field(
+  'connection.advancedConfigurationConnection.finishHour',
+  'after it likewise, past midnight too',
+  async (t) => {
+    const { rig } = await lineRig(t, connection({ initialHour: '22:00', finishHour: '06:00' }), {
+      protocol: 'oftp2',
+    })
+    rig.setClock('06:00')
+    const { id } = await rig.send()
+    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
+    assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '22:00')
+    rig.setClock('02:00')
+    assert.equal((await rig.ended(id)).state, 'COMPLETED')
+  },
+)
 
-field('connection.advancedConfigurationConnection.finishHour', 'a transfer that runs at the end finishes', async (t) => {
-  let rigAt: Rig | undefined
-  const { rig } = await lineRig(t, connection({ initialHour: '08:00', finishHour: '18:00' }), {
-    onPush: (push) => {
-      rigAt?.setAhead(3000)
-      return push()
-    },
-  })
-  rigAt = rig
-  rig.setClock('17:59')
-  rig.setAhead(58_000)
-  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
-  assert.ok(new Date(rig.work.now()).toISOString().slice(11, 16) >= '18:00')
-})
+field(
+  'connection.advancedConfigurationConnection.finishHour',
+  'a transfer that runs at the end finishes',
+  async (t) => {
+    let rigAt: Rig | undefined
+    const { rig } = await lineRig(t, connection({ initialHour: '08:00', finishHour: '18:00' }), {
+      onPush: (push) => {
+        rigAt?.setAhead(3000)
+        return push()
+      },
+    })
+    rigAt = rig
+    rig.setClock('17:59')
+    rig.setAhead(58_000)
+    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+    assert.ok(new Date(rig.work.now()).toISOString().slice(11, 16) >= '18:00')
+  },
+)

@@ -21,7 +21,11 @@ async function sent(t: TestContext, directory: Directory, bytes: string | Buffer
   return (await rig.errorCode(done.id)) ?? ''
 }
 
-async function received(t: TestContext, directory: Directory, bytes: string | Buffer): Promise<Buffer | string> {
+async function received(
+  t: TestContext,
+  directory: Directory,
+  bytes: string | Buffer,
+): Promise<Buffer | string> {
   const rig = await runningRig(t, (rig) => withDirectories(rig, directory))
   await rig.offer('file.dat', bytes)
   await rig.fetch()
@@ -147,12 +151,16 @@ field('directories.fileFormat', 'decides how the file is read as records', async
   }
 })
 
-field('directories.registerLength', 'FIJO: a file that is no multiple fails before anything is sent', async (t) => {
-  const fixed: Directory = { fileFormat: 'FIJO', registerLength: 10 }
-  assert.equal((await sent(t, fixed, 'x'.repeat(30))).toString(), 'x'.repeat(30))
-  assert.equal(await sent(t, fixed, 'x'.repeat(31)), 'file_refused')
-  assert.equal(await received(t, fixed, 'x'.repeat(31)), 'file_refused')
-})
+field(
+  'directories.registerLength',
+  'FIJO: a file that is no multiple fails before anything is sent',
+  async (t) => {
+    const fixed: Directory = { fileFormat: 'FIJO', registerLength: 10 }
+    assert.equal((await sent(t, fixed, 'x'.repeat(30))).toString(), 'x'.repeat(30))
+    assert.equal(await sent(t, fixed, 'x'.repeat(31)), 'file_refused')
+    assert.equal(await received(t, fixed, 'x'.repeat(31)), 'file_refused')
+  },
+)
 
 field('directories.registerLength', 'VARIABLE: the longest record allowed, 0 for any', async (t) => {
   const lines = 'short\nand a much longer line\n'

@@ -28,9 +28,10 @@ test('the status is an array of one object of four fields', async (t) => {
   ])
   await node.call('updateChannel', { code: FULL, body: { deactivateChannel: true } })
   assert.equal((await node.call('channelStatus', { code: FULL })).body[0]['channel-status'], 'INACTIVE')
-  await node.call('updateChannel', { code: PLAIN, body: { direction: null, connection: { advancedConfigurationConnection: { initialHour: '00:00', finishHour: '00:01' } } } })
-  node.context.now = () => Date.UTC(2026, 0, 1, 12)
-  const [plain] = (await node.call('channelStatus', { code: PLAIN, headers: { authorization: `Bearer ${await node.token('admin')}` } })).body
+  const inHours = (hours: number) => `${String((new Date().getUTCHours() + hours) % 24).padStart(2, '0')}:00`
+  const hours = { initialHour: inHours(2), finishHour: inHours(3) }
+  await node.call('updateChannel', { code: PLAIN, body: { direction: null, connection: { advancedConfigurationConnection: hours } } })
+  const [plain] = (await node.call('channelStatus', { code: PLAIN })).body
   assert.equal(plain['channel-status'], 'CLOSED')
   assert.ok(!('channel-direction' in plain))
 })

@@ -1,12 +1,13 @@
 // A channel in short: what to do about its status, what is under way, why the last transfer failed.
 
 import type { Channel, Transfer } from '@esclusa/sdk'
-import { Alert, Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { Direction } from '../parts/direction.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
@@ -15,8 +16,6 @@ import { useLastTransfers, useTransferFacts } from './queries.ts'
 import { TransferTable } from './transfer-table.tsx'
 
 type Props = { code: string; status: ChannelStatusValue; channel: Channel }
-
-const COLORS = { good: 'teal', moving: 'blue', waiting: 'yellow', bad: 'red', closed: 'grape', off: 'gray' }
 
 export function SummaryTab({ code, status, channel }: Props) {
   const words = useWords()
@@ -28,10 +27,10 @@ export function SummaryTab({ code, status, channel }: Props) {
   const hours = channel.connection?.advancedConfigurationConnection
   return (
     <Stack gap="lg">
-      <Alert color={COLORS[tone]} icon={<Icon aria-hidden />} title={words.channel.whatNow} className="advice">
+      <Notice tone={tone} icon={<Icon size={20} aria-hidden />} title={words.channel.whatNow} className="advice">
         <Text fz="sm">{words.statusAdvice[status]}</Text>
         {failed && <LastFailure code={code} transfer={failed} />}
-      </Alert>
+      </Notice>
       {active.length > 0 && (
         <Panel title={words.channel.current}>
           <Stack>
@@ -87,7 +86,7 @@ function LastFailure({ code, transfer }: { code: string; transfer: Transfer }) {
       <Reason code={data?.errorCode} text={transfer.error} />
       {data?.retry && data.retry !== 'POSSIBLE' && <Text fz="sm">{words.retry[data.retry]}</Text>}
       <Anchor component={Link} href={`/channels/${code}/transfers/${transfer.transferId}`} fz="sm">
-        {words.transfer.title}
+        {words.transfer.open}
       </Anchor>
     </div>
   )

@@ -3,13 +3,14 @@
 
 import { ClientError } from '@esclusa/sdk'
 import type { Channel } from '@esclusa/sdk'
-import { Alert, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import type { FormEvent } from 'react'
 import { useFormats, useWords } from '../i18n/language.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { useSession } from '../session/session.tsx'
 import { ChangesDialog } from './changes-dialog.tsx'
@@ -116,9 +117,9 @@ export function ConfigurationForm({ code, channel, done }: Props) {
         save={() => save.mutate(patchOf(before, draft))}
       />
       {save.error && !placeMessage(save.error.message) && (
-        <Alert color="red" role="alert" mt="md" title={words.config.notSaved}>
+        <Notice tone="bad" role="alert" title={words.config.notSaved}>
           {save.error.message}
-        </Alert>
+        </Notice>
       )}
     </form>
   )

@@ -22,7 +22,7 @@ export const en = {
     theme: 'Appearance',
     light: 'Light',
     dark: 'Dark',
-    auto: 'As the system',
+    auto: 'System',
     signOut: 'Sign out',
     account: 'Account and settings',
     loading: 'Loading…',
@@ -308,6 +308,8 @@ export const en = {
     details: 'In the node’s words',
     output: 'What scripts printed',
     receipt: 'Receipt',
+    notArrived: 'Did not arrive',
+    open: 'Open the transfer',
     phase: {
       WAITING: 'Waiting',
       STAGED: 'Prepared',

@@ -23,7 +23,7 @@ export const es: Words = {
     theme: 'Apariencia',
     light: 'Clara',
     dark: 'Oscura',
-    auto: 'Como el sistema',
+    auto: 'Sistema',
     signOut: 'Cerrar sesión',
     account: 'Cuenta y ajustes',
     loading: 'Cargando…',
@@ -308,6 +308,8 @@ export const es: Words = {
     details: 'En palabras del nodo',
     output: 'Lo que escribieron los scripts',
     receipt: 'Acuse',
+    notArrived: 'No llegó',
+    open: 'Abrir la transferencia',
     phase: {
       WAITING: 'En espera',
       STAGED: 'Preparado',

@@ -38,22 +38,19 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
     navigate(wanted === 'summary' ? `/channels/${code}` : `/channels/${code}/${wanted}`)
   return (
     <Stack gap="lg">
-      <div>
-        <PageTitle text={code}>
-          <ChannelBadge status={value} />
-          <div className="spread" />
-          <div className="actions">
-            {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (
-              <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
-            )}
-            {value === 'ERROR' && <ActionButton action="retry" code={code} primary />}
-            {(value === 'ERROR' || value === 'IN_PROGRESS' || value === 'PENDING') && (
-              <ActionButton action="reset" code={code} />
-            )}
-          </div>
-        </PageTitle>
-        {channel.name && <p className="subtitle">{channel.name}</p>}
-      </div>
+      <PageTitle text={code} subtitle={channel.name}>
+        <ChannelBadge status={value} />
+        <div className="spread" />
+        <div className="actions">
+          {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (
+            <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
+          )}
+          {value === 'ERROR' && <ActionButton action="retry" code={code} primary />}
+          {(value === 'ERROR' || value === 'IN_PROGRESS' || value === 'PENDING') && (
+            <ActionButton action="reset" code={code} />
+          )}
+        </div>
+      </PageTitle>
       <Tabs value={current} onChange={go} keepMounted={false}>
         <Tabs.List aria-label={words.channel.tabs} mb="lg">
           {shown.map((one) => (

@@ -1,7 +1,7 @@
 // The platform at a glance: what is moving, what is stuck, what failed, whom we cannot reach.
 
 import type { Overview } from '@esclusa/sdk'
-import { Alert, Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
 import { IconCircleCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -11,6 +11,7 @@ import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
 import { FailureList } from '../parts/failure-list.tsx'
 import { HoursChart } from '../parts/hours-chart.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
@@ -34,7 +35,7 @@ export default function OverviewPage() {
     <Stack gap="lg">
       <PageTitle text={words.overview.title} />
       <StatusTiles channels={data.channels} />
-      {!data.active && <Alert color="blue">{words.overview.noTransfers}</Alert>}
+      {!data.active && <Notice tone="moving">{words.overview.noTransfers}</Notice>}
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         {data.active && <UnderWay active={data.active} />}
         {data.hours && <HoursChart hours={data.hours} />}

@@ -1,7 +1,7 @@
 // One transfer: how far it is, its files, what went wrong and where files went afterwards.
 
 import type { Transfer, TransferFacts } from '@esclusa/sdk'
-import { Alert, Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton } from '@mantine/core'
+import { Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -10,6 +10,7 @@ import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
@@ -59,14 +60,14 @@ export default function TransferPage({ code, id }: { code: string; id: string })
         </Anchor>
       </Text>
       {status === 'FAILED' && (
-        <Alert color="red" title={words.transfer.why}>
+        <Notice tone="bad" title={words.transfer.why}>
           <Reason code={facts.errorCode} text={transfer.error} />
           {facts.retry && facts.retry !== 'POSSIBLE' && (
             <Text fz="sm" mt="xs">
               {words.retry[facts.retry]}
             </Text>
           )}
-        </Alert>
+        </Notice>
       )}
       <Paper withBorder radius="md" p="lg">
         <TransferProgress transferId={id} status={status} {...sums} label={words.transfer.progress} />
@@ -129,6 +130,7 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
   const formats = useFormats()
   const files = transfer.files ?? []
   const { actions } = words.transfer
+  const gaveUp = transfer.status === 'FAILED' || transfer.status === 'CANCELLED'
   return (
     <Panel title={words.transfer.files} note={formats.number(files.length)}>
       <Table className="cards-on-phone" aria-label={words.transfer.files}>
@@ -158,7 +160,7 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                 </Table.Td>
                 <Table.Td>{file.size !== undefined ? formats.size(Number(file.size)) : '—'}</Table.Td>
                 <Table.Td>
-                  {progress && words.transfer.phase[progress.phase]}
+                  {progress && (gaveUp && !ARRIVED.has(progress.phase) ? words.transfer.notArrived : words.transfer.phase[progress.phase])}
                   {receipt && (
                     <Text fz="xs" c="dimmed">
                       {receipt}

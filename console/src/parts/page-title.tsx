@@ -5,14 +5,19 @@ import { useEffect } from 'react'
 import type { ReactNode } from 'react'
 import { useWords } from '../i18n/language.tsx'
 
-export function PageTitle({ text, children }: { text: string; children?: ReactNode }) {
+type Props = { text: string; subtitle?: string | undefined; children?: ReactNode }
+
+export function PageTitle({ text, subtitle, children }: Props) {
   const words = useWords()
   useEffect(() => {
     document.title = `${text} · ${words.app.name}`
   }, [text, words])
   return (
     <div className="page-title">
-      <Title order={1}>{text}</Title>
+      <div>
+        <Title order={1}>{text}</Title>
+        {subtitle && <p className="subtitle">{subtitle}</p>}
+      </div>
       {children}
     </div>
   )

@@ -14,7 +14,7 @@ import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
 import type { TransferStatus } from '../../../src/contract/transfer.ts'
 import { useWords } from '../i18n/language.tsx'
 
-type Tone = 'good' | 'moving' | 'waiting' | 'bad' | 'closed' | 'off'
+export type Tone = 'good' | 'moving' | 'waiting' | 'bad' | 'closed' | 'off'
 type Look = { tone: Tone; icon: ComponentType<{ size?: number; stroke?: number; 'aria-hidden'?: boolean }> }
 
 export const CHANNEL_LOOKS: Record<ChannelStatusValue, Look> = {

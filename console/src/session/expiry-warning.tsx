@@ -1,10 +1,11 @@
 // Five minutes before the session ends a line says so, and offers a new one for the password.
 
-import { Alert, Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core'
+import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core'
 import { IconClockHour9 } from '@tabler/icons-react'
 import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
 import { useWords } from '../i18n/language.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { useSession } from './session.tsx'
 import { reasonOf, textIn } from './sign-in.tsx'
 
@@ -18,7 +19,7 @@ export function ExpiryWarning() {
   const [asking, setAsking] = useState(false)
   if (left > WARN_MS) return null
   return (
-    <Alert color="yellow" mb="md" icon={<IconClockHour9 aria-hidden />} role="status">
+    <Notice tone="waiting" icon={<IconClockHour9 size={20} aria-hidden />} role="status">
       <Group justify="space-between" gap="sm">
         <Text fz="sm">{words.signIn.warning(Math.max(1, Math.round(left / MINUTE_MS)))}</Text>
         <Button size="xs" variant="default" onClick={() => setAsking(true)}>
@@ -33,7 +34,7 @@ export function ExpiryWarning() {
       >
         <RenewForm done={() => setAsking(false)} />
       </Modal>
-    </Alert>
+    </Notice>
   )
 }
 

@@ -2,12 +2,13 @@
 // at the same place.
 
 import { ClientError } from '@esclusa/sdk'
-import { Alert, Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent } from 'react'
 import type { Words } from '../i18n/en.ts'
 import { useWords } from '../i18n/language.tsx'
 import { LanguageChoice } from '../parts/preferences.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Logo } from '../parts/logo.tsx'
 
 type Props = {
@@ -53,11 +54,11 @@ export function SignIn({ ended, username, signIn }: Props) {
             <Title order={1} fz="h3">
               {words.signIn.title}
             </Title>
-            {ended && <Alert color="blue">{words.signIn.ended}</Alert>}
+            {ended && <Notice tone="moving">{words.signIn.ended}</Notice>}
             {failed && (
-              <Alert color="red" role="alert">
+              <Notice tone="bad" role="alert">
                 {failed}
-              </Alert>
+              </Notice>
             )}
             <TextInput
               name="username"

@@ -63,6 +63,17 @@ export interface WireFile {
   readonly again?: boolean
 }
 
+/** The date of a key that has none: the name alone stands for whatever the partner drops under it. */
+export const NAME_ALONE = '00000000'
+
+/**
+ * Where a partner drops files by name alone (SFTP), the name finds a half file to go on with, and tells nothing about
+ * what was received before: tomorrow's file may have the same name.
+ */
+export function namesOneFile(key: { date: string }): boolean {
+  return key.date !== '' && key.date !== NAME_ALONE
+}
+
 /** Date and counter are fixed when the transfer is made; `name` is what the protocol may have to shorten. */
 export interface FileKey {
   readonly name: string

@@ -5,6 +5,7 @@
 // one; from then on it is the engine's and can be neither changed, renamed nor removed from here.
 
 import { NodeError } from '../../../errors.ts'
+import { NAME_ALONE } from '../transport.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from './outbox.ts'
@@ -194,7 +195,7 @@ export class Inbox {
       contactId: this.#parts.contactId,
       application,
       name: file.name,
-      key: { name: file.key, date: '00000000', time: '0000000000' },
+      key: { name: file.key, date: NAME_ALONE, time: '0000000000' },
       format: { kind: 'U', recordLength: 0 },
       envelope: undefined,
       size: undefined,

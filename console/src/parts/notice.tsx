@@ -1,0 +1,30 @@
+// Something to know, with a tone; a coloured edge rather than a coloured field, so that text keeps its contrast.
+
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Tone } from './status-badge.tsx'
+
+type Props = {
+  tone: Tone
+  title?: string
+  icon?: ReactNode
+  role?: 'alert' | 'status'
+  className?: string
+  children: ReactNode
+}
+
+export function Notice({ tone, title, icon, role, className = '', children }: Props) {
+  return (
+    <div className={`notice ${className}`} data-tone={tone} role={role}>
+      {icon && <div className="notice-icon">{icon}</div>}
+      <div className="notice-body">
+        {title && (
+          <Text fw={650} fz="sm" mb={4}>
+            {title}
+          </Text>
+        )}
+        {children}
+      </div>
+    </div>
+  )
+}
