@@ -78,7 +78,7 @@ async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise
   await shoot('edit')
   await page.locator('[role=tab]').nth(1).click()
   await page.locator('tbody a').first().click()
-  await page.locator('.hash, [role=alert]').first().waitFor()
+  await page.locator('.hash, .notice').first().waitFor()
   await shoot('transfer')
   await page.context().close()
 }

@@ -101,6 +101,33 @@ users: [{ username: a, email: nobody, role: ROLE_KING }]
   ])
 })
 
+test('a fault of the shape does not hide what the rules have against the rest', async (t) => {
+  const { faults } = await reader(t)
+  const text = `localEntities: [{ code: BANCO, name: Banco }, { code: CAJA, nam: Caja }]
+contacts:
+  - { id: acme, remoteCodes: [{ code: ACME }] }
+  - { id: beta, remoteCodes: [{ code: BE-TA }] }
+channels:
+  - { code: BANCO-ACME-ONE, contact: acme, direction: UP, connection: { ips: [nowhere] } }
+  - { code: BANCO-BETA-TWO, contact: beta }
+  - { code: 7, contact: acme }
+  - { code: CAJA-ACME-THREE, contact: gone, connection: { ips: [1, 2] } }
+  - { code: NOBODY-ACME-FOUR, contact: acme }
+`
+  assert.deepEqual(said(faults(text)), [
+    '/localEntities/1/name is required',
+    '/localEntities/1/nam is not known here',
+    '/contacts/1/remoteCodes/0/code must be 1 to 32 of A-Z a-z 0-9 _ .',
+    '/channels/0/direction must be one of EMISION, RECEPCION, BIDIRECCIONAL',
+    '/channels/0/connection/ips/0 "nowhere" is not an IPv4 or IPv6 address',
+    '/channels/2/code must be text (put it in quotes if it looks like a number, true or false)',
+    '/channels/3/contact there is no contact gone',
+    '/channels/3/connection/ips/0 must be text (put it in quotes if it looks like a number, true or false)',
+    '/channels/3/connection/ips/1 must be text (put it in quotes if it looks like a number, true or false)',
+    '/channels/4/code there is no local entity NOBODY',
+  ])
+})
+
 test('a file that is not YAML is told by line and column, without quoting it', async (t) => {
   const { faults } = await reader(t)
   assert.deepEqual(faults('users:\n  - username: "ana\n'), [

@@ -8,6 +8,7 @@ import { resolveReferences } from './references.ts'
 import type { Env } from './references.ts'
 import { NOTHING_KNOWN, platformFindings } from './rules.ts'
 import type { Known } from './rules.ts'
+import { salvage } from './salvage.ts'
 import { isPlatform, schemaFaults } from './schema-faults.ts'
 import type { SchemaFault } from './schema-faults.ts'
 import type { Platform } from './schema.ts'
@@ -41,12 +42,21 @@ export function readPlatform(file: string, options: ReadOptions): PlatformSource
   const unread = resolveReferences(value, file, options.env)
   const show = showing(file, source)
   const broken = [...(options.checkOnly ? [] : unread), ...schemaFaults(value)]
-  if (!isPlatform(value)) throw refused(file, inOrder(source, broken).map(show))
+  if (!isPlatform(value))
+    throw refused(file, inOrder(source, [...broken, ...otherFaults(value, broken, options)]).map(show))
   const { faults, warnings } = platformFindings(value, options.roots, options.known ?? NOTHING_KNOWN)
   const all = inOrder(source, [...broken, ...faults])
   if (all.length > 0) throw refused(file, all.map(show))
   const notes = inOrder(source, [...(options.checkOnly ? unread : []), ...warnings])
   return { platform: value, warnings: notes.map(show), show }
+}
+
+/** What the rules say of the part whose shape is right. */
+function otherFaults(value: unknown, broken: SchemaFault[], options: ReadOptions): Fault[] {
+  const sound = salvage(value, broken, options.known)
+  if (!sound) return []
+  const { faults } = platformFindings(sound.platform, options.roots, sound.known)
+  return faults.map(({ pointer, message }) => ({ pointer: sound.inFile(pointer), message }))
 }
 
 function readText(file: string): string {

@@ -168,7 +168,6 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
     ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
     ...(move.dueAt !== undefined && { due_at: move.dueAt }),
     ...(move.attempts !== undefined && { attempts: move.attempts }),
-    ...(move.phase !== undefined && { phase: move.phase }),
   }
   let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)

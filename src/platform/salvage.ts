@@ -1,0 +1,89 @@
+// The sound part of a platform whose shape has faults, so that the rules can be checked in the same run and a person
+// sees everything at once. What is wrong is taken out; whatever refers to it is taken out too rather than told twice.
+
+import type { Fault } from '../domain/channel-rules.ts'
+import { NOTHING_KNOWN } from './rules.ts'
+import type { Known } from './rules.ts'
+import { isPlatform } from './schema-faults.ts'
+import { Platform } from './schema.ts'
+
+export type Salvaged = {
+  platform: Platform
+  known: Known
+  /** From a pointer into the sound part to the pointer into the file. */
+  inFile(pointer: string): string
+}
+
+type Json = Record<string, unknown>
+
+const SECTIONS = Object.keys(Platform.properties)
+
+export function salvage(
+  value: unknown,
+  faults: readonly Fault[],
+  known: Known = NOTHING_KNOWN,
+): Salvaged | undefined {
+  if (!isObject(value)) return undefined
+  const copy = structuredClone(value)
+  for (const { pointer } of faults) takeOut(copy, pointer)
+  const lost = lostNames(value, faults)
+  const places: Record<string, number[]> = {}
+  const platform: Json = {}
+  for (const section of SECTIONS) {
+    const items = listOf(copy[section]).map((item, index) => ({ item, index }))
+    const sound = items.filter(
+      ({ item }) => isPlatform({ [section]: [item] }) && !refersTo(item, lost.contacts),
+    )
+    places[section] = sound.map(({ index }) => index)
+    platform[section] = sound.map(({ item }) => item)
+  }
+  if (!isPlatform(platform)) return undefined
+  return {
+    platform,
+    known: { ...known, entityCodes: new Set([...known.entityCodes, ...lost.entities]) },
+    inFile: (pointer) =>
+      pointer.replace(
+        /^\/(\w+)\/(\d+)/,
+        (_, section: string, at: string) => `/${section}/${places[section]?.[Number(at)]}`,
+      ),
+  }
+}
+
+/** The field that is wrong; of a list that has a wrong item the whole list. */
+function takeOut(from: Json, pointer: string): void {
+  let holder: unknown = from
+  let list: { holder: Json; key: string } | undefined
+  const steps = pointer.split('/').slice(1)
+  const last = steps.pop() ?? ''
+  for (const [depth, step] of steps.entries()) {
+    // The lists of the sections themselves stay: only their items are looked at.
+    if (isObject(holder) && Array.isArray(holder[step]) && depth > 0) list = { holder, key: step }
+    holder = (holder as Json | undefined)?.[step]
+  }
+  if (list) delete list.holder[list.key]
+  else if (isObject(holder)) delete holder[last]
+}
+
+/** Names whose own description has a fault in it: nothing can be said of what refers to them. */
+function lostNames(value: Json, faults: readonly Fault[]): { entities: string[]; contacts: Set<string> } {
+  const faulty = (section: string, index: number) =>
+    faults.some(({ pointer }) => `${pointer}/`.startsWith(`/${section}/${index}/`))
+  const named = (section: string, key: string) =>
+    listOf(value[section]).flatMap((item, index) => {
+      const name = isObject(item) ? item[key] : undefined
+      return typeof name === 'string' && faulty(section, index) ? [name] : []
+    })
+  return { entities: named('localEntities', 'code'), contacts: new Set(named('contacts', 'id')) }
+}
+
+function refersTo(item: unknown, contacts: ReadonlySet<string>): boolean {
+  return isObject(item) && typeof item.contact === 'string' && contacts.has(item.contact)
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

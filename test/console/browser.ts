@@ -1,0 +1,91 @@
+// A real Chromium on a furnished node. Where the browser or the console's build is missing, the reason to skip says so;
+// a build that is not there is made.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { TestContext } from 'node:test'
+import { chromium } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { closeAfter, startTestNode } from '../harness.ts'
+import type { TestNode } from '../harness.ts'
+import { furnish, PASSWORD } from './platform.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Why the browser tests cannot run here; undefined when they can. */
+export function whyNot(): string | undefined {
+  if (!existsSync(CHROMIUM)) return `SKIPPED: no browser at ${CHROMIUM}`
+  if (existsSync(`${ROOT}console/dist/index.html`)) return undefined
+  try {
+    execFileSync('npm', ['run', 'build', '-w', '@esclusa/console'], { cwd: ROOT, stdio: 'pipe' })
+    return undefined
+  } catch {
+    return 'SKIPPED: the console is not built, and `npm run build -w @esclusa/console` failed'
+  }
+}
+
+export type Scene = {
+  node: TestNode
+  /** A page at the sign-in; what it must never do is noted in `faults`. */
+  open(options?: { colorScheme?: 'light' | 'dark'; width?: number }): Promise<Page>
+  faults: string[]
+}
+
+export async function setScene(t: TestContext): Promise<Scene> {
+  const node = await startTestNode(t, { empty: true })
+  await furnish(node.context, node.files)
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+  closeAfter(t, () => browser.close())
+  const faults: string[] = []
+  return { node, faults, open: (options) => openPage(browser, node.url, faults, options) }
+}
+
+async function openPage(
+  browser: Browser,
+  url: string,
+  faults: string[],
+  { colorScheme = 'light', width = 1280 }: { colorScheme?: 'light' | 'dark'; width?: number } = {},
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, locale: 'en-GB' })
+  const page = await context.newPage()
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== url && !request.url().startsWith('data:'))
+      faults.push(`a request left for ${request.url()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`the page threw ${error.message}`))
+  page.on('console', (message) => {
+    if (/Content Security Policy/i.test(message.text())) faults.push(message.text())
+  })
+  await page.goto(`${url}/console/`)
+  return page
+}
+
+export async function signIn(page: Page, username: string, password = PASSWORD): Promise<void> {
+  await page.locator('input[name=username]').fill(username)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('button[type=submit]').click()
+}
+
+/** Goes there without a reload, which would end the session. */
+export async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => history.pushState(null, '', to), `/console${path}`)
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+type Violation = { id: string; nodes: { html: string; failureSummary?: string }[] }
+
+/** Every rule axe has. One line per violation. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate(
+    () =>
+      (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run(), // put there by the line above
+  )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} — ${failureSummary?.replaceAll(/\s+/g, ' ')}`),
+  )
+}
