@@ -56,7 +56,11 @@ function otherFaults(value: unknown, broken: SchemaFault[], options: ReadOptions
   const sound = salvage(value, broken, options.known)
   if (!sound) return []
   const { faults } = platformFindings(sound.platform, options.roots, sound.known)
-  return faults.map(({ pointer, message }) => ({ pointer: sound.inFile(pointer), message }))
+  const placed = faults.map(({ pointer, message }) => ({ pointer: sound.inFile(pointer), message }))
+  // What a rule misses may just be what was taken out.
+  return placed.filter(
+    ({ pointer }) => !broken.some((fault) => `${fault.pointer}/`.startsWith(`${pointer}/`)),
+  )
 }
 
 function readText(file: string): string {
