@@ -63,8 +63,14 @@ export async function fillTransfers(store: Store, from: number, to: number): Pro
     const { transfer, file } = await template(tx)
     for (let at = from; at < to; at += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, to - at) }, (_, index) => at + index + 1)
-      await tx.insertInto('transfer').values(numbers.map((number) => transferRow(transfer, number))).execute()
-      await tx.insertInto('transfer_file').values(numbers.map((number) => fileRow(file, number))).execute()
+      await tx
+        .insertInto('transfer')
+        .values(numbers.map((number) => transferRow(transfer, number)))
+        .execute()
+      await tx
+        .insertInto('transfer_file')
+        .values(numbers.map((number) => fileRow(file, number)))
+        .execute()
     }
     await tx.updateTable('channel_state').set({ transfer_count: to }).where('code', '=', CHANNEL).execute()
   })
@@ -75,11 +81,22 @@ async function template(tx: Tx): Promise<{ transfer: TransferRow; file: Transfer
   const id = 'template'
   const candidate = { directory: 0, name: 'x', path: '/x', size: 123_456, modifiedAt: FIRST_AT }
   const file: TransferFileRecord = { ...newFile(candidate, 0), keyDate: '20260101', keyTime: '0000000001' }
-  const made = { id, channelCode: CHANNEL, direction: 'RECEPCION', type: 'MANUAL', requestedBy: null, retryOf: null } as const
+  const made = {
+    id,
+    channelCode: CHANNEL,
+    direction: 'RECEPCION',
+    type: 'MANUAL',
+    requestedBy: null,
+    retryOf: null,
+  } as const
   await insertTransfer(tx, { ...made, now: FIRST_AT, files: [file] })
   const rows = {
     transfer: await tx.selectFrom('transfer').selectAll().where('id', '=', id).executeTakeFirstOrThrow(),
-    file: await tx.selectFrom('transfer_file').selectAll().where('transfer_id', '=', id).executeTakeFirstOrThrow(),
+    file: await tx
+      .selectFrom('transfer_file')
+      .selectAll()
+      .where('transfer_id', '=', id)
+      .executeTakeFirstOrThrow(),
   }
   await tx.deleteFrom('transfer').where('id', '=', id).execute()
   return rows
@@ -107,6 +124,11 @@ function transferRow(row: TransferRow, number: number): TransferRow {
 function fileRow(row: TransferFileRow, number: number): TransferFileRow {
   const name = `NOM${String(number).padStart(8, '0')}.txt`
   const path = `/srv/files/out/${name}`
-  const done = { phase: 'DONE', hash: 'ab'.repeat(32), action_post: 'EMISION_MOVE', path_post: `/srv/files/done/${name}` }
+  const done = {
+    phase: 'DONE',
+    hash: 'ab'.repeat(32),
+    action_post: 'EMISION_MOVE',
+    path_post: `/srv/files/done/${name}`,
+  }
   return { ...row, ...done, transfer_id: idOf(number), name, path }
 }

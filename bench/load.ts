@@ -6,11 +6,22 @@
 import { createConnection } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
-export type Load = { host: string; port: number; path: string; token?: string; connections: number; seconds: number }
+export type Load = {
+  host: string
+  port: number
+  path: string
+  token?: string
+  connections: number
+  seconds: number
+}
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; requests: number; errors: number }
 
 async function run(load: Load): Promise<LoadResult> {
-  const head = [`GET ${load.path} HTTP/1.1`, `Host: ${load.host}`, ...(load.token ? [`Authorization: Bearer ${load.token}`] : [])]
+  const head = [
+    `GET ${load.path} HTTP/1.1`,
+    `Host: ${load.host}`,
+    ...(load.token ? [`Authorization: Bearer ${load.token}`] : []),
+  ]
   const request = Buffer.from(`${head.join('\r\n')}\r\n\r\n`)
   const times: number[] = []
   let errors = 0
@@ -51,7 +62,13 @@ async function run(load: Load): Promise<LoadResult> {
   const seconds = (performance.now() - startedAt) / 1000
   times.sort((a, b) => a - b)
   const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
-  return { perSecond: times.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), requests: times.length, errors }
+  return {
+    perSecond: times.length / seconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    requests: times.length,
+    errors,
+  }
 }
 
 const result = await run(JSON.parse(process.argv[2] ?? '{}') as Load) // written by the benchmark beside this file

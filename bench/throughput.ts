@@ -47,21 +47,27 @@ async function fill(): Promise<string> {
   await fillPlatform(store, makeSeal(secrets.masterKey))
   await fillTransfers(store, 0, 1000)
   await store.close()
-  return makeTokens(secrets.jwtSecret).make({ username: 'globaladmin', credentialVersion: 1 }, Date.now()).token
+  return makeTokens(secrets.jwtSecret).make({ username: 'globaladmin', credentialVersion: 1 }, Date.now())
+    .token
 }
 
 type Server = { url: string; pid: number }
 
 async function startNode(): Promise<Server> {
   const env = { ...process.env, ESCLUSA_DATA_DIR: folder, ESCLUSA_PORT: '0', ESCLUSA_LOG_LEVEL: 'warn' }
-  const child = spawn(process.execPath, [here('../bin/esclusa.js'), 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [here('../bin/esclusa.js'), 'serve'], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   return saidBy(child, child.stderr, /ready at (\S+)/)
 }
 
 async function startBare(body: string): Promise<Server> {
   const file = join(folder, 'constant.json')
   await writeFile(file, body)
-  const child = spawn(process.execPath, [here('./bare-server.ts'), file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [here('./bare-server.ts'), file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   return saidBy(child, child.stdout, /^(http\S+)/)
 }
 
@@ -84,7 +90,9 @@ type Measured = LoadResult & { cpuMicros: number }
 type Round = { bare: Measured; node: Measured }
 
 async function compare(name: string, target: Target): Promise<void> {
-  const answer = await fetch(target.url + target.path, { headers: { authorization: `Bearer ${target.token}` } })
+  const answer = await fetch(target.url + target.path, {
+    headers: { authorization: `Bearer ${target.token}` },
+  })
   const body = await answer.text()
   const bare = { ...(await startBare(body)), path: '/' }
   // Warm both, then alternate.
@@ -99,7 +107,13 @@ async function compare(name: string, target: Target): Promise<void> {
 
 async function measure(target: Target, forSeconds: number): Promise<Measured> {
   const { hostname, port } = new URL(target.url)
-  const load: Load = { host: hostname, port: Number(port), path: target.path, connections: CONNECTIONS, seconds: forSeconds }
+  const load: Load = {
+    host: hostname,
+    port: Number(port),
+    path: target.path,
+    connections: CONNECTIONS,
+    seconds: forSeconds,
+  }
   if (target.token) load.token = target.token
   const before = cpuMicros(target.pid)
   const { stdout } = await promisify(execFile)(process.execPath, [here('./load.ts'), JSON.stringify(load)])
@@ -118,14 +132,25 @@ function cpuMicros(pid: number): number {
   }
 }
 
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
 function print(name: string, size: number, results: Round[]): void {
-  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
   const of = (pick: (one: Round) => number) => median(results.map(pick))
   const ratio = of((one) => one.node.perSecond / one.bare.perSecond)
-  console.log(`${name}, ${size} bytes, ${CONNECTIONS} connections, median of ${results.length} rounds of ${seconds} s`)
+  console.log(
+    `${name}, ${size} bytes, ${CONNECTIONS} connections, median of ${results.length} rounds of ${seconds} s`,
+  )
   for (const which of ['bare', 'node'] as const) {
-    const [perSecond, p99, cpu] = [of((one) => one[which].perSecond), of((one) => one[which].p99Ms), of((one) => one[which].cpuMicros)]
-    console.log(`  ${which}   ${perSecond.toFixed(0)} req/s   p99 ${p99.toFixed(2)} ms   CPU ${cpu.toFixed(0)} us a request`)
+    const [perSecond, p99, cpu] = [
+      of((one) => one[which].perSecond),
+      of((one) => one[which].p99Ms),
+      of((one) => one[which].cpuMicros),
+    ]
+    console.log(
+      `  ${which}   ${perSecond.toFixed(0)} req/s   p99 ${p99.toFixed(2)} ms   CPU ${cpu.toFixed(0)} us a request`,
+    )
   }
   console.log(`  ratio of CPU a request ${of((one) => one.bare.cpuMicros / one.node.cpuMicros).toFixed(2)}`)
   console.log(`  ratio of requests per second ${ratio.toFixed(2)} (bar: at least 0.50)`)

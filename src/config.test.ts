@@ -26,7 +26,13 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_LOG_LEVEL: [['verbose', 'INFO'], /one of trace, debug, info/],
 }
 /** Any text is a value of these; the TLS pair has a test of its own. */
-const FREE = ['ESCLUSA_DATA_DIR', 'ESCLUSA_HOST', 'ESCLUSA_LISTEN_HOST', 'ESCLUSA_TLS_CERT', 'ESCLUSA_TLS_KEY']
+const FREE = [
+  'ESCLUSA_DATA_DIR',
+  'ESCLUSA_HOST',
+  'ESCLUSA_LISTEN_HOST',
+  'ESCLUSA_TLS_CERT',
+  'ESCLUSA_TLS_KEY',
+]
 
 for (const name of Object.keys(SETTINGS).filter((one) => !FREE.includes(one)))
   test(`a wrong ${name} stops the node with its name and what it should be`, () => {
@@ -36,7 +42,10 @@ for (const name of Object.keys(SETTINGS).filter((one) => !FREE.includes(one)))
       assert.throws(
         () => readConfig({ [name]: value }),
         (thrown) =>
-          thrown instanceof NodeError && thrown.code === 'bad_use' && thrown.message.includes(name) && should.test(thrown.message),
+          thrown instanceof NodeError &&
+          thrown.code === 'bad_use' &&
+          thrown.message.includes(name) &&
+          should.test(thrown.message),
         value,
       )
   })
@@ -51,7 +60,10 @@ test('a secret that is too short is not shown in the message', () => {
 test('TLS needs both its settings', () => {
   assert.throws(() => readConfig({ ESCLUSA_TLS_CERT: '/c.pem' }), /ESCLUSA_TLS_KEY must be set too/)
   assert.throws(() => readConfig({ ESCLUSA_TLS_KEY: '/k.pem' }), /ESCLUSA_TLS_CERT must be set too/)
-  assert.deepEqual(readConfig({ ESCLUSA_TLS_CERT: '/c.pem', ESCLUSA_TLS_KEY: '/k.pem' }).tls, { certPath: '/c.pem', keyPath: '/k.pem' })
+  assert.deepEqual(readConfig({ ESCLUSA_TLS_CERT: '/c.pem', ESCLUSA_TLS_KEY: '/k.pem' }).tls, {
+    certPath: '/c.pem',
+    keyPath: '/k.pem',
+  })
 })
 
 test('a setting that does not exist is a mistake, one of the client or of another program is not', () => {
@@ -83,7 +95,10 @@ test('right values are taken as they are', () => {
     ESCLUSA_SFTP_PORT: 'off',
     ESCLUSA_OFTP2_PORT: '3305',
   })
-  assert.deepEqual([config.port, config.timezone, config.sftpPort, config.oftp2Port], [0, 'Europe/Madrid', undefined, 3305])
+  assert.deepEqual(
+    [config.port, config.timezone, config.sftpPort, config.oftp2Port],
+    [0, 'Europe/Madrid', undefined, 3305],
+  )
   assert.deepEqual(config.fileRoots, ['/a', '/b'])
   assert.equal(config.jwtSecret, LONG)
 })

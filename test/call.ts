@@ -26,7 +26,9 @@ export function pathOf(name: OperationName, options: CallOptions = {}): string {
   const path = operations[name].path
     .replace('{channelCode}', encodeURIComponent(options.code ?? ''))
     .replace('{transferId}', encodeURIComponent(options.transferId ?? ''))
-  const query = new URLSearchParams(Object.entries(options.query ?? {}).map(([key, value]) => [key, String(value)]))
+  const query = new URLSearchParams(
+    Object.entries(options.query ?? {}).map(([key, value]) => [key, String(value)]),
+  )
   return `${BASE_PATH}${path}${query.size > 0 ? `?${query}` : ''}`
 }
 
@@ -37,7 +39,11 @@ export function caller(url: string, token: (username: string) => Promise<string>
     if (as !== null) headers.authorization ??= `Bearer ${await token(as)}`
     if (options.body !== undefined) headers['content-type'] ??= 'application/json'
     const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
-    return request(url + pathOf(name, options), { method: operations[name].method, headers, body: body ?? null })
+    return request(url + pathOf(name, options), {
+      method: operations[name].method,
+      headers,
+      body: body ?? null,
+    })
   }
 }
 
@@ -45,5 +51,10 @@ export async function request(url: string, init: RequestInit = {}): Promise<Answ
   const response = await fetch(url, init)
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json')
-  return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : undefined }
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text ? JSON.parse(text) : undefined,
+  }
 }

@@ -1,7 +1,7 @@
 // What tests stand on: both databases, each test on a fresh one; a whole node in this process with users of every
 // role, two partners and a few channels; calls by operation name. Everything is taken down when the test ends.
 
-import pg from 'pg'
+import { Client } from 'pg'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,16 +40,25 @@ export type TestDatabase = {
   create(t: TestContext): Promise<string | undefined>
 }
 
-export const sqlite: TestDatabase = { name: 'sqlite', skip: undefined, create: () => Promise.resolve(undefined) }
+export const sqlite: TestDatabase = {
+  name: 'sqlite',
+  skip: undefined,
+  create: () => Promise.resolve(undefined),
+}
 export const postgres: TestDatabase = {
   name: 'postgres',
-  skip: POSTGRES ? undefined : 'SKIPPED: no PostgreSQL (ESCLUSA_TEST_POSTGRES is not set; npm test starts one)',
+  skip: POSTGRES
+    ? undefined
+    : 'SKIPPED: no PostgreSQL (ESCLUSA_TEST_POSTGRES is not set; npm test starts one)',
   create: createPostgresDatabase,
 }
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
 /** The same test on each database. */
-export function testOnBoth(name: string, run: (t: TestContext, database: TestDatabase) => Promise<void>): void {
+export function testOnBoth(
+  name: string,
+  run: (t: TestContext, database: TestDatabase) => Promise<void>,
+): void {
   for (const database of databases)
     test(`${name} (${database.name})`, { skip: database.skip ?? false }, (t) => run(t, database))
 }
@@ -64,7 +73,7 @@ async function createPostgresDatabase(t: TestContext): Promise<string> {
 }
 
 async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: POSTGRES })
+  const client = new Client({ connectionString: POSTGRES })
   await client.connect()
   try {
     await client.query(statement)
@@ -117,7 +126,12 @@ async function configFor(t: TestContext, options: NodeOptions): Promise<Config> 
   })
 }
 
-async function dressed(url: string, context: Context, config: Config, options: NodeOptions): Promise<TestNode> {
+async function dressed(
+  url: string,
+  context: Context,
+  config: Config,
+  options: NodeOptions,
+): Promise<TestNode> {
   const { dataDir } = config
   const files = config.fileRoots[0] ?? join(dataDir, 'files')
   if (!options.empty) await seedPlatform(context, files)
@@ -126,7 +140,10 @@ async function dressed(url: string, context: Context, config: Config, options: N
 }
 
 /** A whole node, as `esclusa serve` runs it, engine included. */
-export async function startTestNode(t: TestContext, options: NodeOptions = {}): Promise<TestNode & RunningNode> {
+export async function startTestNode(
+  t: TestContext,
+  options: NodeOptions = {},
+): Promise<TestNode & RunningNode> {
   const config = await configFor(t, options)
   const node = await startNode(config)
   closeAfter(t, () => node.stop())
@@ -134,7 +151,10 @@ export async function startTestNode(t: TestContext, options: NodeOptions = {}): 
 }
 
 /** The HTTP door and the store alone: what is asked for stays PENDING, and the clock may be set (`context.now`). */
-export async function startTestHttp(t: TestContext, options: NodeOptions & { log?: Log } = {}): Promise<TestNode> {
+export async function startTestHttp(
+  t: TestContext,
+  options: NodeOptions & { log?: Log } = {},
+): Promise<TestNode> {
   const config = await configFor(t, options)
   const { jwtSecret, masterKey } = readSecrets(config)
   const store = await openStore(config)
@@ -173,7 +193,11 @@ export function closeAfter(t: TestContext, close: () => Promise<void>): void {
 }
 
 /** Waits for a condition; the time is only the point at which it gives up. */
-export async function waitFor<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 10_000): Promise<T> {
+export async function waitFor<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<T> {
   const giveUpAt = Date.now() + timeoutMs
   for (;;) {
     const value = await condition()

@@ -70,7 +70,10 @@ export async function seedPlatform(context: Context, files: string): Promise<voi
     await putContact(tx, contactOf('beta', 'BETA', []))
     await seedChannel(tx, context.seal, FULL, 'acme', fullChannel(files))
     await seedChannel(tx, context.seal, PLAIN, 'acme', plainChannel(join(files, 'out')))
-    await seedChannel(tx, context.seal, CLOSED, 'beta', { ...plainChannel(join(files, 'beta')), users: ['operator'] })
+    await seedChannel(tx, context.seal, CLOSED, 'beta', {
+      ...plainChannel(join(files, 'beta')),
+      users: ['operator'],
+    })
     await directoryChanged(tx)
   })
 }
@@ -104,7 +107,13 @@ export function contactOf(id: string, remoteCode: string, contactInfo: Static<ty
   return { id, protocol: 'oftp2' as const, data, settings: {}, secrets: {} }
 }
 
-export async function seedChannel(tx: Tx, seal: Seal, code: string, contactId: string, channel: Channel): Promise<void> {
+export async function seedChannel(
+  tx: Tx,
+  seal: Seal,
+  code: string,
+  contactId: string,
+  channel: Channel,
+): Promise<void> {
   const now = Date.now()
   const { localCode = '', application = '' } = parseCode(code) ?? {}
   const sealed = sealChannel(seal, code, { application, ...channel })

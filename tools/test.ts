@@ -29,7 +29,8 @@ try {
 } finally {
   await postgres?.stop()
 }
-if (!postgres) console.error('NOTE: the tests on PostgreSQL were SKIPPED: the server could not be started (see above).')
+if (!postgres)
+  console.error('NOTE: the tests on PostgreSQL were SKIPPED: the server could not be started (see above).')
 process.exit(code)
 
 async function tryPostgres(): Promise<PostgresServer | undefined> {

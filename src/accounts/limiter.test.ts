@@ -5,10 +5,16 @@ import { makeLimiter } from './limiter.ts'
 import type { Limiter } from './limiter.ts'
 
 const wrong = () => Promise.resolve(undefined)
+const broken = () => Promise.reject(new Error('database'))
 const right = () => Promise.resolve('in')
 
 /** Seconds to wait; 0 when the try was let through. */
-async function refusal(limiter: Limiter, now: number, who: { account?: string; address?: string } = {}, check = wrong): Promise<number> {
+async function refusal(
+  limiter: Limiter,
+  now: number,
+  who: { account?: string; address?: string } = {},
+  check: () => Promise<string | undefined> = wrong,
+): Promise<number> {
   try {
     await limiter.attempt({ account: 'ana', address: '10.0.0.1', ...who }, () => now, check)
     return 0
@@ -77,13 +83,18 @@ test('a hundred wrong tries at once get no further than ten, and a hundred right
   const waits = await Promise.all(Array.from({ length: 100 }, () => refusal(limiter, 0, {}, slow)))
   assert.equal(checks, 10)
   assert.equal(waits.filter((wait) => wait === 0).length, 10)
-  const passed = await Promise.all(Array.from({ length: 100 }, () => refusal(limiter, 0, { account: 'eva', address: '::1' }, right)))
+  const passed = await Promise.all(
+    Array.from({ length: 100 }, () => refusal(limiter, 0, { account: 'eva', address: '::1' }, right)),
+  )
   assert.ok(passed.every((wait) => wait === 0))
 })
 
 test('a check that throws counts as nothing and holds no place', async () => {
   const limiter = makeLimiter()
-  const broken = () => Promise.reject(new Error('database'))
-  for (let i = 0; i < 30; i++) await assert.rejects(limiter.attempt({ account: 'a', address: 'b' }, () => 0, broken), /database/)
+  for (let i = 0; i < 30; i++)
+    await assert.rejects(
+      limiter.attempt({ account: 'a', address: 'b' }, () => 0, broken),
+      /database/,
+    )
   assert.equal(await refusal(limiter, 0, { account: 'a', address: 'b' }), 0)
 })

@@ -8,6 +8,8 @@ const SECRET = 'secret-'.repeat(12)
 const ana = { username: 'ana', credentialVersion: 3 }
 const now = Date.now()
 
+const read = (part: string) =>
+  JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
 const b64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 function forge(header: object, claims: object, key = SECRET, hash = 'sha512'): string {
@@ -30,13 +32,15 @@ const claims = { sub: 'ana', ver: 3, exp: Math.floor(now / 1000) + 60 }
 test('a token is a JWT by HS512 for two hours, keyed by the UTF-8 bytes of the secret', () => {
   const { token, expiresAt } = makeTokens(SECRET).make(ana, now)
   const [header = '', body = '', signature] = token.split('.')
-  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
   assert.equal(read(header).alg, 'HS512')
   assert.equal(read(body).sub, 'ana')
   assert.equal(Number(read(body).exp) - Number(read(body).iat), TOKEN_SECONDS)
   assert.equal(TOKEN_SECONDS, 7200)
   assert.equal(expiresAt, Number(read(body).exp) * 1000)
-  assert.equal(signature, createHmac('sha512', Buffer.from(SECRET, 'utf8')).update(`${header}.${body}`).digest('base64url'))
+  assert.equal(
+    signature,
+    createHmac('sha512', Buffer.from(SECRET, 'utf8')).update(`${header}.${body}`).digest('base64url'),
+  )
 })
 
 test('a token is read until the very second at which it expires, also once it is known', () => {
@@ -69,7 +73,7 @@ test('no other algorithm, key or form is accepted', () => {
     'another key': forge({ alg: 'HS512' }, claims, 'another-'.repeat(12)),
     'an empty key': forge({ alg: 'HS512' }, claims, ''),
     'no expiry': forge({ alg: 'HS512' }, { sub: 'ana', ver: 3 }),
-    'expired': forge({ alg: 'HS512' }, { ...claims, exp: Math.floor(now / 1000) - 1 }),
+    expired: forge({ alg: 'HS512' }, { ...claims, exp: Math.floor(now / 1000) - 1 }),
     'expiry as text': forge({ alg: 'HS512' }, { ...claims, exp: 'never' }),
     'no subject': forge({ alg: 'HS512' }, { ver: 3, exp: claims.exp }),
     'subject as number': forge({ alg: 'HS512' }, { ...claims, sub: 7 }),

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startTestNode, tempFolder, waitFor } from '../../test/harness.ts'
+import { closeAfter, startTestNode, tempFolder, waitFor } from '../../test/harness.ts'
 import type { TestNode } from '../../test/harness.ts'
 import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/seed.ts'
 import { findAccount } from '../store/accounts.ts'
@@ -138,6 +138,7 @@ test('at a terminal the password is asked for and not shown', { skip: noScript }
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
   })
+  closeAfter(t, async () => void child.kill())
   let screen = ''
   child.stdout.on('data', (chunk) => (screen += chunk))
   await waitFor('the prompt', () => screen.includes('password of operator: '))
@@ -225,6 +226,26 @@ test('send --watch waits until the transfer ends, and its end is the exit code',
   assert.match(started.stdout, / PENDING +EMISION +MANUAL /)
   assert.equal((await run(`send ${PLAIN}`)).exit, 3, 'one is pending already')
   assert.match((await run(`reset ${PLAIN}`)).stdout, /^BANCO-ACME-FACTURA +IDLE /m)
+})
+
+test('at a terminal send --watch draws how far the transfer is', { skip: noScript }, async (t) => {
+  const { node } = await setUp(t)
+  writeFileSync(join(node.files, 'out', 'salaries.txt'), 'a file to send\n')
+  const command = `${process.execPath} ${BINARY} send ${PLAIN} --watch --url ${node.url}`
+  const env = { PATH: process.env.PATH ?? '', TERM: 'xterm', ESCLUSA_TOKEN: await node.token('globaladmin') }
+  const child = spawn('script', ['-qec', command, '/dev/null'], { env })
+  closeAfter(t, async () => void child.kill())
+  let screen = ''
+  child.stdout.on('data', (chunk) => (screen += chunk))
+  await waitFor('the bar', () => /\[ {24}\] {3}0 % PENDING +1 file, 0 B of 15 B {2}00:0\d/.test(screen))
+  const [active] = await activeTransfers(node.store.db, PLAIN)
+  assert.ok(active)
+  await node.store.write((tx) =>
+    moveTransfer(tx, active.id, { from: 'PENDING', to: 'CANCELLED', now: Date.now() }),
+  )
+  const exit = await new Promise((resolve) => child.once('close', resolve))
+  assert.equal(exit, 1)
+  assert.match(screen, new RegExp(`${active.id} +CANCELLED`))
 })
 
 test('accounts are made, changed and disabled beside a running node, which sees it at once', async (t) => {

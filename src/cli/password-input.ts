@@ -25,10 +25,11 @@ export async function readNewPassword(prompt: string): Promise<string> {
 }
 
 async function ask(prompt: string): Promise<string> {
-  // The prompt goes to standard error, because standard output may be what a script takes the answer from.
-  process.stderr.write(prompt)
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: silence, terminal: true })
+  // Only now, when the terminal no longer echoes: who answers a prompt at once must not see it either. On standard
+  // error, because standard output may be what a script takes the answer from.
+  process.stderr.write(prompt)
   try {
     return await new Promise<string>((resolve, reject) => {
       lines.once('SIGINT', () => reject(new NodeError('bad_use', 'stopped')))

@@ -64,7 +64,7 @@ function draw(
   const count = `${files.length} file${files.length === 1 ? '' : 's'}`
   const size = moved ? `, ${bytes(moved.bytes)} of ${bytes(moved.total)}` : ''
   const line = `${bar(moved)} ${status.padEnd(11)} ${count}${size}  ${clock(elapsedMs)}`
-  process.stderr.write(`\r${line.slice(0, (process.stderr.columns ?? 80) - 1)}\u001b[K`)
+  process.stderr.write(`\r${line.slice(0, (process.stderr.columns || 80) - 1)}\u001b[K`)
 }
 
 function bar(moved: Moved | undefined): string {

@@ -5,7 +5,8 @@ import type { Channel } from '../contract/channel.ts'
 import { canonicalAddress, channelFaults, isInside, valueFaults } from './channel-rules.ts'
 
 const ROOTS = { fileRoots: ['/srv/files'], scriptRoots: ['/srv/scripts'] }
-const pointers = (channel: Channel, roots = ROOTS) => channelFaults(channel, roots).map((fault) => fault.pointer)
+const pointers = (channel: Channel, roots = ROOTS) =>
+  channelFaults(channel, roots).map((fault) => fault.pointer)
 
 test('addresses must be IPv4 or IPv6, and each there once however it is spelled', () => {
   assert.deepEqual(pointers({ connection: { ips: ['10.0.0.1', '::1'], proxyIps: ['10.0.0.1'] } }), [])
@@ -14,10 +15,10 @@ test('addresses must be IPv4 or IPv6, and each there once however it is spelled'
     '/connection/ips/2',
     '/connection/ips/3',
   ])
-  assert.deepEqual(pointers({ connection: { proxyIps: ['10.0.0.1', '::ffff:10.0.0.1', '2001:DB8::1', '2001:db8:0::1'] } }), [
-    '/connection/proxyIps/1',
-    '/connection/proxyIps/3',
-  ])
+  assert.deepEqual(
+    pointers({ connection: { proxyIps: ['10.0.0.1', '::ffff:10.0.0.1', '2001:DB8::1', '2001:db8:0::1'] } }),
+    ['/connection/proxyIps/1', '/connection/proxyIps/3'],
+  )
 })
 
 test('an address has one spelling', () => {
@@ -27,32 +28,57 @@ test('an address has one spelling', () => {
   assert.equal(canonicalAddress('2001:0DB8:0:0::0001'), '2001:db8::1')
 })
 
+const faultsAt = (filePath: string) => pointers({ directories: [{ direction: 'EMISION', filePath }] })
+
 test('paths are absolute, without .., inside the roots', () => {
-  const at = (filePath: string) => pointers({ directories: [{ direction: 'EMISION', filePath }] })
   for (const path of ['/srv/files', '/srv/files/a', '/srv/files/./a', '/srv/files/a/*.txt', '/srv//files/a'])
-    assert.deepEqual(at(path), [], path)
-  for (const path of ['', 'a', './a', '/srv/files/../etc', '/srv/files/a/..', '/srv/filesystem', '/etc/passwd', '/'])
-    assert.deepEqual(at(path), ['/directories/0/filePath'], path)
+    assert.deepEqual(faultsAt(path), [], path)
+  for (const path of [
+    '',
+    'a',
+    './a',
+    '/srv/files/../etc',
+    '/srv/files/a/..',
+    '/srv/filesystem',
+    '/etc/passwd',
+    '/',
+  ])
+    assert.deepEqual(faultsAt(path), ['/directories/0/filePath'], path)
   assert.equal(isInside('/srv/files2', '/srv/files'), false)
   assert.equal(isInside('/anything', '/'), true)
 })
 
 test('scripts are refused unless a script root is set, and outside of it', () => {
-  const channel: Channel = { integrations: { exceptionFile: '/srv/scripts/x.sh', preEmisionFile: '/srv/files/x.sh' } }
+  const channel: Channel = {
+    integrations: { exceptionFile: '/srv/scripts/x.sh', preEmisionFile: '/srv/files/x.sh' },
+  }
   assert.deepEqual(pointers(channel), ['/integrations/preEmisionFile'])
-  assert.deepEqual(pointers(channel, { ...ROOTS, scriptRoots: [] }), ['/integrations/exceptionFile', '/integrations/preEmisionFile'])
+  assert.deepEqual(pointers(channel, { ...ROOTS, scriptRoots: [] }), [
+    '/integrations/exceptionFile',
+    '/integrations/preEmisionFile',
+  ])
 })
 
 test('an action needs its directory or script; that is no fault of a value by itself', () => {
-  const channel: Channel = { integrations: { postEmisionAction: 'EMISION_MOVE', postReceptionAction: 'RECEPTION_EXECUTE' } }
-  assert.deepEqual(pointers(channel), ['/integrations/postEmisionDirectory', '/integrations/postReceptionFile'])
+  const channel: Channel = {
+    integrations: { postEmisionAction: 'EMISION_MOVE', postReceptionAction: 'RECEPTION_EXECUTE' },
+  }
+  assert.deepEqual(pointers(channel), [
+    '/integrations/postEmisionDirectory',
+    '/integrations/postReceptionFile',
+  ])
   assert.deepEqual(valueFaults(channel, ROOTS), [])
-  assert.deepEqual(pointers({ integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: '/srv/files/x' } }), [])
+  assert.deepEqual(
+    pointers({ integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: '/srv/files/x' } }),
+    [],
+  )
 })
 
 test('FIJO needs a record length', () => {
   assert.deepEqual(pointers({ directories: [{ fileFormat: 'FIJO' }] }), ['/directories/0/registerLength'])
-  assert.deepEqual(pointers({ directories: [{ fileFormat: 'FIJO', registerLength: 0 }] }), ['/directories/0/registerLength'])
+  assert.deepEqual(pointers({ directories: [{ fileFormat: 'FIJO', registerLength: 0 }] }), [
+    '/directories/0/registerLength',
+  ])
   assert.deepEqual(pointers({ directories: [{ fileFormat: 'FIJO', registerLength: 80 }] }), [])
 })
 
@@ -67,7 +93,10 @@ test('keys must parse: ours private, the partner’s public', () => {
     '/security/rsaLocalKey',
     '/security/rsaRemoteKey',
   ])
-  assert.deepEqual(pointers({ security: { rsaLocalKey: 'x', rsaRemoteKey: '' } }), ['/security/rsaLocalKey', '/security/rsaRemoteKey'])
+  assert.deepEqual(pointers({ security: { rsaLocalKey: 'x', rsaRemoteKey: '' } }), [
+    '/security/rsaLocalKey',
+    '/security/rsaRemoteKey',
+  ])
   assert.deepEqual(pointers({ security: { localKey: 'any text', remoteKey: '' } }), [])
 })
 

@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { Channel } from '../contract/channel.ts'
-import { closedBecause, directoriesFor, goes, mergeChannel, parseCode, statusOf, withoutNulls, withPath } from './channel.ts'
+import {
+  closedBecause,
+  directoriesFor,
+  goes,
+  mergeChannel,
+  parseCode,
+  statusOf,
+  withoutNulls,
+  withPath,
+} from './channel.ts'
 import { zoneOf } from './time.ts'
 
 test('a code has three parts of letters, digits, underscores and dots', () => {
-  assert.deepEqual(parseCode('BANCO-ACME_1-NOM.2'), { localCode: 'BANCO', remoteCode: 'ACME_1', application: 'NOM.2' })
+  assert.deepEqual(parseCode('BANCO-ACME_1-NOM.2'), {
+    localCode: 'BANCO',
+    remoteCode: 'ACME_1',
+    application: 'NOM.2',
+  })
   const part = 'A'.repeat(32)
   assert.ok(parseCode(`${part}-${part}-${part}`))
   for (const code of ['', 'A-B', 'A-B-C-D', 'A--C', 'A-B-C ', 'A-B-Ñ', 'A-B-C\n', `${part}A-B-C`, 'A-B-C/..'])
@@ -43,7 +56,7 @@ test('merging a channel into itself changes nothing', () => {
   const channels = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(leaf, object, fc.array(object)))
   fc.assert(
     fc.property(channels, (channel) => {
-      const same = mergeChannel(channel as Channel, channel as Channel)
+      const same = mergeChannel(channel, channel)
       assert.deepEqual(JSON.parse(JSON.stringify(same)), JSON.parse(JSON.stringify(channel)))
     }),
   )
@@ -56,17 +69,27 @@ test('null fields of an item are left out, other items stay as they are', () => 
 
 test('a path goes to the directory of its way, else to one that serves both, else to a new one', () => {
   const both: Channel = { directories: [{ direction: 'BIDIRECCIONAL', filePath: '/b' }] }
-  const own: Channel = { directories: [{ direction: 'BIDIRECCIONAL', filePath: '/b' }, { direction: 'EMISION', filePath: '/e', crc: 1 } as object] }
+  const own: Channel = {
+    directories: [
+      { direction: 'BIDIRECCIONAL', filePath: '/b' },
+      { direction: 'EMISION', filePath: '/e', crc: 1 } as object,
+    ],
+  }
   assert.deepEqual(withPath({}, 'EMISION', '/x').directories, [{ direction: 'EMISION', filePath: '/x' }])
-  assert.deepEqual(withPath(both, 'RECEPCION', '/x').directories, [{ direction: 'BIDIRECCIONAL', filePath: '/x' }])
+  assert.deepEqual(withPath(both, 'RECEPCION', '/x').directories, [
+    { direction: 'BIDIRECCIONAL', filePath: '/x' },
+  ])
   assert.deepEqual(withPath(own, 'EMISION', '/x').directories, [
     { direction: 'BIDIRECCIONAL', filePath: '/b' },
     { direction: 'EMISION', filePath: '/x', crc: 1 },
   ])
-  assert.deepEqual(withPath({ directories: [{ direction: 'RECEPCION', filePath: '/r' }] }, 'EMISION', '/x').directories, [
-    { direction: 'RECEPCION', filePath: '/r' },
-    { direction: 'EMISION', filePath: '/x' },
-  ])
+  assert.deepEqual(
+    withPath({ directories: [{ direction: 'RECEPCION', filePath: '/r' }] }, 'EMISION', '/x').directories,
+    [
+      { direction: 'RECEPCION', filePath: '/r' },
+      { direction: 'EMISION', filePath: '/x' },
+    ],
+  )
 })
 
 test('a directory serves its own way, or both where it says so or says nothing, once it has a path', () => {
@@ -79,8 +102,14 @@ test('a directory serves its own way, or both where it says so or says nothing, 
       { direction: 'BIDIRECCIONAL', filePath: '/b' },
     ],
   }
-  assert.deepEqual(directoriesFor(channel, 'EMISION').map(({ index }) => index), [2, 3, 4])
-  assert.deepEqual(directoriesFor(channel, 'RECEPCION').map(({ index }) => index), [0, 3, 4])
+  assert.deepEqual(
+    directoriesFor(channel, 'EMISION').map(({ index }) => index),
+    [2, 3, 4],
+  )
+  assert.deepEqual(
+    directoriesFor(channel, 'RECEPCION').map(({ index }) => index),
+    [0, 3, 4],
+  )
 })
 
 test('a way is closed by deactivation, by its planning, and by the planning’s direction', () => {
@@ -105,7 +134,9 @@ test('the direction of a channel says which ways files go', () => {
 test('a status tells the strongest of what is true: inactive, running, pending, failed, closed, idle', () => {
   const utc = zoneOf('UTC')
   const noon = Date.UTC(2026, 0, 1, 12)
-  const closed: Channel = { connection: { advancedConfigurationConnection: { initialHour: '01:00', finishHour: '02:00' } } }
+  const closed: Channel = {
+    connection: { advancedConfigurationConnection: { initialHour: '01:00', finishHour: '02:00' } },
+  }
   const status = (channel: Channel, active: ('PENDING' | 'IN_PROGRESS')[], failed: boolean) =>
     statusOf(channel, { active, failed }, noon, utc)
   assert.equal(status({ deactivateChannel: true }, ['IN_PROGRESS'], true), 'INACTIVE')

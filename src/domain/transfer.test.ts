@@ -17,8 +17,20 @@ test('nothing completes without having run', () => {
 })
 
 test('attempts are spaced ever further, up to five minutes, with jitter', () => {
-  assert.equal(nextAttemptAt(0, 1, () => 1), 1000)
-  assert.equal(nextAttemptAt(0, 1, () => 0), 500)
-  assert.equal(nextAttemptAt(0, 4, () => 1), 8000)
-  assert.equal(nextAttemptAt(0, 1000, () => 1), 300_000)
+  assert.equal(
+    nextAttemptAt(0, 1, () => 1),
+    1000,
+  )
+  assert.equal(
+    nextAttemptAt(0, 1, () => 0),
+    500,
+  )
+  assert.equal(
+    nextAttemptAt(0, 4, () => 1),
+    8000,
+  )
+  assert.equal(
+    nextAttemptAt(0, 1000, () => 1),
+    300_000,
+  )
 })

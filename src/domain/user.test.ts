@@ -13,15 +13,21 @@ const userOf = (role: User['role'], auths = authsOf(role)): User => ({
   disabled: false,
 })
 
+const on = (role: User['role']) => AUTHS.filter((name) => authsOf(role)[name])
+
 test('each role has its flags by default, and those given win', () => {
-  const on = (role: User['role']) => AUTHS.filter((name) => authsOf(role)[name])
   assert.deepEqual(on('ROLE_GLOBALADMIN'), [...AUTHS])
   assert.deepEqual(on('ROLE_ADMIN'), [...AUTHS])
   assert.deepEqual(on('ROLE_ADVOPERATOR'), ['operate', 'editChannels', 'contactChannels'])
   assert.deepEqual(on('ROLE_OPERATOR'), ['operate', 'contactChannels'])
   assert.deepEqual(on('ROLE_CONTROLATOR'), ['controlatorFF', 'contactChannels'])
   assert.deepEqual(on('ROLE_ADMINFF'), ['administrationFF', 'svcFF', 'contactChannels', 'signer'])
-  assert.deepEqual(on('ROLE_ADMINCONTROLATORFF'), ['administrationFF', 'controlatorFF', 'svcFF', 'contactChannels'])
+  assert.deepEqual(on('ROLE_ADMINCONTROLATORFF'), [
+    'administrationFF',
+    'controlatorFF',
+    'svcFF',
+    'contactChannels',
+  ])
   assert.equal(authsOf('ROLE_OPERATOR', { operate: false, signer: true }).operate, false)
   assert.equal(authsOf('ROLE_OPERATOR', { operate: false, signer: true }).signer, true)
 })

@@ -62,7 +62,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
       try {
         await sendFile({ ...emission, signal }, file, progress)
       } catch (thrown) {
-        failure.abort(thrown)
+        failure.abort(naming(file, thrown))
         throw thrown
       } finally {
         giveBack()
@@ -75,6 +75,12 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed) throw failed.reason
   return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
+}
+
+/** Of a thousand files the error must say which. */
+function naming({ name }: TransferFileRecord, thrown: unknown): unknown {
+  if (!(thrown instanceof NodeError) || thrown.message.includes(name)) return thrown
+  return new NodeError(thrown.code, `${name}: ${thrown.message}`, { cause: thrown })
 }
 
 /** What earlier attempts have done needs no trace at the partner's end any more. */

@@ -17,6 +17,7 @@ import { openDoors } from './doors.ts'
 import type { Running } from './emission.ts'
 import type { Publish } from './events.ts'
 import { clearLeftovers } from './leftovers.ts'
+import { OfferMemory } from './offer-memory.ts'
 import { runTransfer } from './runner.ts'
 import type { Runner } from './runner.ts'
 import { Sessions } from './sessions.ts'
@@ -60,6 +61,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const sessions = new Sessions(work, transports, hostOf)
   const fetching = new Map<string, Running>()
   const finishing = new Finishing()
+  const memory = new OfferMemory()
   const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
   const runner: Runner = { work, sessions, capabilitiesOf, fetching }
   const dispatcher = new Dispatcher(work, config.workers, (claim, signal, given) =>
@@ -69,6 +71,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const reception = {
       work,
       capabilities,
+      memory,
       joins: (code: string) => fetching.get(code),
       hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
       release: (held: { id: string; fence: number }) => dispatcher.release(held),

@@ -54,6 +54,7 @@ export class FileSource implements Source {
     return this.#inTurn(async () => {
       if (position > this.#hashed) await this.#catchUp(position)
       const { bytesRead } = await this.#file.read(into, 0, into.length, position)
+      if (bytesRead === 0 && position < this.size) throw this.#changed()
       if (position + bytesRead > this.#hashed) {
         this.#hash.update(into.subarray(this.#hashed - position, bytesRead))
         this.#hashed = position + bytesRead

@@ -21,16 +21,26 @@ export type ChannelFacts = {
   text: string
 }
 
-export type Catalogue = { version: string; channels: ReadonlyMap<string, ChannelFacts>; contactNames: ReadonlyMap<string, string> }
+export type Catalogue = {
+  version: string
+  channels: ReadonlyMap<string, ChannelFacts>
+  contactNames: ReadonlyMap<string, string>
+}
 
-const versions = hot<object, { directory: string; revisions: number | null }>((db) =>
-  db.selectNoFrom((eb) => [
-    eb.selectFrom('meta').select('value').where('name', '=', 'directory_version').$castTo<string>().as('directory'),
-    eb
-      .selectFrom('channel')
-      .select(sql<number>`sum(revision)`.as('revisions'))
-      .as('revisions'),
-  ]) as never, // two scalar subqueries, typed just above
+const versions = hot<object, { directory: string; revisions: number | null }>(
+  (db) =>
+    db.selectNoFrom((eb) => [
+      eb
+        .selectFrom('meta')
+        .select('value')
+        .where('name', '=', 'directory_version')
+        .$castTo<string>()
+        .as('directory'),
+      eb
+        .selectFrom('channel')
+        .select(sql<number>`sum(revision)`.as('revisions'))
+        .as('revisions'),
+    ]) as never, // two scalar subqueries, typed just above
 )
 
 export function makeCatalogue(): (db: Db) => Promise<Catalogue> {
@@ -51,7 +61,9 @@ async function reload(db: Db, before: Catalogue, version: string): Promise<Catal
   for (const { code, id, revision } of current) {
     const known = before.channels.get(code)
     const same =
-      known?.id === id && known.revision === revision && known.contactName === contactNames.get(known.contactId)
+      known?.id === id &&
+      known.revision === revision &&
+      known.contactName === contactNames.get(known.contactId)
     if (same) channels.set(code, known)
     else changed.push(code)
   }
@@ -72,7 +84,18 @@ async function readContactNames(db: Db): Promise<Map<string, string>> {
 
 function factsOf(channel: ChannelRecord, contactName: string | undefined): ChannelFacts {
   const { code, id, revision, contactId, config } = channel
-  const words = [code, config.name, config.category, config.localEntity, config.remoteEntity, contactId, contactName]
-  const text = words.filter((word) => word !== undefined).join('\n').toLowerCase()
+  const words = [
+    code,
+    config.name,
+    config.category,
+    config.localEntity,
+    config.remoteEntity,
+    contactId,
+    contactName,
+  ]
+  const text = words
+    .filter((word) => word !== undefined)
+    .join('\n')
+    .toLowerCase()
   return { code, id, revision, contactId, contactName, config, text }
 }

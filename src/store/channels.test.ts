@@ -27,47 +27,69 @@ async function withChannel(store: Store, ...codes: string[]): Promise<void> {
   await store.write(async (tx) => {
     await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
     await putContact(tx, contactOf('acme', 'ACME', []))
-    for (const code of [CODE, ...codes]) await seedChannel(tx, seal, code, 'acme', { name: 'x', security: { localKey: 'the key' } })
+    for (const code of [CODE, ...codes])
+      await seedChannel(tx, seal, code, 'acme', { name: 'x', security: { localKey: 'the key' } })
   })
 }
 
 function rename(store: Store, name: (before: string) => string): Promise<void> {
   return store.write(async (tx) => {
     const channel = await lockChannel(tx, store.dialect, CODE)
-    await updateChannel(tx, { ...channel, config: { ...channel.config, name: name(channel.config.name ?? '') } })
+    await updateChannel(tx, {
+      ...channel,
+      config: { ...channel.config, name: name(channel.config.name ?? '') },
+    })
     await addHistory(tx, CODE, [{ at: Date.now(), event: 'CHANNEL_UPDATED' }])
   })
 }
 
-testOnBoth('fifty updates at once all apply, one after another, each with its history entry', async (t, database) => {
-  const store = await withStore(t, database)
-  await withChannel(store)
-  await Promise.all(Array.from({ length: 50 }, () => rename(store, (before) => `${before}+`)))
-  assert.equal((await findChannel(store.db, CODE))?.config.name, `x${'+'.repeat(50)}`)
-  assert.equal((await findChannel(store.db, CODE))?.revision, 51)
-  assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 51)
-})
+testOnBoth(
+  'fifty updates at once all apply, one after another, each with its history entry',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannel(store)
+    await Promise.all(Array.from({ length: 50 }, () => rename(store, (before) => `${before}+`)))
+    assert.equal((await findChannel(store.db, CODE))?.config.name, `x${'+'.repeat(50)}`)
+    assert.equal((await findChannel(store.db, CODE))?.revision, 51)
+    assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 51)
+  },
+)
 
-testOnBoth('updates, new transfers and moves of one channel at once do not stop each other', async (t, database) => {
-  const store = await withStore(t, database)
-  await withChannel(store)
-  const candidate = { directory: 0, name: 'a', path: '/a', size: 1, modifiedAt: 1 }
-  const files = [{ ...newFile(candidate, 0), keyDate: '20260101', keyTime: '0000000001' }]
-  const lives = (['EMISION', 'RECEPCION'] as const).map(async (direction) => {
-    for (let i = 0; i < 10; i++) {
-      const id = newId(Date.now())
-      const made = { id, channelCode: CODE, direction, type: 'MANUAL', requestedBy: null, retryOf: null, now: Date.now(), files } as const
-      await store.write((tx) => insertTransfer(tx, made))
-      for (const [from, to] of [['PENDING', 'IN_PROGRESS'], ['IN_PROGRESS', 'COMPLETED']] as const)
-        await store.write(async (tx) => {
-          assert.ok(await moveTransfer(tx, id, { from, to, now: Date.now() }))
-          await addHistory(tx, CODE, [{ at: Date.now(), event: 'TRANSFER_STARTED' }])
-        })
-    }
-  })
-  await Promise.all([...lives, ...Array.from({ length: 30 }, () => rename(store, (before) => before))])
-  assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 1 + 40 + 30)
-})
+testOnBoth(
+  'updates, new transfers and moves of one channel at once do not stop each other',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannel(store)
+    const candidate = { directory: 0, name: 'a', path: '/a', size: 1, modifiedAt: 1 }
+    const files = [{ ...newFile(candidate, 0), keyDate: '20260101', keyTime: '0000000001' }]
+    const lives = (['EMISION', 'RECEPCION'] as const).map(async (direction) => {
+      for (let i = 0; i < 10; i++) {
+        const id = newId(Date.now())
+        const made = {
+          id,
+          channelCode: CODE,
+          direction,
+          type: 'MANUAL',
+          requestedBy: null,
+          retryOf: null,
+          now: Date.now(),
+          files,
+        } as const
+        await store.write((tx) => insertTransfer(tx, made))
+        for (const [from, to] of [
+          ['PENDING', 'IN_PROGRESS'],
+          ['IN_PROGRESS', 'COMPLETED'],
+        ] as const)
+          await store.write(async (tx) => {
+            assert.ok(await moveTransfer(tx, id, { from, to, now: Date.now() }))
+            await addHistory(tx, CODE, [{ at: Date.now(), event: 'TRANSFER_STARTED' }])
+          })
+      }
+    })
+    await Promise.all([...lives, ...Array.from({ length: 30 }, () => rename(store, (before) => before))])
+    assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 1 + 40 + 30)
+  },
+)
 
 testOnBoth('a writer reads what it wrote, at once', async (t, database) => {
   const store = await withStore(t, database)
@@ -90,7 +112,10 @@ testOnBoth('a write that throws leaves nothing behind, and those beside it stay'
     }),
     rename(store, (before) => `${before}2`),
   ])
-  assert.deepEqual(results.map((one) => one.status), ['fulfilled', 'rejected', 'fulfilled'])
+  assert.deepEqual(
+    results.map((one) => one.status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
   assert.equal((await findChannel(store.db, CODE))?.config.name?.length, 3)
   assert.equal((await pageOfHistory(store.db, CODE, { offset: 0, size: 1 })).total, 3)
 })
@@ -98,7 +123,13 @@ testOnBoth('a write that throws leaves nothing behind, and those beside it stay'
 testOnBoth('history is newest first and any page is where it should be', async (t, database) => {
   const store = await withStore(t, database)
   await withChannel(store)
-  await store.write((tx) => addHistory(tx, CODE, Array.from({ length: 24 }, (_, at) => ({ at, event: 'KEY_RECEIVED', detail: String(at) }))))
+  await store.write((tx) =>
+    addHistory(
+      tx,
+      CODE,
+      Array.from({ length: 24 }, (_, at) => ({ at, event: 'KEY_RECEIVED', detail: String(at) })),
+    ),
+  )
   const page = async (offset: number, size: number) => {
     const { total, rows } = await pageOfHistory(store.db, CODE, { offset, size })
     assert.equal(total, 25)
@@ -131,16 +162,19 @@ testOnBoth('a channel that is removed and made anew is read anew', async (t, dat
   assert.equal((await findChannel(store.db, CODE))?.config.name, 'y')
 })
 
-testOnBoth('secrets lie sealed, open again, and keep their sealed form while they do not change', async (t, database) => {
-  const store = await withStore(t, database)
-  await withChannel(store)
-  const record = await findChannel(store.db, CODE)
-  assert.ok(record)
-  assert.equal(record.config.security?.localKey, undefined)
-  assert.ok(!JSON.stringify(record).includes('the key'))
-  assert.equal(openChannel(seal, record).security?.localKey, 'the key')
-  const same = sealChannel(seal, CODE, openChannel(seal, record), record)
-  assert.deepEqual(same, { config: record.config, secrets: record.secrets })
-  const changed = sealChannel(seal, CODE, { security: { localKey: 'another' } }, record)
-  assert.notEqual(changed.secrets.localKey, record.secrets.localKey)
-})
+testOnBoth(
+  'secrets lie sealed, open again, and keep their sealed form while they do not change',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannel(store)
+    const record = await findChannel(store.db, CODE)
+    assert.ok(record)
+    assert.equal(record.config.security?.localKey, undefined)
+    assert.ok(!JSON.stringify(record).includes('the key'))
+    assert.equal(openChannel(seal, record).security?.localKey, 'the key')
+    const same = sealChannel(seal, CODE, openChannel(seal, record), record)
+    assert.deepEqual(same, { config: record.config, secrets: record.secrets })
+    const changed = sealChannel(seal, CODE, { security: { localKey: 'another' } }, record)
+    assert.notEqual(changed.secrets.localKey, record.secrets.localKey)
+  },
+)

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { testOnBoth, withStore } from '../../test/harness.ts'
 import { accountOf, contactOf, seedChannel } from '../../test/seed.ts'
 import { lockChannel, updateChannel } from './channels.ts'
-import { findContacts, listContacts, openSettings, contactPlace, putContact, putLocalEntity, removeContact } from './contacts.ts'
+import {
+  findContacts,
+  listContacts,
+  openSettings,
+  contactPlace,
+  putContact,
+  putLocalEntity,
+  removeContact,
+} from './contacts.ts'
 import { directoryChanged, makeDirectory } from './directory.ts'
 import type { Store } from './open.ts'
 import { makeSeal } from './seal.ts'

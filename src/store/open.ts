@@ -51,11 +51,20 @@ const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }
 const POOL_SIZE = 10
 const DEADLOCK_TRIES = 5
 
-export type OpenOptions = { databaseUrl?: string | undefined; dataDir: string }
+export type OpenOptions = {
+  databaseUrl?: string | undefined
+  dataDir: string
+  /** A node that stops in the middle of a transaction must not keep rows locked for longer than its leases. */
+  leaseSeconds?: number
+}
+
+const LEASE_SECONDS = 15
 
 /** Opens the database and brings its schema up to date, under a lock so that only one of several nodes does it. */
 export async function openStore(options: OpenOptions): Promise<Store> {
-  const store = options.databaseUrl ? openPostgres(options.databaseUrl) : openSqlite(options.dataDir)
+  const store = options.databaseUrl
+    ? openPostgres(options.databaseUrl, options.leaseSeconds ?? LEASE_SECONDS)
+    : openSqlite(options.dataDir)
   try {
     await migrate(store)
     return store
@@ -235,13 +244,14 @@ async function inSavepoint(
   }
 }
 
-function openPostgres(url: string): Store {
+function openPostgres(url: string, leaseSeconds: number): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
   const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
   const settings = {
     connectionString: url,
     types: types as pg.CustomTypesConfig,
     application_name: 'esclusa',
+    idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
   }
   const pool = new pg.Pool({ ...settings, max: POOL_SIZE, connectionTimeoutMillis: 10_000 })
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
@@ -308,7 +318,7 @@ export function isUniqueViolation(thrown: unknown): boolean {
 
 function translate(thrown: unknown): unknown {
   const code = systemCode(thrown)
-  if (code === 'SQLITE_BUSY' || code === 'ECONNREFUSED' || code === '57P01')
+  if (code === 'SQLITE_BUSY' || code === 'ECONNREFUSED' || code === '57P01' || code === '25P03')
     return new NodeError('unavailable', 'the database does not answer', {
       cause: thrown,
       retryAfterSeconds: 1,

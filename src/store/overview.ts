@@ -69,7 +69,9 @@ export async function describeActive(db: Db, some: readonly UnderWay[]): Promise
         'bytes',
       ),
       sql<number>`cast(coalesce(sum(size), 0) as bigint)`.as('total_bytes'),
-      sql<number>`cast(sum(case when phase in ('ARRIVED', 'WHOLE', 'PLACED', 'DONE') then 1 else 0 end) as bigint)`.as('done'),
+      sql<number>`cast(sum(case when phase in ('ARRIVED', 'WHOLE', 'PLACED', 'DONE') then 1 else 0 end) as bigint)`.as(
+        'done',
+      ),
       eb.fn.countAll<number>().as('files'),
     ])
     .where('transfer_id', 'in', ids)
@@ -181,7 +183,12 @@ const more = hot<
   db.selectFrom('transfer').select(['requested_by', 'error_code', 'output']).where('id', '=', arg('id')),
 )
 const retriedBy = hot<{ id: string }, { id: string }>((db, arg) =>
-  db.selectFrom('transfer').select('id').where('retry_of', '=', arg('id')).orderBy('requested_at', 'desc').limit(1),
+  db
+    .selectFrom('transfer')
+    .select('id')
+    .where('retry_of', '=', arg('id'))
+    .orderBy('requested_at', 'desc')
+    .limit(1),
 )
 
 export async function moreOfTransfer(db: Db, id: string) {

@@ -68,7 +68,11 @@ export async function removePartial(tx: Tx, key: FileKey): Promise<void> {
 }
 
 /** Half files of a channel under keys of that date. */
-export async function partialsOf(db: Db, channelCode: string, date: string): Promise<{ name: string; size: number }[]> {
+export async function partialsOf(
+  db: Db,
+  channelCode: string,
+  date: string,
+): Promise<{ name: string; size: number }[]> {
   const rows = await db
     .selectFrom('partial_file')
     .select(['key_name', 'position'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { makeSeal } from './seal.ts'
 
 const seal = makeSeal('master key of at least 32 bytes.')
@@ -18,13 +18,19 @@ test('whatever is sealed opens at its place, and never reads the same twice', ()
 test('a sealed value opens neither elsewhere, nor with another master key, nor changed', () => {
   const sealed = seal.seal('channel A localKey', 'secret')
   assert.throws(() => seal.open('channel B localKey', sealed), /does not open/)
-  assert.throws(() => makeSeal('another key of at least 32 bytes').open('channel A localKey', sealed), /ESCLUSA_MASTER_KEY/)
+  assert.throws(
+    () => makeSeal('another key of at least 32 bytes').open('channel A localKey', sealed),
+    /ESCLUSA_MASTER_KEY/,
+  )
   const parts = sealed.split('.')
   for (const [index, part] of parts.entries()) {
-    const changed = parts.with(index, part.startsWith('A') ? `B${part.slice(1)}` : `A${part.slice(1)}`).join('.')
+    const changed = parts
+      .with(index, part.startsWith('A') ? `B${part.slice(1)}` : `A${part.slice(1)}`)
+      .join('.')
     assert.throws(() => seal.open('channel A localKey', changed), /does not open/, `part ${index}`)
   }
-  for (const text of ['', 'v1', 'secret', 'v1.a.b']) assert.throws(() => seal.open('x', text), /does not open/)
+  for (const text of ['', 'v1', 'secret', 'v1.a.b'])
+    assert.throws(() => seal.open('x', text), /does not open/)
 })
 
 test('the sealed form does not hold the secret', () => {

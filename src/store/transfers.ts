@@ -132,11 +132,17 @@ async function lockCounters(tx: Tx, code: string): Promise<void> {
 }
 
 /** A start moves the row to its new place in the list. The counters are locked: no other row moves meanwhile. */
-async function relist(tx: Tx, row: { id: string; channel_code: string; position: number }, at: number): Promise<void> {
+async function relist(
+  tx: Tx,
+  row: { id: string; channel_code: string; position: number },
+  at: number,
+): Promise<void> {
   const before = await lastBefore(tx, row.channel_code, at, row.id)
   const position = before >= row.position ? before : before + 1
-  if (position > row.position) await shift(tx, row.channel_code, { above: row.position, upTo: position, by: -1 })
-  if (position < row.position) await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
+  if (position > row.position)
+    await shift(tx, row.channel_code, { above: row.position, upTo: position, by: -1 })
+  if (position < row.position)
+    await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
   await tx.updateTable('transfer').set({ listed_at: at, position }).where('id', '=', row.id).execute()
 }
 
@@ -176,7 +182,8 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
     await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
     await relist(tx, moved, move.now)
   }
-  if (moved && over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
+  if (moved && over)
+    await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
   return moved !== undefined
 }
 

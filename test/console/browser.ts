@@ -27,10 +27,17 @@ export function whyNot(): string | undefined {
   }
 }
 
+export type OpenOptions = {
+  colorScheme?: 'light' | 'dark'
+  width?: number
+  /** Called before anything is loaded. */
+  watch?: (page: Page) => void
+}
+
 export type Scene = {
   node: TestNode
   /** A page at the sign-in; what it must never do is noted in `faults`. */
-  open(options?: { colorScheme?: 'light' | 'dark'; width?: number }): Promise<Page>
+  open(options?: OpenOptions): Promise<Page>
   faults: string[]
 }
 
@@ -47,7 +54,7 @@ async function openPage(
   browser: Browser,
   url: string,
   faults: string[],
-  { colorScheme = 'light', width = 1280 }: { colorScheme?: 'light' | 'dark'; width?: number } = {},
+  { colorScheme = 'light', width = 1280, watch }: OpenOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, locale: 'en-GB' })
   const page = await context.newPage()
@@ -59,6 +66,7 @@ async function openPage(
   page.on('console', (message) => {
     if (/Content Security Policy/i.test(message.text())) faults.push(message.text())
   })
+  watch?.(page)
   await page.goto(`${url}/console/`)
   return page
 }

@@ -16,6 +16,7 @@ import { makeHost } from '../../src/engine/desk.ts'
 import { Dispatcher } from '../../src/engine/dispatcher.ts'
 import type { Running } from '../../src/engine/emission.ts'
 import { Finishing } from '../../src/engine/finishing.ts'
+import { OfferMemory } from '../../src/engine/offer-memory.ts'
 import { makePlan, snapshotOf } from '../../src/engine/plan.ts'
 import { runTransfer } from '../../src/engine/runner.ts'
 import type { Runner } from '../../src/engine/runner.ts'
@@ -123,6 +124,7 @@ export class Rig {
     const reception = {
       work,
       capabilities,
+      memory: new OfferMemory(),
       joins: (code: string) => fetching.get(code),
       hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
       release: (held: { id: string; fence: number }) => dispatcher.release(held),

@@ -14,7 +14,9 @@ import { startTestHttp, testOnBoth } from '../harness.ts'
 import type { TestNode } from '../harness.ts'
 import { accountOf, CLOSED, FULL, PLAIN } from '../seed.ts'
 
-const protectedNames = (Object.keys(operations) as OperationName[]).filter((name) => operations[name].roles !== 'public')
+const protectedNames = (Object.keys(operations) as OperationName[]).filter(
+  (name) => operations[name].roles !== 'public',
+)
 const withChannel = protectedNames.filter((name) => operations[name].path.includes('{channelCode}'))
 
 // The table of the interface and its decisions, said once more by hand: the one thing that must not derive from it.
@@ -37,7 +39,10 @@ test('the table of operations gives each of the 15 protected ones its roles and 
     assert.deepEqual(new Set(operation.roles as readonly Role[]), new Set(expected[1]), name)
     assert.equal(operation.auth, expected[2], name)
   }
-  assert.deepEqual(protectedNames.map((name) => operations[name].number), Array.from({ length: 15 }, (_, i) => i + 3))
+  assert.deepEqual(
+    protectedNames.map((name) => operations[name].number),
+    Array.from({ length: 15 }, (_, i) => i + 3),
+  )
 })
 
 /** A call that passes or fails on access alone: nothing in it is otherwise wrong. */
@@ -59,11 +64,25 @@ for (const name of protectedNames)
       for (const on of [true, false]) {
         const username = `${role}-${on}`
         // Every flag but the one in question says the opposite, so that none stands in for another.
-        const auths = Object.fromEntries(AUTHS.map((flag) => [flag, flag === operation.auth ? on : !on])) as ReturnType<typeof authsOf>
-        await node.store.write((tx) => putAccount(tx, { ...accountOf(username, null), email: username, role, auths }))
-        const answer = await node.call(name, { as: username, code: PLAIN, transferId: 'x', body: bodyOf(node, name) })
-        const allowed = (operation.roles as readonly Role[]).includes(role) && (operation.auth === undefined || on)
-        assert.equal(answer.status === 403, !allowed, `${role} with ${operation.auth} ${on}: ${answer.status} ${answer.text}`)
+        const auths = Object.fromEntries(
+          AUTHS.map((flag) => [flag, flag === operation.auth ? on : !on]),
+        ) as ReturnType<typeof authsOf>
+        await node.store.write((tx) =>
+          putAccount(tx, { ...accountOf(username, null), email: username, role, auths }),
+        )
+        const answer = await node.call(name, {
+          as: username,
+          code: PLAIN,
+          transferId: 'x',
+          body: bodyOf(node, name),
+        })
+        const allowed =
+          (operation.roles as readonly Role[]).includes(role) && (operation.auth === undefined || on)
+        assert.equal(
+          answer.status === 403,
+          !allowed,
+          `${role} with ${operation.auth} ${on}: ${answer.status} ${answer.text}`,
+        )
         assert.notEqual(answer.status, 500)
       }
   })
@@ -72,39 +91,46 @@ test('a channel that names users answers 403 to others on every operation, and l
   const node = await startTestHttp(t)
   for (const name of withChannel) {
     const operation: Operation = operations[name]
-    const ask = (as: string) => node.call(name, { as, code: CLOSED, transferId: 'x', body: bodyOf(node, name) })
+    const ask = (as: string) =>
+      node.call(name, { as, code: CLOSED, transferId: 'x', body: bodyOf(node, name) })
     // Somebody whose role and flags allow it, but whom the channel does not name.
     const stranger = 'advoperator'
     assert.ok((operation.roles as readonly Role[]).includes('ROLE_ADVOPERATOR'))
     const refused = await ask(stranger)
     assert.equal(refused.status, 403, name)
     assert.match(refused.body.message, /not open to advoperator/)
-    for (const as of ['globaladmin', 'admin']) assert.notEqual((await ask(as)).status, 403, `${name} as ${as}`)
+    for (const as of ['globaladmin', 'admin'])
+      assert.notEqual((await ask(as)).status, 403, `${name} as ${as}`)
     if ((operation.roles as readonly Role[]).includes('ROLE_OPERATOR') && operation.auth !== 'editChannels')
       assert.notEqual((await ask('operator')).status, 403, name)
   }
 })
 
-testOnBoth('lists and totals show only what the user may reach, and follow changes at once', async (t, database) => {
-  const node = await startTestHttp(t, { database })
-  const list = async (as: string) => {
-    const { body } = await node.call('listChannels', { as, query: { size: 10 } })
-    return [body.totalElements, body.content.length, body.numberOfElements]
-  }
-  assert.deepEqual(await list('operator'), [3, 3, 3])
-  assert.deepEqual(await list('controlator'), [2, 2, 2])
-  assert.deepEqual(await list('admin'), [3, 3, 3])
-  const contacts = async (as: string) =>
-    (await node.call('listContacts', { as, query: { size: 10 } })).body.content.map((one: { channels: string[] }) => one.channels)
-  assert.deepEqual(await contacts('controlator'), [[PLAIN, FULL], []])
-  assert.deepEqual(await contacts('operator'), [[PLAIN, FULL], [CLOSED]])
-  await node.call('updateChannel', { code: PLAIN, body: { users: ['a,b'] } })
-  assert.deepEqual(await list('controlator'), [1, 1, 1])
-  await node.call('updateChannel', { code: PLAIN, body: { users: ['a', 'controlator'] } })
-  assert.deepEqual(await list('controlator'), [2, 2, 2])
-  await node.call('updateChannel', { code: PLAIN, body: { users: null } })
-  assert.deepEqual(await list('adminff'), [2, 2, 2])
-})
+testOnBoth(
+  'lists and totals show only what the user may reach, and follow changes at once',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const list = async (as: string) => {
+      const { body } = await node.call('listChannels', { as, query: { size: 10 } })
+      return [body.totalElements, body.content.length, body.numberOfElements]
+    }
+    assert.deepEqual(await list('operator'), [3, 3, 3])
+    assert.deepEqual(await list('controlator'), [2, 2, 2])
+    assert.deepEqual(await list('admin'), [3, 3, 3])
+    const contacts = async (as: string) =>
+      (await node.call('listContacts', { as, query: { size: 10 } })).body.content.map(
+        (one: { channels: string[] }) => one.channels,
+      )
+    assert.deepEqual(await contacts('controlator'), [[PLAIN, FULL], []])
+    assert.deepEqual(await contacts('operator'), [[PLAIN, FULL], [CLOSED]])
+    await node.call('updateChannel', { code: PLAIN, body: { users: ['a,b'] } })
+    assert.deepEqual(await list('controlator'), [1, 1, 1])
+    await node.call('updateChannel', { code: PLAIN, body: { users: ['a', 'controlator'] } })
+    assert.deepEqual(await list('controlator'), [2, 2, 2])
+    await node.call('updateChannel', { code: PLAIN, body: { users: null } })
+    assert.deepEqual(await list('adminff'), [2, 2, 2])
+  },
+)
 
 test('checks come in order: token, role and flag, form, existence, openness', async (t) => {
   const node = await startTestHttp(t)
@@ -124,7 +150,18 @@ test('checks come in order: token, role and flag, form, existence, openness', as
 
 test('a code of another form is malformed for some operations and unknown to the others', async (t) => {
   const node = await startTestHttp(t)
-  const badCodes = ['BANCO', 'A-B', 'A-B-C-D', 'A--C', 'Á-B-C', 'A-B-C ', `${'A'.repeat(33)}-B-C`, 'A-B-C/x', 'A'.repeat(3000), 'a\0-b-c']
+  const badCodes = [
+    'BANCO',
+    'A-B',
+    'A-B-C-D',
+    'A--C',
+    'Á-B-C',
+    'A-B-C ',
+    `${'A'.repeat(33)}-B-C`,
+    'A-B-C/x',
+    'A'.repeat(3000),
+    'a\0-b-c',
+  ]
   for (const name of withChannel) {
     const number = operations[name].number
     const expected = [4, 6, 12, 13].includes(number) ? 404 : 400
@@ -134,12 +171,20 @@ test('a code of another form is malformed for some operations and unknown to the
       if (expected === 400) assert.match(answer.body.message, /channelCode/)
     }
     // Codes are matched exactly.
-    const other = await node.call(name, { code: PLAIN.toLowerCase(), transferId: 'x', body: bodyOf(node, name) })
+    const other = await node.call(name, {
+      code: PLAIN.toLowerCase(),
+      transferId: 'x',
+      body: bodyOf(node, name),
+    })
     assert.equal(other.status, 404, name)
   }
 })
 
-async function everyOperation(t: TestContext, headers: Record<string, string>, as: string | null = null): Promise<void> {
+async function everyOperation(
+  t: TestContext,
+  headers: Record<string, string>,
+  as: string | null = null,
+): Promise<void> {
   const node = await startTestHttp(t)
   for (const name of protectedNames) {
     const answer = await node.call(name, { as, code: PLAIN, transferId: 'x', headers })
@@ -150,26 +195,30 @@ async function everyOperation(t: TestContext, headers: Record<string, string>, a
 }
 
 test('without a token every protected operation answers 401', (t) => everyOperation(t, {}))
-test('another scheme than Bearer is no token', (t) => everyOperation(t, { authorization: 'Basic YW5hOmFuYQ==' }))
+test('another scheme than Bearer is no token', (t) =>
+  everyOperation(t, { authorization: 'Basic YW5hOmFuYQ==' }))
 test('Bearer without a token is no token', (t) => everyOperation(t, { authorization: 'Bearer ' }))
 test('a token that is none is refused', (t) => everyOperation(t, { authorization: 'Bearer aaaa.bbbb.cccc' }))
 
-testOnBoth('roles, flags, disabling and a new password count from the next request on', async (t, database) => {
-  const node = await startTestHttp(t, { database })
-  const account = accountOf('operator', null)
-  const token = await node.token('operator')
-  const status = async (name: OperationName) =>
-    (await node.call(name, { as: null, code: FULL, headers: { authorization: `Bearer ${token}` } })).status
-  const put = (more: object) => node.store.write((tx) => putAccount(tx, { ...account, ...more }))
-  assert.equal(await status('resetChannel'), 200)
-  await put({ auths: authsOf('ROLE_OPERATOR', { operate: false }) })
-  assert.equal(await status('resetChannel'), 403)
-  await put({ role: 'ROLE_CONTROLATOR', auths: authsOf('ROLE_CONTROLATOR') })
-  assert.equal(await status('listTransfers'), 403)
-  await put({ disabled: true })
-  assert.equal(await status('listChannels'), 401)
-  await put({ credentialVersion: 2 })
-  assert.equal(await status('listChannels'), 401)
-  await put({})
-  assert.equal(await status('listChannels'), 200)
-})
+testOnBoth(
+  'roles, flags, disabling and a new password count from the next request on',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const account = accountOf('operator', null)
+    const token = await node.token('operator')
+    const status = async (name: OperationName) =>
+      (await node.call(name, { as: null, code: FULL, headers: { authorization: `Bearer ${token}` } })).status
+    const put = (more: object) => node.store.write((tx) => putAccount(tx, { ...account, ...more }))
+    assert.equal(await status('resetChannel'), 200)
+    await put({ auths: authsOf('ROLE_OPERATOR', { operate: false }) })
+    assert.equal(await status('resetChannel'), 403)
+    await put({ role: 'ROLE_CONTROLATOR', auths: authsOf('ROLE_CONTROLATOR') })
+    assert.equal(await status('listTransfers'), 403)
+    await put({ disabled: true })
+    assert.equal(await status('listChannels'), 401)
+    await put({ credentialVersion: 2 })
+    assert.equal(await status('listChannels'), 401)
+    await put({})
+    assert.equal(await status('listChannels'), 200)
+  },
+)

@@ -10,6 +10,7 @@ import { startTestHttp } from '../harness.ts'
 import { FULL, PLAIN } from '../seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
+const path = (name: OperationName, code = PLAIN) => pathOf(name, { code })
 
 function assertErrorBody(answer: Answer, status: number, error: string, path: string): void {
   assert.equal(answer.status, status, answer.text)
@@ -24,15 +25,29 @@ function assertErrorBody(answer: Answer, status: number, error: string, path: st
 
 test('every error has the one body, with the path under its prefix and without the query', async (t) => {
   const node = await startTestHttp(t, { settings: { ESCLUSA_TIMEZONE: 'Europe/Madrid' } })
-  const path = (name: OperationName, code = PLAIN) => pathOf(name, { code })
   assertErrorBody(await node.call('listChannels', { as: null }), 401, 'Unauthorized', path('listChannels'))
-  assertErrorBody(await node.call('listTransfers', { as: 'controlator', code: PLAIN }), 403, 'Forbidden', path('listTransfers'))
+  assertErrorBody(
+    await node.call('listTransfers', { as: 'controlator', code: PLAIN }),
+    403,
+    'Forbidden',
+    path('listTransfers'),
+  )
   const page = await node.call('listChannels', { query: { page: 0 } })
   assertErrorBody(page, 400, 'Bad Request', path('listChannels'))
   assert.match(page.body.timestamp, /[+]0[12]:00$/)
-  assertErrorBody(await node.call('channelStatus', { code: 'NO-SUCH-ONE' }), 404, 'Not Found', path('channelStatus', 'NO-SUCH-ONE'))
+  assertErrorBody(
+    await node.call('channelStatus', { code: 'NO-SUCH-ONE' }),
+    404,
+    'Not Found',
+    path('channelStatus', 'NO-SUCH-ONE'),
+  )
   assertErrorBody(await node.call('sendTransfer', { code: PLAIN }), 409, 'Conflict', path('sendTransfer'))
-  assertErrorBody(await request(`${node.url}/connect-back/nothing?x=1`), 404, 'Not Found', '/connect-back/nothing')
+  assertErrorBody(
+    await request(`${node.url}/connect-back/nothing?x=1`),
+    404,
+    'Not Found',
+    '/connect-back/nothing',
+  )
   assertErrorBody(await request(`${node.url}/nothing`), 404, 'Not Found', '/nothing')
   const bad = await request(`${node.url}${BASE_PATH}/integration/v2/channels/%zz/status`)
   assertErrorBody(bad, 400, 'Bad Request', `${BASE_PATH}/integration/v2/channels/%zz/status`)
@@ -41,16 +56,16 @@ test('every error has the one body, with the path under its prefix and without t
 test('a known path with another method answers 405 and says in Allow what it takes', async (t) => {
   const node = await startTestHttp(t)
   for (const name of names) {
-    const path = pathOf(name, { code: PLAIN, transferId: '0190' })
+    const at = pathOf(name, { code: PLAIN, transferId: '0190' })
     for (const method of ['DELETE', 'PATCH', 'PUT', 'POST', 'GET', 'OPTIONS', 'PROPFIND']) {
-      const known = names.filter((other) => pathOf(other, { code: PLAIN, transferId: '0190' }) === path)
+      const known = names.filter((other) => pathOf(other, { code: PLAIN, transferId: '0190' }) === at)
       if (known.some((other) => operations[other].method === method)) continue
       // `transfers/reset` read with GET is a transfer of that name.
-      if (method === 'GET' && path.includes('/transfers/')) continue
-      const answer = await request(node.url + path, { method })
-      assertErrorBody(answer, 405, 'Method Not Allowed', path)
+      if (method === 'GET' && at.includes('/transfers/')) continue
+      const answer = await request(node.url + at, { method })
+      assertErrorBody(answer, 405, 'Method Not Allowed', at)
       const allow = answer.headers.get('allow') ?? ''
-      assert.ok(allow.split(', ').includes(operations[name].method), `${method} ${path}: ${allow}`)
+      assert.ok(allow.split(', ').includes(operations[name].method), `${method} ${at}: ${allow}`)
       if (operations[name].method === 'GET') assert.ok(allow.includes('HEAD'))
     }
   }
@@ -72,17 +87,43 @@ test('HEAD answers as GET does, without the body', async (t) => {
 test('a body over a mebibyte answers 413 and is not read on', async (t) => {
   const node = await startTestHttp(t)
   const raw = `{"name":"${'x'.repeat(1_048_576)}"}`
-  const answer = await node.call('updateChannel', { code: PLAIN, raw, headers: { 'content-type': 'application/json' } })
+  const answer = await node.call('updateChannel', {
+    code: PLAIN,
+    raw,
+    headers: { 'content-type': 'application/json' },
+  })
   assertErrorBody(answer, 413, 'Payload Too Large', pathOf('updateChannel', { code: PLAIN }))
 })
 
 test('a body that is not JSON answers 415, one that is broken JSON 400', async (t) => {
   const node = await startTestHttp(t)
-  const send = (raw: string, type: string) => node.call('updateChannel', { code: PLAIN, raw, headers: { 'content-type': type } })
-  for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'nonsense'])
-    assertErrorBody(await send('{}', type), 415, 'Unsupported Media Type', pathOf('updateChannel', { code: PLAIN }))
-  for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON']) assert.equal((await send('{}', type)).status, 200, type)
-  for (const raw of ['{', '{"a":1,}', 'undefined', "{'a':1}", '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{}}}', '\ufeff{', '{"name":"\u0001"}'])
+  const send = (raw: string, type: string) =>
+    node.call('updateChannel', { code: PLAIN, raw, headers: { 'content-type': type } })
+  for (const type of [
+    'text/plain',
+    'application/xml',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'nonsense',
+  ])
+    assertErrorBody(
+      await send('{}', type),
+      415,
+      'Unsupported Media Type',
+      pathOf('updateChannel', { code: PLAIN }),
+    )
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON'])
+    assert.equal((await send('{}', type)).status, 200, type)
+  for (const raw of [
+    '{',
+    '{"a":1,}',
+    'undefined',
+    "{'a':1}",
+    '{"__proto__":{"x":1}}',
+    '{"constructor":{"prototype":{}}}',
+    '\ufeff{',
+    '{"name":"\u0001"}',
+  ])
     assert.equal((await send(raw, 'application/json')).status, 400, raw)
 })
 
@@ -91,13 +132,27 @@ test('reset, retry and send take an empty body of any type or {}, and nothing el
   for (const name of ['resetChannel', 'retryTransfer', 'sendTransfer'] as const) {
     const fine = name === 'resetChannel' ? 200 : 409
     const status = async (raw: string | undefined, type?: string) =>
-      (await node.call(name, { code: PLAIN, ...(raw !== undefined && { raw }), headers: type ? { 'content-type': type } : {} })).status
+      (
+        await node.call(name, {
+          code: PLAIN,
+          ...(raw !== undefined && { raw }),
+          headers: type ? { 'content-type': type } : {},
+        })
+      ).status
     assert.equal(await status(undefined), fine)
-    for (const type of ['application/json', 'text/plain', 'application/octet-stream', 'application/x-www-form-urlencoded', 'nonsense', ''])
+    for (const type of [
+      'application/json',
+      'text/plain',
+      'application/octet-stream',
+      'application/x-www-form-urlencoded',
+      'nonsense',
+      '',
+    ])
       assert.equal(await status('', type), fine, `empty ${type}`)
     assert.equal(await status('{}', 'application/json'), fine)
     assert.equal(await status(' { } ', 'application/json; charset=utf-8'), fine)
-    for (const raw of ['{"a":1}', '[]', 'null', '"x"', '0', 'false']) assert.equal(await status(raw, 'application/json'), 400, raw)
+    for (const raw of ['{"a":1}', '[]', 'null', '"x"', '0', 'false'])
+      assert.equal(await status(raw, 'application/json'), 400, raw)
     assert.equal(await status('x', 'text/plain'), 415)
   }
 })
@@ -105,7 +160,10 @@ test('reset, retry and send take an empty body of any type or {}, and nothing el
 test('a fault of the node answers 500 without a word of what it was, and the log has it under the request id', async (t) => {
   const lines: Record<string, unknown>[] = []
   const { pino } = await import('pino')
-  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) })
+  const log = pino(
+    { level: 'error' },
+    { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+  )
   const node = await startTestHttp(t, { log })
   const token = await node.token('admin')
   node.context.directory = () => Promise.reject(new Error('table secret_table is broken at /srv/db'))
@@ -113,5 +171,8 @@ test('a fault of the node answers 500 without a word of what it was, and the log
   assertErrorBody(answer, 500, 'Internal Server Error', pathOf('listChannels'))
   assert.ok(!answer.text.includes('secret_table') && !answer.text.includes('/srv/db'))
   const id = /request (\S+)/.exec(answer.body.message)?.[1]
-  assert.ok(lines.some((line) => line.reqId === id && JSON.stringify(line).includes('secret_table')), JSON.stringify(lines))
+  assert.ok(
+    lines.some((line) => line.reqId === id && JSON.stringify(line).includes('secret_table')),
+    JSON.stringify(lines),
+  )
 })

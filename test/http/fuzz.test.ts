@@ -2,7 +2,7 @@
 // the node, never a changed row after a refusal, and a message that names the field.
 
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
 import { anything, placesOf, spoil, validValue } from '../arbitrary.ts'
@@ -36,7 +36,11 @@ function hintsFor(node: TestNode): Hints {
     fileFormat: fc.constantFrom('BINARIO', 'HIBRIDO', 'VARIABLE'),
     postEmisionAction: fc.constantFrom('EMISION_NO', 'EMISION_DELETE', null),
     postReceptionAction: fc.constantFrom('RECEPTION_NO', null),
-    ...Object.fromEntries(['exceptionFile', 'preEmisionFile', 'preReceptionFile', 'postReceptionFile', 'postEmisionFile'].map((name) => [name, none])),
+    ...Object.fromEntries(
+      ['exceptionFile', 'preEmisionFile', 'preReceptionFile', 'postReceptionFile', 'postEmisionFile'].map(
+        (name) => [name, none],
+      ),
+    ),
   }
 }
 
@@ -57,7 +61,11 @@ async function checked(node: TestNode, name: OperationName, options: CallOptions
 testOnBoth('bodies made from the schemas are accepted', async (t, database) => {
   const node = await startTestHttp(t, { database })
   for (const name of withBody) {
-    const valid = validValue((operations[name] as Operation).body as Schema, hintsFor(node))
+    const valid = validValue(
+      (operations[name] as Operation).body as Schema,
+      hintsFor(node),
+      name === 'updateIps' ? 'ips' : '',
+    )
     await fc.assert(
       fc.asyncProperty(valid, async (body) => {
         const answer = await checked(node, name, { code: PLAIN, body })
@@ -68,65 +76,120 @@ testOnBoth('bodies made from the schemas are accepted', async (t, database) => {
   }
 })
 
-testOnBoth('bodies with one wrong field are refused by that field’s name, or it was not wrong', async (t, database) => {
-  const node = await startTestHttp(t, { database })
-  for (const name of withBody) {
-    const schema = (operations[name] as Operation).body as Schema
-    const spoiled = fc.tuple(validValue(schema, hintsFor(node)), fc.constantFrom(...placesOf(schema)), anything)
-    await fc.assert(
-      fc.asyncProperty(spoiled, async ([body, place, by]) => {
-        const answer = await checked(node, name, { code: PLAIN, body: spoil(body, place, by) })
-        if (answer.status === 200) return
-        assert.equal(answer.status, 400)
-        const field = place.findLast((step) => step !== '*') ?? '0'
-        // What is wrong may lie deeper, or (a value that needs another) beside it; it is named by pointer either way.
-        assert.match(answer.body.message, /^(\/\S|the body )/, answer.text)
-        if (typeof by !== 'object') assert.ok(answer.body.message.includes(field) || place[0] === 'integrations', `${place.join('/')}: ${answer.text}`)
-      }),
-      RUNS,
-    )
-  }
-})
+testOnBoth(
+  'bodies with one wrong field are refused by that field’s name, or it was not wrong',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    for (const name of withBody) {
+      const schema = (operations[name] as Operation).body as Schema
+      const spoiled = fc.tuple(
+        validValue(schema, hintsFor(node)),
+        fc.constantFrom(...placesOf(schema)),
+        anything,
+      )
+      await fc.assert(
+        fc.asyncProperty(spoiled, async ([body, place, by]) => {
+          const answer = await checked(node, name, { code: PLAIN, body: spoil(body, place, by) })
+          if (answer.status === 200) return
+          assert.equal(answer.status, 400)
+          const field = place.findLast((step) => step !== '*') ?? '0'
+          // What is wrong may lie deeper, or (a value that needs another) beside it; it is named by pointer either way.
+          assert.match(answer.body.message, /^(\/\S|the body )/, answer.text)
+          if (typeof by !== 'object')
+            assert.ok(
+              answer.body.message.includes(field) || place[0] === 'integrations',
+              `${place.join('/')}: ${answer.text}`,
+            )
+        }),
+        RUNS,
+      )
+    }
+  },
+)
 
 testOnBoth('bodies of any form at all', async (t, database) => {
   const node = await startTestHttp(t, { database })
   for (const name of [...withBody, 'resetChannel', 'retryTransfer', 'sendTransfer'] as OperationName[])
     await fc.assert(
-      fc.asyncProperty(anything, fc.constantFrom(PLAIN, FULL, CLOSED, 'NO-SUCH-ONE'), fc.constantFrom('globaladmin', 'advoperator', 'operator'), async (body, code, as) => {
-        await checked(node, name, { as, code, body })
-      }),
+      fc.asyncProperty(
+        anything,
+        fc.constantFrom(PLAIN, FULL, CLOSED, 'NO-SUCH-ONE'),
+        fc.constantFrom('globaladmin', 'advoperator', 'operator'),
+        async (body, code, as) => {
+          await checked(node, name, { as, code, body })
+        },
+      ),
       { numRuns: Math.ceil(RUNS.numRuns / 2) },
     )
 })
 
 testOnBoth('bytes that are no JSON', async (t, database) => {
   const node = await startTestHttp(t, { database })
-  const types = fc.constantFrom('application/json', 'application/json; charset=utf-16', 'text/plain', 'x/y; z', '')
+  const types = fc.constantFrom(
+    'application/json',
+    'application/json; charset=utf-16',
+    'text/plain',
+    'x/y; z',
+    '',
+  )
   await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), types, fc.constantFrom(...withBody), async (bytes, type, name) => {
-      const answer = await checked(node, name, { code: PLAIN, raw: new Uint8Array(bytes), headers: { 'content-type': type } })
-      if (bytes.length > 0 && answer.status === 200) JSON.parse(Buffer.from(bytes).toString())
-    }),
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 60 }),
+      types,
+      fc.constantFrom(...withBody),
+      async (bytes, type, name) => {
+        const answer = await checked(node, name, {
+          code: PLAIN,
+          raw: new Uint8Array(bytes),
+          headers: { 'content-type': type },
+        })
+        if (bytes.length > 0 && answer.status === 200) JSON.parse(Buffer.from(bytes).toString())
+      },
+    ),
     RUNS,
   )
 })
 
 testOnBoth('queries: known parameters are refused by name, or they were right', async (t, database) => {
   const node = await startTestHttp(t, { database })
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom('1', '0', '-1', '1e9', '2147483647', '2026-01-01', 'acme', '\0', '9'.repeat(40), 'x'.repeat(300)))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 30 }),
+    fc.constantFrom(
+      '1',
+      '0',
+      '-1',
+      '1e9',
+      '2147483647',
+      '2026-01-01',
+      'acme',
+      '\0',
+      '9'.repeat(40),
+      'x'.repeat(300),
+    ),
+  )
   for (const name of withQuery) {
     const known = Object.keys(((operations[name] as Operation).query as Schema).properties ?? {})
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...known), text, async (parameter, value) => {
-        const answer = await checked(node, name, { code: PLAIN, query: { [parameter]: value.toWellFormed() } })
-        if (answer.status !== 200) assert.ok(answer.status === 400 && answer.body.message.includes(parameter), answer.text)
+        const answer = await checked(node, name, {
+          code: PLAIN,
+          query: { [parameter]: value.toWellFormed() },
+        })
+        if (answer.status !== 200)
+          assert.ok(answer.status === 400 && answer.body.message.includes(parameter), answer.text)
       }),
       RUNS,
     )
     await fc.assert(
       fc.asyncProperty(fc.dictionary(text, text, { maxKeys: 4 }), async (query) => {
-        const wellFormed = Object.entries(query).map(([key, value]) => [key.toWellFormed(), value.toWellFormed()])
-        await checked(node, name, { code: PLAIN, query: Object.fromEntries(wellFormed) as Record<string, string> })
+        const wellFormed = Object.entries(query).map(([key, value]) => [
+          key.toWellFormed(),
+          value.toWellFormed(),
+        ])
+        await checked(node, name, {
+          code: PLAIN,
+          query: Object.fromEntries(wellFormed) as Record<string, string>,
+        })
       }),
       { numRuns: Math.ceil(RUNS.numRuns / 2) },
     )
@@ -135,13 +198,22 @@ testOnBoth('queries: known parameters are refused by name, or they were right', 
 
 testOnBoth('path values', async (t, database) => {
   const node = await startTestHttp(t, { database })
-  const code = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), fc.stringMatching(/^[A-Z]{1,3}-[A-Z]{1,3}-[A-Z]{1,3}$/), fc.constantFrom(PLAIN, 'a-b-c\0', '%', '..', 'x'.repeat(5000)))
+  const code = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+    fc.stringMatching(/^[A-Z]{1,3}-[A-Z]{1,3}-[A-Z]{1,3}$/),
+    fc.constantFrom(PLAIN, 'a-b-c\0', '%', '..', 'x'.repeat(5000)),
+  )
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...names.filter((name) => operations[name].path.includes('{'))), code, code, async (name, one, two) => {
-      // A lone dot or two is taken out of a path before it is sent.
-      if (/^\.{1,2}$/.test(one) || /^\.{1,2}$/.test(two)) return
-      await checked(node, name, { code: one.toWellFormed(), transferId: two.toWellFormed() })
-    }),
+    fc.asyncProperty(
+      fc.constantFrom(...names.filter((name) => operations[name].path.includes('{'))),
+      code,
+      code,
+      async (name, one, two) => {
+        // A lone dot or two is taken out of a path before it is sent.
+        if (/^\.{1,2}$/.test(one) || /^\.{1,2}$/.test(two)) return
+        await checked(node, name, { code: one.toWellFormed(), transferId: two.toWellFormed() })
+      },
+    ),
     { numRuns: RUNS.numRuns * 3 },
   )
 })
@@ -153,7 +225,11 @@ testOnBoth('headers and logins', async (t, database) => {
     fc.asyncProperty(printable, async (value) => {
       const answer = await checked(node, 'listChannels', { as: null, headers: { authorization: value } })
       assert.equal(answer.status, 401)
-      assert.equal((await checked(node, 'listChannels', { as: null, headers: { authorization: `Bearer ${value}` } })).status, 401)
+      assert.equal(
+        (await checked(node, 'listChannels', { as: null, headers: { authorization: `Bearer ${value}` } }))
+          .status,
+        401,
+      )
     }),
     RUNS,
   )

@@ -179,8 +179,7 @@ function Directories({ draft, faults, edit }: DirectoriesProps) {
             </Title>
             <Button
               size="xs"
-              variant="subtle"
-              color="red.9"
+              variant="default"
               leftSection={<IconTrash size={15} aria-hidden />}
               onClick={() => set((all) => all.filter((_, at) => at !== index), '/directories')}
             >

@@ -46,6 +46,7 @@ export const en = {
     title: 'Sign in',
     username: 'Username',
     password: 'Password',
+    showPassword: 'Show or hide what is typed',
     submit: 'Sign in',
     ended: 'Your session has ended. Sign in to go on where you were.',
     refused: 'The username or the password is not right.',

@@ -47,6 +47,7 @@ export const es: Words = {
     title: 'Iniciar sesión',
     username: 'Usuario',
     password: 'Contraseña',
+    showPassword: 'Mostrar u ocultar lo escrito',
     submit: 'Entrar',
     ended: 'Su sesión ha terminado. Inicie sesión para seguir donde estaba.',
     refused: 'El usuario o la contraseña no son correctos.',

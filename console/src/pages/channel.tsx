@@ -38,8 +38,7 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
     navigate(wanted === 'summary' ? `/channels/${code}` : `/channels/${code}/${wanted}`)
   return (
     <Stack gap="lg">
-      <PageTitle text={code} subtitle={channel.name}>
-        <ChannelBadge status={value} />
+      <PageTitle text={code} badge={<ChannelBadge status={value} />} subtitle={channel.name}>
         <div className="spread" />
         <div className="actions">
           {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (

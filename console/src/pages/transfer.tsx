@@ -1,7 +1,7 @@
 // One transfer: how far it is, its files, what went wrong and where files went afterwards.
 
 import type { Transfer, TransferFacts } from '@esclusa/sdk'
-import { Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton } from '@mantine/core'
+import { Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -49,8 +49,7 @@ export default function TransferPage({ code, id }: { code: string; id: string })
   }
   return (
     <Stack gap="lg">
-      <PageTitle text={words.transfer.title}>
-        <TransferBadge status={status} />
+      <PageTitle text={words.transfer.title} badge={<TransferBadge status={status} />}>
         <div className="spread" />
         {facts.retry === 'POSSIBLE' && <ActionButton action="retry" code={code} primary />}
       </PageTitle>
@@ -190,13 +189,9 @@ function Hash({ value }: { value: string }) {
   return (
     <CopyButton value={value}>
       {({ copied, copy }) => (
-        <UnstyledButton
-          className="hash"
-          onClick={copy}
-          title={value}
-          aria-label={`${copied ? words.transfer.copied : words.transfer.copyHash}: ${value}`}
-        >
+        <UnstyledButton className="hash" onClick={copy} title={value}>
           <span className="code">{`${value.slice(0, 12)}…`}</span>
+          <VisuallyHidden>{`${copied ? words.transfer.copied : words.transfer.copyHash}: ${value}`}</VisuallyHidden>
           {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
         </UnstyledButton>
       )}

@@ -5,9 +5,9 @@ import { useEffect } from 'react'
 import type { ReactNode } from 'react'
 import { useWords } from '../i18n/language.tsx'
 
-type Props = { text: string; subtitle?: string | undefined; children?: ReactNode }
+type Props = { text: string; badge?: ReactNode; subtitle?: string | undefined; children?: ReactNode }
 
-export function PageTitle({ text, subtitle, children }: Props) {
+export function PageTitle({ text, badge, subtitle, children }: Props) {
   const words = useWords()
   useEffect(() => {
     document.title = `${text} · ${words.app.name}`
@@ -15,7 +15,10 @@ export function PageTitle({ text, subtitle, children }: Props) {
   return (
     <div className="page-title">
       <div>
-        <Title order={1}>{text}</Title>
+        <div className="title-line">
+          <Title order={1}>{text}</Title>
+          {badge}
+        </div>
         {subtitle && <p className="subtitle">{subtitle}</p>}
       </div>
       {children}

@@ -59,6 +59,7 @@ function RenewForm({ done }: { done(): void }) {
           name="password"
           label={words.signIn.password}
           autoComplete="current-password"
+          visibilityToggleButtonProps={{ 'aria-label': words.signIn.showPassword, tabIndex: 0 }}
           error={failed}
           data-autofocus
           required

@@ -73,6 +73,7 @@ export function SignIn({ ended, username, signIn }: Props) {
               name="password"
               label={words.signIn.password}
               autoComplete="current-password"
+              visibilityToggleButtonProps={{ 'aria-label': words.signIn.showPassword, tabIndex: 0 }}
               required
               withAsterisk={false}
               autoFocus={Boolean(username)}

@@ -141,8 +141,8 @@ class FolderSession implements Session {
         await this.#take(join(outbox, name), name, found, signal)
       } catch (thrown) {
         if (signal.aborted) throw signal.reason
-        // One that is not wanted stays where it is and does not hold up the others.
-        refused ??= thrown
+        // One that is not wanted stays where it is and does not hold up the others; `conflict`: not now.
+        if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') refused ??= thrown
       }
     }
     if (refused !== undefined) throw refused

@@ -322,6 +322,19 @@ test('receipts come back in the same session, and in a later one', async () => {
   })
 })
 
+test('a called end that has spoken closes at once, though the caller keeps the session', async () => {
+  await withEnds({}, async (ends) => {
+    ends.called.acknowledges = true
+    const session = await ends.call()
+    await push(session, wireFile(noise(500), U))
+    await session.fetch(never)
+    const closing = ends.called.sessions[0]?.close()
+    assert.ok(ends.called.sessions[0]?.ended.aborted, 'it waits for the caller')
+    await closing
+    assert.ok(session.ended.aborted)
+  })
+})
+
 test('the caller delivers what it owes before it sends files', async () => {
   await withEnds({}, async (ends) => {
     ends.caller.acknowledges = true

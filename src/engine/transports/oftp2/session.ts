@@ -10,6 +10,7 @@ import { Conversation } from './conversation.ts'
 import type { Handshake } from './handshake.ts'
 import { ListenerRole } from './listener-role.ts'
 import { isSpeaker } from './machine.ts'
+import type { State } from './machine.ts'
 import { pushFile } from './push-file.ts'
 import { ending } from './reasons.ts'
 import type { SessionCrypto } from './settings.ts'
@@ -21,13 +22,19 @@ export type SessionParts = { host: SessionHost; crypto: SessionCrypto; pool: Wor
 type Line = { socket: Socket; peer: string; encrypted: boolean; calling: boolean; handshakeMs: number }
 type Waiting = { resolve: () => void; reject: (error: NodeError) => void }
 
-function stopped(what: string): NodeError {
-  return new NodeError('cancelled', `${what} was stopped`)
+/** The reason it was stopped for, where that is one of ours. */
+function stopped(what: string, { reason }: AbortSignal): NodeError {
+  return reason instanceof NodeError ? reason : new NodeError('cancelled', `${what} was stopped`)
 }
 
 /** The called end cannot end a session in order while the caller keeps it: it closes down. */
 function closedHere(): NodeError {
   return ending('cancelled', '05', 'the session was closed here')
+}
+
+/** Listening between two files, before or after this end has had the turn. */
+function isResting(state: State): boolean {
+  return state === 'IDLELI' || state === 'IDLELICD'
 }
 
 export class Oftp2Session implements Session {
@@ -40,6 +47,7 @@ export class Oftp2Session implements Session {
   /** Those who gave the turn away and wait for it. */
   #fetching: Waiting[] = []
   #turning = false
+  #pushing = false
   #handshake: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
 
   constructor(line: Line, parts: SessionParts) {
@@ -88,14 +96,18 @@ export class Oftp2Session implements Session {
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
     const { conversation } = this
     const { promise, resolve, reject } = Promise.withResolvers<PushResult>()
-    if (signal.aborted) return Promise.reject(stopped(file.name))
+    if (signal.aborted) return Promise.reject(stopped(file.name, signal))
     const job: Job = {
-      run: () => pushFile(conversation, this.#parts.pool, file, progress).then(resolve, reject),
+      run: async () => {
+        this.#pushing = true
+        await pushFile(conversation, this.#parts.pool, file, progress).then(resolve, reject)
+        this.#pushing = false
+      },
       drop: reject,
     }
     const stop = (): void => {
-      if (this.#speaker.remove(job)) reject(stopped(file.name))
-      else conversation.abort(stopped(file.name))
+      if (this.#speaker.remove(job)) reject(stopped(file.name, signal))
+      else conversation.abort(stopped(file.name, signal))
     }
     signal.addEventListener('abort', stop, { once: true })
     this.#speaker.add(job)
@@ -104,7 +116,7 @@ export class Oftp2Session implements Session {
 
   fetch(signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    if (signal.aborted) return Promise.reject(stopped('fetching'))
+    if (signal.aborted) return Promise.reject(stopped('fetching', signal))
     const job: Job = {
       run: async () => {
         // The partner has just handed the turn over with nothing more to say: there is nothing to wait for.
@@ -115,8 +127,8 @@ export class Oftp2Session implements Session {
       drop: reject,
     }
     const stop = (): void => {
-      if (this.#speaker.remove(job)) reject(stopped('fetching'))
-      else this.conversation.abort(stopped('fetching'))
+      if (this.#speaker.remove(job)) reject(stopped('fetching', signal))
+      else this.conversation.abort(stopped('fetching', signal))
     }
     signal.addEventListener('abort', stop, { once: true })
     this.#speaker.add(job)
@@ -128,9 +140,10 @@ export class Oftp2Session implements Session {
     if (!conversation.isOver && !conversation.closing) {
       conversation.hurry()
       const { state } = conversation
-      if (isSpeaker(state) || this.#speaker.busy) this.#speaker.add(this.#passJob())
+      if (this.#pushing) conversation.abort(closedHere())
+      else if (isSpeaker(state) || this.#speaker.busy) this.#speaker.add(this.#passJob())
       // A listener cannot end in order; between two files it does not keep the partner waiting for it either.
-      else if (state === 'IDLELI' && this.#fetching.length === 0) conversation.abort(closedHere())
+      else if (isResting(state) && this.#fetching.length === 0) conversation.abort(closedHere())
       else if (this.#handshake !== undefined) conversation.abort(closedHere())
     }
     await conversation.whenClosed()

@@ -24,6 +24,8 @@ export function checkFile(file: WireFile, agreement: Agreement): void {
   if (!agreement.canSend) throw new NodeError('remote_refused', 'the partner takes no files in this session')
   if (!fitsText(file.application, 8))
     refuse(`application ${file.application}: at most 8 of A-Z 0-9 / - . & ( )`)
+  // What the partner would have to take out of it must not be lost on the way without a word.
+  if (realName(file.name, '') !== file.name) refuse('its name holds control characters or a path')
   if (kind === 'F' && (recordLength < 1 || recordLength > 99_999)) refuse(`records of ${recordLength} octets`)
   if (kind === 'V' && (recordLength < 0 || recordLength > LONGEST_VARIABLE))
     refuse(`records of up to ${recordLength} octets`)

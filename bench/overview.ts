@@ -1,0 +1,111 @@
+// Whether the console's reads stay flat: each is timed on a small platform (100 channels, 10,000 transfers) and on a
+// large one (10,000 and 1,000,000), through the whole HTTP layer, and the ratio of the medians is printed.
+//
+//   node bench/overview.ts [channels] [transfers]
+
+import { sql } from 'kysely'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { pino } from 'pino'
+import { makeLimiter } from '../src/accounts/limiter.ts'
+import { makeTokens } from '../src/accounts/token.ts'
+import { zoneOf } from '../src/domain/time.ts'
+import type { Context } from '../src/http/context.ts'
+import { buildServer } from '../src/http/server.ts'
+import { findAccount } from '../src/store/accounts.ts'
+import { makeDirectory } from '../src/store/directory.ts'
+import { recountEnded } from '../src/store/ended.ts'
+import { openStore } from '../src/store/open.ts'
+import type { Store } from '../src/store/open.ts'
+import { makeSeal } from '../src/store/seal.ts'
+import { CHANNEL, fillChannels, fillPlatform, fillTransfers, FIRST_AT } from './fill.ts'
+
+const RUNS = 300
+const SMALL = { channels: 100, transfers: 10_000 }
+const LARGE = { channels: Number(process.argv[2] ?? 10_000), transfers: Number(process.argv[3] ?? 1_000_000) }
+const MINUTE_MS = 60_000
+
+const QUERIES = {
+  session: '/session',
+  overview: '/overview',
+  'channels, first page': '/channels?size=25',
+  'channels, last page': '/channels?size=25&page=4',
+  'channels, search': '/channels?size=25&search=a0000',
+  'channels in error': '/channels?size=25&status=ERROR',
+  'channels idle': '/channels?size=25&status=IDLE',
+  'failed transfers': '/failed-transfers?size=25',
+  'one transfer': `/channels/${CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
+const store = await openStore({ dataDir: folder })
+try {
+  await fillPlatform(store)
+  await grow(store, { channels: 0, transfers: 0 }, SMALL)
+  const small = await measure(store, SMALL.transfers)
+  const startedAt = performance.now()
+  await grow(store, SMALL, LARGE)
+  console.error(`filled in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
+  const large = await measure(store, LARGE.transfers)
+  const [fewer, more] = [SMALL, LARGE].map(({ channels, transfers }) => `${channels} channels / ${transfers} transfers`)
+  console.log(`query, ms with ${fewer}, ms with ${more}, ratio`)
+  for (const name of Object.keys(QUERIES)) {
+    const [a, b] = [small[name] ?? 0, large[name] ?? 0]
+    console.log(`${name.padEnd(24)} ${a.toFixed(3)}  ${b.toFixed(3)}  ${(b / a).toFixed(2)}`)
+  }
+} finally {
+  await store.close()
+  await rm(folder, { recursive: true, force: true })
+}
+
+type Size = { channels: number; transfers: number }
+
+/** One transfer in fifty failed; the counters are made anew, as the bulk rows did not pass through the store. */
+async function grow(store: Store, from: Size, to: Size): Promise<void> {
+  await fillChannels(store, from.channels, to.channels)
+  await fillTransfers(store, from.transfers, to.transfers)
+  await store.write(async (tx) => {
+    await sql`update transfer set state = 'FAILED', error = 'no connection', error_code = 'connect_failed'
+      where position > ${from.transfers} and position % 50 = 0`.execute(tx)
+    await recountEnded(tx)
+  })
+  await sql`analyze`.execute(store.db)
+}
+
+async function measure(store: Store, transfers: number): Promise<Record<string, number>> {
+  // The clock stands just after the last transfer: the last day is full in both sizes.
+  const now = FIRST_AT + (transfers + 2) * MINUTE_MS
+  const context: Context = {
+    store,
+    seal: makeSeal('0'.repeat(32)),
+    tokens: makeTokens('0'.repeat(64)),
+    limiter: makeLimiter(),
+    directory: makeDirectory(),
+    zone: zoneOf('UTC'),
+    roots: { fileRoots: ['/srv/files'], scriptRoots: [] },
+    maxPageSize: 1000,
+    now: () => now,
+    wake: () => {},
+  }
+  const app = buildServer(context, { log: pino({ level: 'silent' }) })
+  const account = await findAccount(store.db, 'globaladmin')
+  if (!account) throw new Error('fillPlatform makes this account')
+  // Good by this clock and by the real one.
+  const { token } = context.tokens.make(account, Date.now(), 10 * 365 * 86_400)
+  const headers = { authorization: `Bearer ${token}` }
+  const medians: Record<string, number> = {}
+  for (const [name, path] of Object.entries(QUERIES)) {
+    const times: number[] = []
+    for (let run = 0; run < RUNS; run++) {
+      const startedAt = performance.now()
+      const answer = await app.inject({ url: `/connect-back/platform/v1${path}`, headers })
+      times.push(performance.now() - startedAt)
+      if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.body}`)
+    }
+    medians[name] = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0
+  }
+  await app.close()
+  return medians
+}

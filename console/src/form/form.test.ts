@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Channel } from '../../../src/contract/channel.ts'
+import { en } from '../i18n/en.ts'
+import { changesOf, draftOf, patchOf } from './draft.ts'
+import { labelsEn, valuesEn } from './fields-en.ts'
+import { helpEs, labelsEs, valuesEs } from './fields-es.ts'
+import { faultsOf, isAddress, placeMessage } from './rules.ts'
+import { CHANNEL_SCHEMA, DIRECTORY_FIELDS, GROUPS, schemaAt } from './schema.ts'
+import type { FieldSchema } from './schema.ts'
+
+const { rules } = en.config
+
+/** Every leaf of the contract's Channel; a list of texts is one. */
+function leaves(schema: FieldSchema, pointer = ''): string[] {
+  if (schema.properties)
+    return Object.entries(schema.properties).flatMap(([name, field]) => leaves(field, `${pointer}/${name}`))
+  if (schema.items?.properties) return leaves(schema.items, `${pointer}/*`)
+  return [pointer]
+}
+
+const ALL = leaves(CHANNEL_SCHEMA).sort()
+
+test('every field of the contract is shown once, with a name and its effect in both languages', () => {
+  const shown = [...Object.values(GROUPS).flat(), ...DIRECTORY_FIELDS.map((name) => `/directories/*/${name}`)]
+  assert.deepEqual(shown.sort(), ALL)
+  assert.deepEqual(Object.keys(labelsEn).sort(), ALL)
+  assert.deepEqual(Object.keys(labelsEs).sort(), ALL)
+  assert.deepEqual(Object.keys(helpEs).sort(), ALL)
+  for (const pointer of ALL) assert.ok(schemaAt(pointer).description, pointer)
+})
+
+test('values in words are values of the contract, and the same in both languages', () => {
+  assert.deepEqual(Object.keys(valuesEs), Object.keys(valuesEn))
+  for (const key of Object.keys(valuesEn)) {
+    const [name, value] = key.split('.')
+    assert.ok(ALL.some((pointer) => pointer.endsWith(`/${name}`) && schemaAt(pointer).enum?.map(String).includes(value ?? '')), key)
+  }
+})
+
+const CHANNEL: Channel = {
+  application: 'NOMINA',
+  name: 'Payroll',
+  deactivateChannel: false,
+  connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3, callingEnd: 'LOCAL' } },
+  directories: [{ direction: 'EMISION', filePath: '/srv/out', registerLength: 80 }],
+  security: { localKey: 'secret' },
+}
+
+test('an unchanged form changes nothing', () => {
+  assert.deepEqual(changesOf(draftOf(CHANNEL), draftOf(CHANNEL)), [])
+  assert.deepEqual(patchOf(draftOf(CHANNEL), draftOf(CHANNEL)), {})
+})
+
+test('the update holds what changed alone; a field made empty is cleared; directories go whole', () => {
+  const before = draftOf(CHANNEL)
+  const after = structuredClone(before)
+  after.fields['/name'] = ''
+  after.fields['/connection/ips'] = '127.0.0.1\n ::1 \n'
+  after.fields['/connection/advancedConfigurationConnection/retries'] = '5'
+  after.directories[0]!.compression = 'true'
+  after.secrets['/security/localKey'] = { kind: 'remove' }
+  after.secrets['/security/remoteKey'] = { kind: 'replace', value: 'new' }
+  assert.deepEqual(patchOf(before, after), {
+    name: null,
+    connection: { ips: ['127.0.0.1', '::1'], advancedConfigurationConnection: { retries: 5 } },
+    directories: [{ direction: 'EMISION', filePath: '/srv/out', registerLength: 80, compression: true }],
+    security: { localKey: null, remoteKey: 'new' },
+  })
+})
+
+test('the form refuses what the contract and the node’s rules refuse, at the field', () => {
+  const draft = draftOf(CHANNEL)
+  const wrong = {
+    '/connection/advancedConfigurationConnection/retries': '-1',
+    '/connection/advancedConfigurationConnection/initialHour': '24:00',
+    '/connection/ips': '127.0.0.1\n300.1.1.1',
+    '/users': 'ana\nana',
+    '/name': 'x'.repeat(256),
+    '/integrations/postEmisionAction': 'EMISION_MOVE',
+    '/integrations/exceptionFile': 'script.sh',
+  }
+  Object.assign(draft.fields, wrong)
+  draft.directories = [{ fileFormat: 'FIJO', filePath: '/srv/../etc' }]
+  assert.deepEqual(Object.keys(faultsOf(draft, rules)).sort(), [
+    '/connection/advancedConfigurationConnection/initialHour',
+    '/connection/advancedConfigurationConnection/retries',
+    '/connection/ips',
+    '/directories/0/filePath',
+    '/directories/0/registerLength',
+    '/integrations/exceptionFile',
+    '/integrations/postEmisionDirectory',
+    '/name',
+    '/users',
+  ])
+  assert.deepEqual(faultsOf(draftOf(CHANNEL), rules), {})
+})
+
+test('addresses are IPv4 or IPv6', () => {
+  for (const good of ['10.0.0.1', '::1', 'fe80::1', '2001:db8::8a2e:370:7334', '::ffff:10.0.0.1']) assert.ok(isAddress(good), good)
+  for (const bad of ['10.0.0', '10.0.0.256', '01.2.3.4', 'host', '::g', '', '1:2']) assert.ok(!isAddress(bad), bad)
+})
+
+test('the node’s message is placed at the field that it names', () => {
+  assert.deepEqual(placeMessage('/directories/1/filePath must be an absolute path'), {
+    pointer: '/directories/1/filePath',
+    text: 'must be an absolute path',
+  })
+  assert.deepEqual(placeMessage('/connection/ips/0 "x" is not an IPv4 or IPv6 address')?.pointer, '/connection/ips')
+  assert.equal(placeMessage('channel X does not exist'), undefined)
+})

@@ -1,0 +1,101 @@
+// A platform with routes on a fresh database, the files put into it and the look at the end: what the crash suite and
+// the suite of several nodes have in common.
+
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { stringify } from 'yaml'
+import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
+import { openStore } from '../../src/store/open.ts'
+import { closeAfter, tempFolder, waitFor } from '../harness.ts'
+import type { TestDatabase } from '../harness.ts'
+import { NodeProcess, esclusa } from './node-process.ts'
+import type { Settings } from './node-process.ts'
+import { Observer } from './observer.ts'
+import { ask } from './operator.ts'
+import { seededRandom } from './random.ts'
+import type { Random } from './random.ts'
+import { OPERATOR, makeFolders, makeRoute, platformOf } from './routes.ts'
+import type { Kind, Route } from './routes.ts'
+import { Sources } from './sources.ts'
+import { unsettled } from './verdict.ts'
+import type { Scene } from './verdict.ts'
+
+export const LONG = process.env.ESCLUSA_LONG === '1'
+export const SEED = Number(process.env.ESCLUSA_SEED ?? Date.now() % 1_000_000)
+export const MIB = 1024 * 1024
+const SETTLE_MS = LONG ? 300_000 : 90_000
+
+export type Trial = Scene & { settings: Settings; token: string; random: Random; observer: Observer }
+
+export async function prepareTrial(
+  t: TestContext,
+  database: TestDatabase,
+  kinds: readonly Kind[],
+  given: Settings,
+): Promise<Trial> {
+  const folder = await tempFolder(t)
+  const databaseUrl = await database.create(t)
+  const dataDir = join(folder, 'data')
+  const files = join(folder, 'files')
+  const settings: Settings = {
+    ESCLUSA_DATA_DIR: dataDir,
+    ESCLUSA_FILE_ROOTS: files,
+    ESCLUSA_PORT: '0',
+    ESCLUSA_DRAIN_SECONDS: '10',
+    ESCLUSA_WORKERS: '4',
+    ESCLUSA_LOG_LEVEL: 'warn',
+    ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+    ...given,
+  }
+  const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
+  const routes = kinds.map((kind, index) => makeRoute(kind, index, files, keys))
+  await makeFolders(routes)
+  await writeFile(join(folder, 'platform.yaml'), stringify(platformOf(routes)))
+  await esclusa(settings, 'apply', join(folder, 'platform.yaml'))
+  const token = (await esclusa(settings, 'token', 'create', '--user', OPERATOR)).trim()
+  const store = await openStore({ dataDir, databaseUrl })
+  closeAfter(t, () => store.close())
+  const random = seededRandom(SEED)
+  const sources = new Sources(random)
+  const observer = new Observer(routes, sources)
+  closeAfter(t, () => observer.stop())
+  return { settings, token, routes, sources, random, observer, db: store.db, dataDirs: [dataDir] }
+}
+
+export async function startNode(t: TestContext, settings: Settings): Promise<NodeProcess> {
+  const node = await NodeProcess.start(settings)
+  closeAfter(t, () => node.kill())
+  return node
+}
+
+/** Empty, tiny and middling files, and now and then a big one. */
+export async function putFiles(
+  route: Route,
+  { sources, random }: Trial,
+  most: { small: number; big: number },
+) {
+  const many = random.between(0, most.small)
+  for (let nth = 0; nth < many; nth++)
+    await sources.put(route, random.pick([0, 1, 100, 4096, 65_536, random.between(0, MIB)]))
+  if (most.big > MIB && random.next() < 0.4) await sources.put(route, random.between(MIB, most.big))
+}
+
+/** Left alone, everything comes to its end; the files that nobody sends by themselves are asked for. */
+export async function settle(trial: Trial, node: NodeProcess): Promise<void> {
+  const asked = trial.routes.filter((route) => route.kind === 'asked')
+  let left: string[] = []
+  await waitFor(
+    'everything to settle',
+    async () => {
+      for (const { sends } of asked) if (sends) await ask(node.url, trial.token, 'sendTransfer', sends)
+      left = await unsettled(trial)
+      return left.length === 0
+    },
+    SETTLE_MS,
+  ).catch((thrown: unknown) => {
+    throw new Error(
+      `${String(thrown)} (seed ${SEED}):\n${left.join('\n')}\n${node.lines.slice(-20).join('\n')}`,
+    )
+  })
+}

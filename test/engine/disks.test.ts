@@ -1,0 +1,182 @@
+// Disks that fill up and folders without rights. A small tmpfs stands for the full disk and a read-only one for missing
+// rights, since root is refused by nothing else; where mounting is not allowed these tests are skipped and say so.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { closeAfter, waitFor } from '../harness.ts'
+import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
+import type { Rig } from './rig.ts'
+
+const probe = spawnSync('sh', [
+  '-c',
+  'd=$(mktemp -d) && mount -t tmpfs -o size=64k tmpfs "$d" && umount "$d" && rmdir "$d"',
+])
+const skip = probe.status === 0 ? false : 'SKIPPED: no file system may be mounted here (not root)'
+
+async function mount(t: TestContext, folder: string, options: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const made = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
+  assert.equal(made.status, 0, made.stderr.toString())
+  closeAfter(t, async () => void spawnSync('umount', ['-l', folder]))
+}
+
+function remount(folder: string, options: string): void {
+  const done = spawnSync('mount', ['-o', `remount,${options}`, folder])
+  assert.equal(done.status, 0, done.stderr.toString())
+}
+
+/** A megabyte and no more: what is left after `used` octets. */
+async function smallDisk(t: TestContext, folder: string, used = 0): Promise<void> {
+  await mount(t, folder, 'size=1m')
+  if (used > 0) await writeFile(join(folder, '.used'), Buffer.alloc(used))
+}
+
+const MANY = randomBytes(2_000_000)
+
+async function fails(rig: Rig, id: string, code: string): Promise<void> {
+  const done = await rig.ended(id)
+  assert.equal(done.state, 'FAILED')
+  assert.equal(await rig.errorCode(id), code, done.error ?? '')
+  assert.ok((done.error ?? '').length > 10)
+}
+
+test('a full disk under the wire forms fails the emission; with room it is retried', { skip }, async (t) => {
+  const rig = await startRig(t)
+  await smallDisk(t, join(rig.place.dataDir, 'outgoing'))
+  await rig.putChannel(CODE, withDirectories(rig, { compression: true }))
+  await rig.put('a.bin', MANY)
+  const { id } = await rig.run().send()
+  await fails(rig, id, 'no_space')
+  assert.deepEqual(await rig.inbox(), [])
+  assert.deepEqual(await rig.list('out'), ['a.bin'])
+  const { bfree, blocks } = await statfs(join(rig.place.dataDir, 'outgoing'))
+  assert.ok(bfree > blocks - 4, 'half a wire form was left')
+  remount(join(rig.place.dataDir, 'outgoing'), 'size=8m')
+  assert.equal((await rig.ended((await rig.retry()).id)).state, 'COMPLETED')
+})
+
+test(
+  'a full disk in the partner’s inbox fails the emission; with room the retry arrives whole',
+  { skip },
+  async (t) => {
+    const rig = await startRig(t)
+    await smallDisk(t, rig.place.inbox)
+    await rig.putChannel(CODE, channelOf(rig, { integrations: { postEmisionAction: 'EMISION_DELETE' } }))
+    await rig.put('a.bin', MANY)
+    const { id } = await rig.run().send()
+    await fails(rig, id, 'no_space')
+    assert.deepEqual(await rig.inbox(), [])
+    assert.deepEqual(await rig.list('out'), ['a.bin'])
+    remount(rig.place.inbox, 'size=8m')
+    const done = await rig.ended((await rig.retry()).id)
+    assert.equal(done.state, 'COMPLETED', done.error ?? '')
+    assert.ok((await rig.delivered('a.bin')).equals(MANY))
+  },
+)
+
+test(
+  'a full disk under half files fails the reception and the partner keeps its file',
+  { skip },
+  async (t) => {
+    const rig = await startRig(t)
+    await smallDisk(t, join(rig.place.dataDir, 'partial'))
+    await rig.putChannel(CODE, channelOf(rig))
+    await rig.run().offer('a.bin', MANY)
+    assert.equal(((await rig.fetch()) as { code?: string }).code, 'no_space')
+    await fails(rig, (await rig.lastReception()).id, 'no_space')
+    assert.deepEqual(await readdir(rig.place.outbox), ['a.bin'])
+    assert.deepEqual(await rig.list('in'), [])
+    remount(join(rig.place.dataDir, 'partial'), 'size=8m')
+    assert.equal(await rig.fetch(), undefined)
+    assert.ok((await rig.read('in', 'a.bin')).equals(MANY))
+  },
+)
+
+test(
+  'a full disk in the inbound folder fails the reception without half a file there',
+  { skip },
+  async (t) => {
+    const rig = await startRig(t)
+    await smallDisk(t, join(rig.place.files, 'in'))
+    await rig.putChannel(CODE, channelOf(rig))
+    await rig.run().offer('a.bin', MANY)
+    assert.equal(((await rig.fetch()) as { code?: string }).code, 'no_space')
+    await fails(rig, (await rig.lastReception()).id, 'no_space')
+    assert.deepEqual(await readdir(join(rig.place.files, 'in')), [], 'something was left')
+    assert.deepEqual(await readdir(rig.place.outbox), ['a.bin'])
+    remount(join(rig.place.files, 'in'), 'size=8m')
+    assert.equal(await rig.fetch(), undefined)
+    assert.ok((await rig.read('in', 'a.bin')).equals(MANY))
+  },
+)
+
+test(
+  'a full disk where sent files are moved to leaves the original, and a retry moves it without sending it again',
+  { skip },
+  async (t) => {
+    const rig = await startRig(t)
+    await smallDisk(t, join(rig.place.files, 'done'))
+    await rig.putChannel(
+      CODE,
+      channelOf(rig, {
+        integrations: {
+          postEmisionAction: 'EMISION_MOVE',
+          postEmisionDirectory: join(rig.place.files, 'done'),
+        },
+      }),
+    )
+    await rig.put('a.bin', MANY)
+    const { id } = await rig.run().send()
+    await fails(rig, id, 'no_space')
+    assert.deepEqual(await rig.list('out'), ['a.bin'])
+    assert.deepEqual(await readdir(join(rig.place.files, 'done')), [])
+    await rm(join(rig.place.inbox, 'a.bin'))
+    remount(join(rig.place.files, 'done'), 'size=8m')
+    assert.equal((await rig.ended((await rig.retry()).id)).state, 'COMPLETED')
+    assert.deepEqual([await rig.list('out'), await rig.list('done')], [[], ['a.bin']])
+    assert.deepEqual(await rig.inbox(), [], 'it was sent twice')
+  },
+)
+
+test('folders without rights end in no_rights, wherever they are', { skip }, async (t) => {
+  const rig = await startRig(t)
+  const readOnly = async (folder: string) => {
+    await mount(t, folder, 'size=1m,ro')
+    return folder
+  }
+  const done = await readOnly(join(rig.place.files, 'done'))
+  const inward = await readOnly(join(rig.place.files, 'locked'))
+  await rig.putChannel(
+    CODE,
+    channelOf(rig, {
+      directories: [
+        { direction: 'EMISION', filePath: join(rig.place.files, 'out') },
+        { direction: 'RECEPCION', filePath: inward },
+      ],
+      integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: done },
+    }),
+  )
+  await rig.put('a.txt', 'a')
+  await fails(rig, (await rig.run().send()).id, 'no_rights')
+  assert.deepEqual(await rig.list('out'), ['a.txt'])
+  await rig.offer('b.txt', 'b')
+  assert.equal(((await rig.fetch()) as { code?: string }).code, 'no_rights')
+  await waitFor('the reception', async () => (await rig.lastReception()).state === 'FAILED')
+  assert.deepEqual(await readdir(rig.place.outbox), ['b.txt'])
+})
+
+test('a partner’s inbox without rights fails the emission at once', { skip }, async (t) => {
+  const rig = await startRig(t)
+  await mount(t, rig.place.inbox, 'size=1m,ro')
+  await rig.putChannel(
+    CODE,
+    channelOf(rig, { connection: { advancedConfigurationConnection: { retries: 3 } } }),
+  )
+  await rig.put('a.txt', 'a')
+  await fails(rig, (await rig.run().send()).id, 'no_rights')
+})

@@ -1,0 +1,208 @@
+// Files that come in: resumed, reset, offered twice, refused. Over the engine's desk, as any transport reaches it.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { NodeError } from '../../src/errors.ts'
+import type { Store, Tx } from '../../src/store/open.ts'
+import { testOnBoth, waitFor } from '../harness.ts'
+import { CODE, channelOf, runningRig, startRig } from './rig.ts'
+import type { Rig } from './rig.ts'
+import { offerOf } from './wire.ts'
+
+const BYTES = randomBytes(3_000_000)
+
+async function halfFiles(rig: Rig): Promise<string[]> {
+  return readdir(join(rig.place.dataDir, 'partial')).catch(() => [])
+}
+
+const partials = (rig: Rig) => rig.store.db.selectFrom('partial_file').selectAll().execute()
+
+testOnBoth('a file that broke off goes on where it was, with identical bytes', async (t, database) => {
+  const rig = await runningRig(
+    t,
+    (rig) => channelOf(rig, { connection: { advancedConfigurationTransmission: { registersBlock: 100 } } }),
+    { database },
+  )
+  const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const first = await rig.host().offer(offer)
+  assert.equal(first.position, 0)
+  await first.write(BYTES.subarray(0, 2_000_000), 0)
+  await first.abandon(new NodeError('connection_lost', 'cut'), true)
+  const failed = await rig.lastReception()
+  assert.equal(failed.state, 'FAILED')
+  assert.equal(await rig.errorCode(failed.id), 'connection_lost')
+  const second = await rig.host().offer(offer)
+  assert.equal(second.position, 2_000_000)
+  await second.write(BYTES.subarray(2_000_000), 2_000_000)
+  await second.complete({ size: BYTES.length })
+  assert.ok((await rig.read('in', 'a.bin')).equals(BYTES))
+  await waitFor('it is over', async () => (await rig.lastReception()).state === 'COMPLETED')
+  assert.deepEqual([await halfFiles(rig), await partials(rig)], [[], []])
+})
+
+test('a restart point beyond what lies there is not believed', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const first = await rig.host().offer(offer)
+  await first.write(BYTES.subarray(0, 1_000_000), 0)
+  await first.abandon(new NodeError('connection_lost', 'cut'), true)
+  await rig.store.write((tx) => tx.updateTable('partial_file').set({ position: 2_500_000 }).execute())
+  const second = await rig.host().offer(offer)
+  assert.equal(second.position, 1_000_000)
+  await second.write(BYTES.subarray(1_000_000), 1_000_000)
+  await second.complete({ size: BYTES.length })
+  assert.ok((await rig.read('in', 'a.bin')).equals(BYTES))
+})
+
+test('a reset during a reception stops it at once and leaves no half file', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const incoming = await rig.host().offer(offerOf('a.bin'))
+  await incoming.write(BYTES, 0)
+  assert.equal((await halfFiles(rig)).length, 1)
+  const [id = ''] = await rig.reset()
+  // The partner says nothing more: what is here goes all the same.
+  await waitFor('the half file is gone', async () => (await halfFiles(rig)).length === 0)
+  assert.equal((await rig.transfer(id)).state, 'CANCELLED')
+  await assert.rejects(incoming.write(BYTES, BYTES.length), { code: 'cancelled' })
+  await assert.rejects(incoming.complete({ size: BYTES.length }), { code: 'cancelled' })
+  await incoming.abandon(new NodeError('connection_lost', 'cut'), true)
+  assert.deepEqual([await rig.list('in'), await partials(rig)], [[], []])
+  const next = await rig.host().offer(offerOf('b.txt'))
+  await next.complete({ size: 0 })
+  assert.deepEqual(await rig.list('in'), ['b.txt'])
+})
+
+test('the same file over a second session takes the place of the first, which is dead', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const dead = await rig.host().offer(offer)
+  await dead.write(BYTES.subarray(0, 2_000_000), 0)
+  const alive = await rig.host().offer(offer)
+  assert.equal(alive.position, 2_000_000)
+  await assert.rejects(dead.write(Buffer.alloc(10), 2_000_000), { code: 'connection_lost' })
+  await alive.write(BYTES.subarray(2_000_000), 2_000_000)
+  await alive.complete({ size: BYTES.length })
+  await dead.abandon(new NodeError('connection_lost', 'at last'), true)
+  assert.ok((await rig.read('in', 'a.bin')).equals(BYTES))
+  assert.deepEqual(await rig.list('in'), ['a.bin'])
+})
+
+testOnBoth(
+  'a file offered again after a lost acknowledgement is not delivered twice',
+  async (t, database) => {
+    const rig = await runningRig(
+      t,
+      (rig) => channelOf(rig, { integrations: { postReceptionRename: true } }),
+      { database },
+    )
+    const offer = offerOf('a.txt', { size: 1, restartFrom: 1 })
+    const first = await rig.host().offer(offer)
+    await first.write(Buffer.from('a'), 0)
+    await first.complete({ size: 1 })
+    const again = await rig.host().offer(offer)
+    assert.equal(again.position, 1, 'the bytes can be skipped')
+    await again.complete({ size: 1 })
+    await assert.rejects(rig.host().offer({ ...offer, restartFrom: 0 }), { code: 'duplicate_file' })
+    assert.deepEqual(await rig.list('in'), ['a.txt'])
+  },
+)
+
+testOnBoth('several files of one channel at once each get a transfer of their own', async (t, database) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig), { database })
+  const names = ['a', 'b', 'c', 'd']
+  const all = await Promise.all(names.map((name) => rig.host().offer(offerOf(name))))
+  await Promise.all(all.map((incoming, at) => incoming.write(Buffer.from(names[at] ?? ''), 0)))
+  await Promise.all(all.map((incoming) => incoming.complete({ size: 1 })))
+  assert.deepEqual(await rig.list('in'), names)
+  const count = () => rig.store.db.selectFrom('transfer').select(['id', 'state']).execute()
+  await waitFor('all are over', async () => (await count()).every(({ state }) => state === 'COMPLETED'))
+  assert.equal((await count()).length, 4)
+})
+
+test('what is in place when it cannot be recorded stays, and the next claim finishes it', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const incoming = await rig.host().offer(offerOf('a.txt', { size: 1, restartFrom: 1 }))
+  await incoming.write(Buffer.from('a'), 0)
+  // The third write of `complete` is the record that it is in place.
+  const store = rig.store as { write: Store['write'] }
+  const { write } = store
+  store.write = (change) => {
+    const judged = async (tx: Tx) => {
+      const value = await change(tx)
+      const placed = await tx.selectFrom('received_file').selectAll().execute()
+      if (placed.length > 0) throw new NodeError('unavailable', 'the database does not answer')
+      return value
+    }
+    return write(judged)
+  }
+  await assert.rejects(incoming.complete({ size: 1 }), { code: 'unavailable' })
+  store.write = write
+  assert.deepEqual(await rig.list('in'), ['a.txt'])
+  rig.dispatcher.wake()
+  await waitFor('it is finished', async () => (await rig.lastReception()).state === 'COMPLETED')
+  assert.deepEqual(await rig.list('in'), ['a.txt'])
+  assert.ok(await rig.store.db.selectFrom('received_file').selectAll().executeTakeFirst())
+})
+
+test('sizes and hashes that do not fit what arrived fail the reception', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  for (const [end, code] of [
+    [{ size: 5 }, 'connection_lost'],
+    [{ size: 1, sha256: '0'.repeat(64) }, 'hash_mismatch'],
+  ] as const) {
+    const incoming = await rig.host().offer(offerOf('a.txt'))
+    await incoming.write(Buffer.from('a'), 0)
+    await assert.rejects(incoming.complete(end), { code })
+    await waitFor('it failed', async () => (await rig.errorCode((await rig.lastReception()).id)) === code)
+  }
+  assert.deepEqual(await rig.list('in'), [])
+})
+
+test('names that are no plain names are refused at the door', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  for (const name of ['', '.', '..', 'a/b', '../../etc/passwd', 'nul\0', 'x'.repeat(256)])
+    await assert.rejects(rig.host().offer(offerOf(name)), { code: 'file_refused' })
+})
+
+test('a file that cannot be opened here does not block the channel', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  await writeFile(join(rig.place.dataDir, 'partial'), 'a file where the folder should be')
+  await assert.rejects(rig.host().offer(offerOf('a.txt')), NodeError)
+  await rm(join(rig.place.dataDir, 'partial'))
+  await mkdir(join(rig.place.dataDir, 'partial'))
+  const incoming = await rig.host().offer(offerOf('b.txt'))
+  await incoming.complete({ size: 0 })
+  assert.deepEqual(await rig.list('in'), ['b.txt'])
+})
+
+test('a fetched file that cannot come in fails once, not at every look', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  await rig.put('b.txt', 'in the way', join(rig.place.files, 'in'))
+  await rig.offer('b.txt', 'b')
+  for (let look = 0; look < 5; look++) await rig.fetch()
+  const failed = () => rig.store.db.selectFrom('transfer').select('id').execute()
+  assert.equal((await failed()).length, 1)
+  rig.setAhead(11_000)
+  await rig.fetch()
+  assert.equal((await failed()).length, 2)
+  await rm(join(rig.place.files, 'in', 'b.txt'))
+  assert.equal((await rig.ended((await rig.retry()).id)).state, 'COMPLETED', 'a retry asks at once')
+  assert.equal((await rig.read('in', 'b.txt')).toString(), 'b')
+})
+
+test('receptions of two channels share a session without mixing their files', async (t) => {
+  const rig = await startRig(t)
+  const groups = (name: string) => [
+    { direction: 'RECEPCION' as const, filePath: join(rig.place.files, name), fileGroupsName: `${name}*` },
+  ]
+  await rig.putChannel('BANCO-ACME-ONE', { directories: groups('one') })
+  await rig.putChannel('BANCO-ACME-TWO', { directories: groups('two') })
+  await rig.offer('one.txt', '1')
+  await rig.offer('two.txt', '2')
+  assert.equal(await rig.fetch('BANCO-ACME-ONE'), undefined)
+  assert.deepEqual([await rig.list('one'), await rig.list('two')], [['one.txt'], ['two.txt']])
+})

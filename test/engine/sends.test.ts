@@ -1,0 +1,278 @@
+// Sends, retries and resets against each other.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
+import { MemorySource } from '../../src/engine/transports/conformance-ends.ts'
+import { makeTestKey } from '../../src/engine/transforms/cms/keys-for-tests.ts'
+import { NodeError } from '../../src/errors.ts'
+import { sealChannel, updateChannel } from '../../src/store/channels.ts'
+import { testOnBoth, waitFor } from '../harness.ts'
+import { Gate, Line } from './line.ts'
+import type { LineOptions } from './line.ts'
+import { CODE, channelOf, startRig } from './rig.ts'
+import type { Rig, RigOptions } from './rig.ts'
+import type { TestContext } from 'node:test'
+
+async function lineRig(t: TestContext, options: LineOptions, change: Channel = {}, more: RigOptions = {}) {
+  const line = new Line(options)
+  const rig = await startRig(t, { ...more, transports: [line] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: line.protocol as 'sftp' })
+  await rig.putChannel(CODE, channelOf(rig, { connection: { ips: ['127.0.0.1'] }, ...change }))
+  return { rig: rig.run(), line }
+}
+
+testOnBoth('of two sends at once one starts and the other is a conflict', async (t, database) => {
+  const { rig } = await lineRig(t, {}, {}, { database })
+  await rig.put('a.txt', 'a')
+  const both = await Promise.allSettled([rig.send(), rig.send()])
+  const [started] = both.filter((one) => one.status === 'fulfilled')
+  const [refused] = both.filter((one) => one.status === 'rejected')
+  assert.equal((refused?.reason as NodeError).code, 'conflict')
+  assert.ok(started)
+  assert.equal((await rig.ended(started.value.id)).state, 'COMPLETED')
+  assert.deepEqual(await rig.inbox(), ['a.txt'])
+})
+
+testOnBoth(
+  'a reset during a send stops it at once and leaves nothing at the partner’s',
+  async (t, database) => {
+    const gate = new Gate()
+    const { rig } = await lineRig(
+      t,
+      {
+        onPush: async (_push, file, progress, signal) => {
+          await writeFile(join(rig.place.inbox, '.half'), 'half')
+          progress.moved(1)
+          await gate.pass(signal).finally(() => rm(join(rig.place.inbox, '.half')))
+          throw new Error(`${file.name} went on`)
+        },
+      },
+      {},
+      { database },
+    )
+    await rig.put('a.txt', 'a')
+    const { id } = await rig.send()
+    await waitFor('the push', () => gate.waiting === 1)
+    assert.deepEqual(await rig.reset(), [id])
+    await waitFor('the push is over', async () => (await rig.hidden()).length === 0)
+    const { state, error } = await rig.transfer(id)
+    assert.equal(state, 'CANCELLED')
+    assert.match(error ?? '', /reset of tester/)
+    await rig.stop(5000)
+    assert.equal((await rig.transfer(id)).state, 'CANCELLED', 'it was moved after its end')
+    assert.deepEqual(await rig.list('out'), ['a.txt'])
+    assert.equal((await rig.history()).filter((event) => event === 'TRANSFER_CANCELLED').length, 1)
+  },
+)
+
+test('a reset that the node was not told of is found at the next write, and nothing becomes visible', async (t) => {
+  const gate = new Gate()
+  const { rig } = await lineRig(t, {
+    onPush: async (push) => {
+      await gate.pass()
+      return push()
+    },
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waitFor('the push', () => gate.waiting === 1)
+  await rig.reset(CODE, { tell: false })
+  gate.open()
+  await rig.stop(5000)
+  assert.equal((await rig.transfer(id)).state, 'CANCELLED')
+  assert.deepEqual(await readdir(rig.place.inbox), [], 'visible, or a partial file was left')
+})
+
+test('a reset that comes when the file has arrived leaves one end and one only', async (t) => {
+  const { rig } = await lineRig(t, {
+    onPush: async (push) => {
+      const result = await push()
+      await rig.reset()
+      return result
+    },
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'CANCELLED')
+  await rig.stop(5000)
+  const ends = (await rig.history()).filter((event) => /COMPLETED|FAILED|CANCELLED/.test(event))
+  assert.deepEqual(ends, ['TRANSFER_CANCELLED'])
+  assert.deepEqual(await rig.list('out'), ['a.txt'], 'a post-action ran')
+})
+
+test('a retry after a reset is refused, and so is one after a success', async (t) => {
+  const { rig } = await lineRig(t, {
+    onPush: () => Promise.reject(new NodeError('remote_refused', 'no')),
+  })
+  await rig.put('a.txt', 'a')
+  assert.equal((await rig.sendAndEnd()).state, 'FAILED')
+  await rig.reset()
+  await assert.rejects(rig.retry(), { code: 'conflict', message: /retried or reset already/ })
+})
+
+test('a failure is retried once', async (t) => {
+  const { rig } = await lineRig(t, {
+    onPush: () => Promise.reject(new NodeError('remote_refused', 'no')),
+  })
+  await rig.put('a.txt', 'a')
+  await rig.sendAndEnd()
+  const both = await Promise.allSettled([rig.retry(), rig.retry()])
+  assert.deepEqual(both.map((one) => one.status).sort(), ['fulfilled', 'rejected'])
+})
+
+testOnBoth('a retry goes on from the checkpoint and both files are identical', async (t, database) => {
+  const bytes = randomBytes(3_000_000)
+  const from: number[] = []
+  let broken = true
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push, file, progress) => {
+        from.push(file.restartFrom)
+        if (!broken) return push()
+        // The real push, over a source that is cut: what the partner holds is what was sent before.
+        const line = await cutLine.open({ ...callLike(rig) }, rig.host('sftp'))
+        const cut = new MemorySource(bytes, 2_000_000)
+        await line.push({ ...file, source: cut }, progress, new AbortController().signal).catch(() => {})
+        progress.safe(1_900_000)
+        throw new NodeError('protocol_violation', 'cut')
+      },
+    },
+    { connection: { ips: ['127.0.0.1'], advancedConfigurationTransmission: { registersBlock: 100 } } },
+    { database },
+  )
+  const cutLine = new Line()
+  cutLine.leadTo(rig)
+  await rig.put('a.bin', bytes)
+  const failed = await rig.sendAndEnd()
+  assert.equal(failed.state, 'FAILED')
+  assert.equal(failed.files[0]?.position, 1_843_200, 'the checkpoint, at 100 blocks of 1 KiB')
+  broken = false
+  const retried = await rig.ended((await rig.retry()).id)
+  assert.equal(retried.state, 'COMPLETED', retried.error ?? '')
+  assert.equal(retried.type, 'RETRY')
+  assert.deepEqual(from, [0, 1_843_200])
+  assert.ok((await rig.delivered('a.bin')).equals(bytes))
+  assert.ok(rig.counted.EMISION < bytes.length * 2)
+})
+
+function callLike(rig: Rig) {
+  const security = {
+    encrypted: false,
+    authentication: 'NONE' as const,
+    localKey: undefined,
+    remoteKey: undefined,
+  }
+  return {
+    contactId: 'acme',
+    host: '',
+    port: 0,
+    localId: 'BANCO',
+    remoteId: 'ACME',
+    settings: {},
+    applications: ['NOMINA'],
+    ways: 'B' as const,
+    timeouts: { connectMs: 1, syncMs: 1, ackMs: 1, idleMs: 1 },
+    security: { ...security, rsaLocalKey: undefined, rsaRemoteKey: undefined },
+    compression: false,
+    signal: rig.work.stopping,
+  }
+}
+
+test('a retry sends nothing in clear that the channel has meanwhile been told to encrypt', async (t) => {
+  const theirs = await makeTestKey('theirs')
+  let broken = true
+  const { rig } = await lineRig(t, {
+    onPush: async (push, _file, progress) => {
+      if (!broken) return push()
+      await progress.placing()
+      throw new NodeError('remote_refused', 'no')
+    },
+  })
+  await rig.put('a.txt', 'secret content')
+  await rig.sendAndEnd()
+  broken = false
+  const channel = await rig.channel()
+  const security = { cryptography: true, ciphrate: 'FILE', rsaRemoteKey: theirs.certificatePem } as const
+  const sealed = sealChannel(rig.work.seal, CODE, { ...channel.config, security })
+  await rig.store.write((tx) => updateChannel(tx, { ...channel, ...sealed }))
+  const retried = await rig.ended((await rig.retry()).id)
+  assert.equal(retried.state, 'COMPLETED', retried.error ?? '')
+  assert.equal((await rig.delivered('a.txt')).includes('secret'), false)
+})
+
+const RECEIPTS: LineOptions = {
+  protocol: 'oftp2',
+  capabilities: { receipts: true, remoteHash: false },
+  onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
+}
+const CONFIRMED: Channel = {
+  connection: { ips: ['127.0.0.1'], advancedConfigurationTransmission: { downloadConf: true } },
+  integrations: { postEmisionAction: 'EMISION_DELETE' },
+}
+
+function receiptFor(file: { keyName: string; keyDate: string; keyTime: string }, positive: boolean) {
+  const key = { name: file.keyName, date: file.keyDate, time: file.keyTime }
+  const about = { reason: 'no', reasonCode: '34', hash: undefined, signed: false }
+  return { key, positive, ...about, originator: 'BANCO', destination: 'ACME' }
+}
+
+test('after a negative receipt nothing is deleted, the file does not count as sent, and a retry sends it anew', async (t) => {
+  const { rig } = await lineRig(t, RECEIPTS, CONFIRMED)
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const waiting = async (which: string) => (await rig.transfer(which)).receiptsUntil !== null
+  await waitFor('it waits for the receipt', () => waiting(id))
+  const [first] = (await rig.transfer(id)).files
+  assert.ok(first)
+  await rig.host('oftp2').receipt('acme', receiptFor(first, false))
+  assert.equal((await rig.ended(id)).state, 'FAILED')
+  assert.equal(await rig.errorCode(id), 'receipt_negative')
+  assert.deepEqual(await rig.list('out'), ['a.txt'], 'deleted although it did not arrive')
+  await rm(join(rig.place.inbox, 'a.txt'))
+  const again = await rig.retry()
+  await waitFor('it waits for the receipt', () => waiting(again.id))
+  assert.deepEqual(await rig.inbox(), ['a.txt'])
+  const [second] = (await rig.transfer(again.id)).files
+  assert.ok(second)
+  assert.notEqual(`${second.keyDate}${second.keyTime}`, `${first.keyDate}${first.keyTime}`)
+  await rig.host('oftp2').receipt('acme', receiptFor(second, true))
+  assert.equal((await rig.ended(again.id)).state, 'COMPLETED')
+  assert.deepEqual(await rig.list('out'), [])
+})
+
+test('a receipt that comes before the push has returned is not lost', async (t) => {
+  const { rig } = await lineRig(
+    t,
+    {
+      ...RECEIPTS,
+      onPush: async (push, file) => {
+        const result = await push()
+        const { name: keyName, date: keyDate, time: keyTime } = file.key
+        await rig.host('oftp2').receipt('acme', receiptFor({ keyName, keyDate, keyTime }, true))
+        return { ...result, receipt: 'awaited' }
+      },
+    },
+    CONFIRMED,
+  )
+  await rig.put('a.txt', 'a')
+  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+  assert.deepEqual(await rig.list('out'), [])
+})
+
+test('files of transfers in the same second have keys of their own', async (t) => {
+  const { rig } = await lineRig(t, {}, { allowSendDuplicateFiles: true })
+  const keys = new Set<string>()
+  for (let round = 0; round < 4; round++) {
+    await rig.put('a.txt', `round ${round}`)
+    const { files } = await rig.sendAndEnd()
+    for (const { keyDate, keyTime } of files) keys.add(keyDate + keyTime)
+    await rm(join(rig.place.inbox, 'a.txt'))
+  }
+  assert.equal(keys.size, 4)
+})

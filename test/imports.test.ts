@@ -1,0 +1,182 @@
+// Who may import whom. The layout's one rule in a table: a new edge between folders is a decision, and shows up here.
+
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** What each place may import beside itself. `type` after a colon: its types alone. The longest place that fits counts. */
+const MAY: Record<string, string[]> = {
+  'src/errors.ts': [],
+  'src/log.ts': [],
+  'src/config.ts': [],
+  'src/contract': [],
+  'src/domain': ['src/contract'],
+  'src/store': ['src/contract', 'src/domain'],
+  'src/files': ['src/contract', 'src/domain'],
+  'src/accounts': [],
+  'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
+  'src/http': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/accounts', 'src/transfers'],
+  'src/platform': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files'],
+  'src/engine': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/transfers'],
+  // The engine runs in a thread of its own: this file is that thread's main.
+  'src/engine/thread.ts': [
+    'src/contract',
+    'src/domain',
+    'src/store',
+    'src/files',
+    'src/transfers',
+    'src/engine',
+    'src/log.ts',
+  ],
+  'src/engine/transforms': [],
+  'src/engine/transports/transport.ts': [],
+  'src/engine/transports/ssh': ['src/engine/transports/transport.ts'],
+  'src/engine/transports/oftp2': ['src/engine/transports/transport.ts'],
+  'src/engine/transports/folder': ['src/engine/transports/transport.ts', 'src/files'],
+  'src/engine/transports/sftp-client': ['src/engine/transports/transport.ts', 'src/engine/transports/ssh'],
+  'src/engine/transports/sftp-server': ['src/engine/transports/transport.ts', 'src/engine/transports/ssh'],
+  'src/main.ts': ['src'],
+  // Carries word between the doors and the engine, here and on other nodes.
+  'src/nodes.ts': ['src/contract', 'src/store', 'src/http:type', 'src/engine:type'],
+  'src/demo': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files', 'src/platform'],
+  'src/cli': ['src', 'sdk'],
+  sdk: ['src/contract'],
+}
+/** All may use errors; the log and the settings arrive as values, so only their types are imported. */
+const FOR_ALL = ['src/errors.ts', 'src/log.ts:type', 'src/config.ts:type']
+
+type Import = { from: string; to: string; typeOnly: boolean }
+
+/** Tests, and what only tests use beside the code. */
+const isTest = (path: string) =>
+  /((\.test|-fixture|-double|-for-tests)|\/(test-[^/]+|conformance))\.ts$/.test(path)
+const FILES = globSync(['src/**/*.ts', 'sdk/**/*.ts'], {
+  cwd: ROOT,
+  exclude: (path) => path.includes('node_modules'),
+})
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !isTest(path))
+
+function importsOf(path: string): Import[] {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?\sfrom\s+'(\.[^']+)'/gms),
+    ...text.matchAll(/^import\s+()'(\.[^']+)'/gm),
+    ...text.matchAll(/\bimport\(\s*()'(\.[^']+)'/g),
+    ...text.matchAll(/new (?:URL|Worker)\(\s*()'(\.[^']+\.ts)'/g),
+  ]
+  return found.map(([, type, to = '']) => ({
+    from: path,
+    to: relative(ROOT, resolve(ROOT, dirname(path), to)),
+    typeOnly: Boolean(type),
+  }))
+}
+
+const IMPORTS = FILES.flatMap(importsOf)
+const inside = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+
+function placeOf(path: string): string {
+  const fitting = Object.keys(MAY).filter((place) => inside(path, place))
+  return fitting.toSorted((a, b) => b.length - a.length)[0] ?? ''
+}
+
+function allowed({ from, to, typeOnly }: Import): boolean {
+  const place = placeOf(from)
+  if (inside(to, place)) return true
+  return [...(MAY[place] ?? []), ...FOR_ALL].some((one) => {
+    const [target = '', type] = one.split(':')
+    return inside(to, target) && (type === undefined || typeOnly)
+  })
+}
+
+test('every source file has a place in the table', () => {
+  assert.ok(FILES.length > 50)
+  assert.deepEqual(
+    FILES.filter((path) => placeOf(path) === ''),
+    [],
+  )
+})
+
+test('folders import only what the table lets them', () => {
+  assert.ok(IMPORTS.length > 100)
+  const wrong = IMPORTS.filter((one) => !allowed(one)).map(
+    (one) => `${one.from} imports ${one.typeOnly ? 'types of ' : ''}${one.to}`,
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('http and engine never meet', () => {
+  const between = IMPORTS.filter(
+    ({ from, to }) =>
+      (inside(from, 'src/http') && inside(to, 'src/engine')) ||
+      (inside(from, 'src/engine') && inside(to, 'src/http')),
+  )
+  assert.deepEqual(between, [])
+})
+
+test('nothing imports the command line, and only it and the tests import main', () => {
+  const wrong = IMPORTS.filter(
+    ({ from, to }) => !inside(from, 'src/cli') && (inside(to, 'src/cli') || to === 'src/main.ts'),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('the product imports no test code', () => {
+  assert.deepEqual(
+    IMPORTS.filter(({ to }) => inside(to, 'test') || inside(to, 'bench') || isTest(to)),
+    [],
+  )
+})
+
+test('no file imports itself by a detour', () => {
+  const graph = Map.groupBy(
+    IMPORTS.filter((one) => !one.typeOnly),
+    (one) => one.from,
+  )
+  const done = new Set<string>()
+  function walk(path: string, trail: string[]): string[] | undefined {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+    if (done.has(path)) return undefined
+    for (const { to } of graph.get(path) ?? []) {
+      const cycle = walk(to, [...trail, path])
+      if (cycle) return cycle
+    }
+    done.add(path)
+    return undefined
+  }
+  for (const path of FILES) assert.equal(walk(path, [])?.join(' -> '), undefined)
+})
+
+test('only the settings and the command line read the environment', () => {
+  const readers = FILES.filter((path) =>
+    /process\.env/.test(readFileSync(join(ROOT, path), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '')),
+  )
+  assert.deepEqual(
+    readers.filter((path) => path !== 'src/config.ts' && !inside(path, 'src/cli')),
+    [],
+  )
+})
+
+test('every relative import says its ending and exists', () => {
+  const files = new Set(
+    globSync(['src/**/*', 'sdk/**/*', 'console/**/*'], {
+      cwd: ROOT,
+      exclude: (path) => path.includes('node_modules'),
+    }),
+  )
+  assert.deepEqual(
+    IMPORTS.filter(({ to }) => !files.has(to)).map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  )
+})
+
+test('names that say nothing are not taken', () => {
+  const vague = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\.ts|\/)/
+  assert.deepEqual(
+    FILES.filter((path) => vague.test(path) && path !== 'sdk/index.ts'),
+    [],
+  )
+})
