@@ -44,7 +44,9 @@ async function onSqlite(): Promise<void> {
 
 async function onPostgres(): Promise<void> {
   const given = process.env.ESCLUSA_TEST_POSTGRES
-  const server = given ? { url: given, stop: () => Promise.resolve() } : await startPostgres().catch(() => undefined)
+  const server = given
+    ? { url: given, stop: () => Promise.resolve() }
+    : await startPostgres().catch(() => undefined)
   if (!server) return console.log('PostgreSQL: SKIPPED, no server could be started')
   const name = `bench_${process.pid}`
   const url = new URL(server.url)
@@ -74,24 +76,35 @@ async function compare(name: string, open: () => Promise<Store>, url?: string): 
     console.log(`${name}: median of ${ROUNDS} calls, ${SIZE} items a page`)
     for (const [what, cost] of Object.entries(small)) {
       const many = big[what] ?? Number.NaN
-      console.log(`  ${what.padEnd(34)} ${cost.toFixed(3)} ms -> ${many.toFixed(3)} ms   ratio ${(many / cost).toFixed(2)} (bar: at most 2)`)
+      console.log(
+        `  ${what.padEnd(34)} ${cost.toFixed(3)} ms -> ${many.toFixed(3)} ms   ratio ${(many / cost).toFixed(2)} (bar: at most 2)`,
+      )
     }
   } finally {
     await store.close()
   }
 }
 
-async function measureAt(store: Store, from: number, to: number, channelsFrom: number, channelsTo: number, url?: string): Promise<Costs> {
+async function measureAt(
+  store: Store,
+  from: number,
+  to: number,
+  channelsFrom: number,
+  channelsTo: number,
+  url?: string,
+): Promise<Costs> {
   await fillTransfers(store, from, to)
   await fillChannels(store, channelsFrom, channelsTo)
   // A fresh bulk load has no statistics yet; a server that runs gathers them by itself.
   if (url) await statement(url, 'vacuum analyze')
   const middle = Math.floor(to / 2)
   // Days in the middle of what is there; the smaller size has less than one, so its day is cut short alike.
-  const day = (index: number) => FIRST_AT + (Math.floor((middle * 60_000) / DAY_MS) - (to > 100_000 ? index : 0)) * DAY_MS
+  const day = (index: number) =>
+    FIRST_AT + (Math.floor((middle * 60_000) / DAY_MS) - (to > 100_000 ? index : 0)) * DAY_MS
   const page = (asked: { offset: number; from?: number; before?: number }, total?: number) => async () => {
     const answer = await pageOfTransfers(store.db, CHANNEL, { size: SIZE, ...asked })
-    if (answer.total !== (total ?? answer.total) || answer.transfers.length !== SIZE) throw new Error(`wrong page: ${answer.total}`)
+    if (answer.total !== (total ?? answer.total) || answer.transfers.length !== SIZE)
+      throw new Error(`wrong page: ${answer.total}`)
   }
   const directory = makeDirectory()
   const channels = (offset: (codes: number) => number) => async () => {
@@ -102,11 +115,19 @@ async function measureAt(store: Store, from: number, to: number, channelsFrom: n
   }
   return {
     'transfers, first page': await median(() => page({ offset: 0 }, to)()),
-    'transfers, page of one day': await median((round) => page({ offset: 0, from: day(round % PAGES), before: day(round % PAGES) + DAY_MS })()),
-    'transfers, page in the middle': await median((round) => page({ offset: middle + (round % PAGES) * SIZE }, to)()),
+    'transfers, page of one day': await median((round) =>
+      page({ offset: 0, from: day(round % PAGES), before: day(round % PAGES) + DAY_MS })(),
+    ),
+    'transfers, page in the middle': await median((round) =>
+      page({ offset: middle + (round % PAGES) * SIZE }, to)(),
+    ),
     'channels, first page': await median(() => channels(() => 0)()),
-    'channels, page in the middle': await median((round) => channels((codes) => Math.floor(codes / 2) + (round % PAGES) * SIZE)()),
-    'history, first page': await median(async () => void (await pageOfHistory(store.db, CHANNEL, { offset: 0, size: SIZE }))),
+    'channels, page in the middle': await median((round) =>
+      channels((codes) => Math.floor(codes / 2) + (round % PAGES) * SIZE)(),
+    ),
+    'history, first page': await median(
+      async () => void (await pageOfHistory(store.db, CHANNEL, { offset: 0, size: SIZE })),
+    ),
   }
 }
 

@@ -71,7 +71,6 @@ async function grow(store: Store, from: Size, to: Size): Promise<void> {
       where position > ${from.transfers} and position % 50 = 0`.execute(tx)
     await recountEnded(tx)
   })
-  await sql`analyze`.execute(store.db)
 }
 
 async function measure(store: Store, transfers: number): Promise<Record<string, number>> {

@@ -10,7 +10,10 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { openStore } from '../src/store/open.ts'
+import { cpuMicros } from './cpu-time.ts'
 import { fillPlatform, fillTransfers } from './fill.ts'
+
+type Run = { bare: Start; node: Start }
 
 const runs = Number(process.argv[2] ?? 9)
 const root = new URL('..', import.meta.url).pathname
@@ -24,16 +27,26 @@ try {
   const bare = join(folder, 'bare.mjs')
   await writeFile(bare, bareApp())
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'cache') }
-  const node = () => startOf([join(root, 'bin/esclusa.js'), 'serve'], { ...env, ESCLUSA_DATA_DIR: folder, ESCLUSA_PORT: '0', ESCLUSA_LOG_LEVEL: 'warn' })
+  const node = () =>
+    startOf([join(root, 'bin/esclusa.js'), 'serve'], {
+      ...env,
+      ESCLUSA_DATA_DIR: folder,
+      ESCLUSA_PORT: '0',
+      ESCLUSA_LOG_LEVEL: 'warn',
+    })
   const fastify = () => startOf([bare], env)
   for (let warm = 0; warm < 2; warm++) await Promise.all([await node(), await fastify()])
-  const times: { bare: number; node: number }[] = []
+  const times: Run[] = []
   for (let run = 0; run < runs; run++) times.push({ bare: await fastify(), node: await node() })
-  const of = (pick: (one: { bare: number; node: number }) => number) => times.map(pick).toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0
+  const of = (pick: (one: Run) => number) =>
+    times.map(pick).toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0
   console.log(`start to the first answer, median of ${runs} alternating runs`)
-  console.log(`  bare Fastify with the database   ${of((one) => one.bare).toFixed(0)} ms`)
-  console.log(`  esclusa serve                    ${of((one) => one.node).toFixed(0)} ms`)
-  console.log(`  ratio ${of((one) => one.node / one.bare).toFixed(2)} (bar: at most 1.50)`)
+  for (const which of ['bare', 'node'] as const)
+    console.log(
+      `  ${which}   ${of((one) => one[which].ms).toFixed(0)} ms   CPU ${of((one) => one[which].cpuMs).toFixed(0)} ms`,
+    )
+  console.log(`  ratio of CPU time ${of((one) => one.node.cpuMs / one.bare.cpuMs).toFixed(2)}`)
+  console.log(`  ratio of time     ${of((one) => one.node.ms / one.bare.ms).toFixed(2)} (bar: at most 1.50)`)
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
@@ -55,8 +68,10 @@ process.on('SIGTERM', () => process.exit(0))
 `
 }
 
-/** Milliseconds from the spawn until /readyz answers 200. */
-async function startOf(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+type Start = { ms: number; cpuMs: number }
+
+/** From the spawn until /readyz answers 200. */
+async function startOf(args: string[], env: NodeJS.ProcessEnv): Promise<Start> {
   const from = performance.now()
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = new Promise((resolve) => child.once('exit', resolve))
@@ -65,7 +80,8 @@ async function startOf(args: string[], env: NodeJS.ProcessEnv): Promise<number> 
       const url = /ready at (http\S+)/.exec(line)?.[1]
       if (!url) continue
       const answer = await fetch(`${url}/readyz`)
-      if (answer.status === 200) return performance.now() - from
+      if (answer.status === 200)
+        return { ms: performance.now() - from, cpuMs: cpuMicros(child.pid ?? 0) / 1000 }
     }
     throw new Error(`${args.join(' ')} ended before it was ready`)
   } finally {

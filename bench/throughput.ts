@@ -6,7 +6,6 @@
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +15,7 @@ import { makeTokens } from '../src/accounts/token.ts'
 import { readSecrets } from '../src/files/secrets.ts'
 import { openStore } from '../src/store/open.ts'
 import { makeSeal } from '../src/store/seal.ts'
+import { cpuMicros } from './cpu-time.ts'
 import { CHANNEL, fillPlatform, fillTransfers } from './fill.ts'
 import type { Load, LoadResult } from './load.ts'
 
@@ -120,16 +120,6 @@ async function measure(target: Target, forSeconds: number): Promise<Measured> {
   const result = JSON.parse(stdout) as LoadResult // written by load.ts
   if (result.errors > 0) throw new Error(`${result.errors} answers of ${target.path} were not 200`)
   return { ...result, cpuMicros: (cpuMicros(target.pid) - before) / result.requests }
-}
-
-/** User and system time of a process (Linux counts it in hundredths of a second); NaN where there is no /proc. */
-function cpuMicros(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * 10_000
-  } catch {
-    return Number.NaN
-  }
 }
 
 function median(values: number[]): number {

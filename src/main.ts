@@ -59,14 +59,17 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const app = buildServer(context, { log, tls: config.tls })
   const readiness = addPlatformRoutes(app, context, events)
   await app.listen({ host: config.host, port: config.port })
+  let running: EngineThread | undefined
   const wakes = await connectNodes({
     store,
     log,
     owner,
-    tellEngine: (message) => engine.tell(message),
+    // Others may speak before the engine is up; it looks for work by itself when it starts.
+    tellEngine: (message) => running?.tell(message),
     events,
   })
   const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
+  running = engine
   // Partners may be waiting at the door; without listeners requests are served while the engine starts.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})

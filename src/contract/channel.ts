@@ -1,9 +1,9 @@
 // The Channel as the interface spells it, misspellings included (`desconnection`, `traduction`), and what each field
 // does, in words that the reference page and the console show as help.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { allOptional, flag, int32, keyText, oneOf, patchOf, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const DIRECTIONS = ['EMISION', 'RECEPCION', 'BIDIRECCIONAL'] as const
 export const CHANNEL_STATUSES = ['INACTIVE', 'IN_PROGRESS', 'PENDING', 'ERROR', 'CLOSED', 'IDLE'] as const

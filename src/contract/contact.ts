@@ -1,8 +1,8 @@
 // Contacts: the remote partners. `contactInfo` holds personal data: shown by the contact list alone, never logged.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { allOptional, int32, text } from './schema.ts'
+import { Type } from './type.ts'
 
 export const ContactPerson = allOptional(
   {

@@ -1,7 +1,7 @@
 // One body for every error of every operation.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
+import { Type } from './type.ts'
 
 export const ErrorBody = Type.Object(
   {

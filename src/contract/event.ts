@@ -1,9 +1,9 @@
 // What /connect-back/events sends: states of transfers, each durable before it is sent, and progress, which may be lost.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { oneOf } from './schema.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from './transfer.ts'
+import { Type } from './type.ts'
 
 const subject = {
   transferId: Type.String(),

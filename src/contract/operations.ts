@@ -1,7 +1,6 @@
 // The 17 operations of the interface as data. Routes, role checks, the OpenAPI document, the reference page and the
 // typed client are all made from this table; a test fails when one of them lacks an operation.
 
-import { Type } from 'typebox'
 import type { Static, TSchema } from 'typebox'
 import {
   Channel,
@@ -18,6 +17,7 @@ import { pageOf } from './page.ts'
 import { Transfer } from './transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2, ROLES } from './user.ts'
 import type { Auth, Role } from './user.ts'
+import { Type } from './type.ts'
 
 export const BASE_PATH = '/connect-back'
 

@@ -1,7 +1,7 @@
 // The page that every list operation answers with, counted from 1, in a fixed order.
 
-import { Type } from 'typebox'
 import type { TSchema } from 'typebox'
+import { Type } from './type.ts'
 
 const Sort = Type.Object(
   { empty: Type.Boolean(), sorted: Type.Boolean(), unsorted: Type.Boolean() },

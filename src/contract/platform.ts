@@ -2,7 +2,6 @@
 // their status, failures across channels, what more is known of a transfer, and who is signed in. The same kind of
 // table as operations.ts; routes, role checks, the OpenAPI document and the typed client are made from it.
 
-import { Type } from 'typebox'
 import type { Static, TSchema } from 'typebox'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation } from './operations.ts'
@@ -11,6 +10,7 @@ import { oneOf } from './schema.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
 import { AUTHS, ROLES } from './user.ts'
 import type { Auth } from './user.ts'
+import { Type } from './type.ts'
 
 const out = (description: string) => Type.String({ description })
 const count = (description: string) => Type.Integer({ description, format: 'int64' })
@@ -136,7 +136,9 @@ export const Overview = Type.Object(
         transfers: Type.Array(ActiveTransfer, { description: 'The first of them, those that move first.' }),
       }),
     ),
-    hours: optional(Type.Array(Hour, { description: 'The last day, oldest first; the last one is not over.' })),
+    hours: optional(
+      Type.Array(Hour, { description: 'The last day, oldest first; the last one is not over.' }),
+    ),
     failures: optional(
       Type.Object({
         total: count('Failures of the last 24 hours.'),

@@ -1,8 +1,8 @@
 // The few schema forms the wire shapes are made of. Every shape of the interface is written once, as a TypeBox schema:
 // validation, serialisation, TypeScript types, the OpenAPI document and the client all come from it.
 
-import { Type } from 'typebox'
 import type { Static, TObject, TProperties, TSchema, TUnsafe } from 'typebox'
+import { Type } from './type.ts'
 
 /** Text without control characters: what a person may type into a label, a path or a name. */
 const PLAIN = '^[^\\u0000-\\u001f\\u007f]*$'

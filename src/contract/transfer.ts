@@ -1,8 +1,8 @@
 // Transfers as the interface shows them. All fields are strings but `encryption` and `files`.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { allOptional, flag, oneOf } from './schema.ts'
+import { Type } from './type.ts'
 
 export const TRANSFER_STATUSES = ['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
 export const TRANSFER_DIRECTIONS = ['EMISION', 'RECEPCION'] as const

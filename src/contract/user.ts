@@ -1,7 +1,7 @@
 // Users, roles and permission flags, and the two forms of login.
 
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
+import { Type } from './type.ts'
 
 export const ROLES = [
   'ROLE_GLOBALADMIN',

@@ -69,7 +69,7 @@ export class Dispatcher {
       { owner: this.#work.owner, now, until: now + this.#work.leaseMs },
       room,
     )
-    for (const claim of claims) this.launch(claim)
+    for (const claim of claims) void this.launch(claim)
     if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
   }
 

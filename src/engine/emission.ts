@@ -192,8 +192,13 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
   }
   const watched = watch(emission, file, source, progress)
-  // Whatever happens, no restart point may be written after what follows here.
-  const result = await emission.session.push(wire, watched, emission.signal).finally(watched.settled)
+  let result: PushResult
+  try {
+    result = await emission.session.push(wire, watched, emission.signal)
+  } finally {
+    // Whatever happens, no restart point may be written after what follows here.
+    await watched.settled()
+  }
   await arrived(emission, file, source, result)
   await emission.session.settled?.(wire.key)
   progress.fileDone(file.index, file.size ?? source.size)

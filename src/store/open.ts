@@ -300,6 +300,7 @@ async function listenForever(settings: pg.ClientConfig, channel: string, heard: 
       heard('')
     } catch {
       again()
+      await fresh.end().catch(() => {})
     }
   }
   await open()

@@ -82,7 +82,7 @@ export class Rig {
     this.place = place
     this.store = store
     this.work = this.#makeWork(options)
-    const known: readonly Transport<never>[] = options.transports ?? [folderTransport as Transport<never>]
+    const known: readonly Transport<never>[] = options.transports ?? [folderTransport]
     const transports = new Map(known.map((one) => [one.protocol, one]))
     this.sessions = new Sessions(this.work, transports, (protocol) => this.host(protocol))
     const fetching = new Map<string, Running>()
@@ -370,7 +370,8 @@ export class Rig {
   }
 
   async list(folder: string): Promise<string[]> {
-    return (await readdir(join(this.place.files, folder)).catch(() => [])).sort()
+    const names: string[] = await readdir(join(this.place.files, folder)).catch(() => [])
+    return names.sort()
   }
 
   read(...steps: string[]): Promise<Buffer> {

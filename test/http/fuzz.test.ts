@@ -24,7 +24,7 @@ function hintsFor(node: TestNode): Hints {
   const addresses = fc.uniqueArray(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 3 })
   return {
     filePath: paths,
-    path: paths,
+    path: fc.constantFrom(node.files, `${node.files}/out`),
     postReceptionDirectory: paths,
     postEmisionDirectory: paths,
     application: fc.constant('FACTURA'),

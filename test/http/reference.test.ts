@@ -71,7 +71,10 @@ test('the table has the 17 operations of the interface, with their methods, path
     for (const number of numbers) {
       const operation = Object.values(operations).find((one) => one.number === number)
       for (const code of codes)
-        assert.ok((operation?.codes as readonly number[] | undefined)?.includes(code), `${number} lacks ${code}`)
+        assert.ok(
+          (operation?.codes as readonly number[] | undefined)?.includes(code),
+          `${number} lacks ${code}`,
+        )
     }
 })
 

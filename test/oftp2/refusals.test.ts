@@ -109,7 +109,7 @@ async function refusals(pair: Pair): Promise<Refusal[]> {
       title: 'a file for a channel that only sends',
       called: { direction: 'EMISION' },
       code: 'remote_refused',
-      error: /SFNA/,
+      error: /takes no files/,
     },
     {
       title: 'a file without signature where one is asked for',

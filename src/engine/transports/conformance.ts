@@ -26,19 +26,19 @@ export type Lack =
 
 export type ConformancePartner = {
   lacks: readonly Lack[]
-  connect(host: SessionHost): Promise<Session>
+  connect: (host: SessionHost) => Promise<Session>
   /** What the partner sees under real names. */
-  received(): Promise<ReadonlyMap<string, Buffer>>
+  received: () => Promise<ReadonlyMap<string, Buffer>>
   /** How many half files lie at the partner's end. */
-  partials(): Promise<number>
+  partials: () => Promise<number>
   /** Puts a file where the next push would go. */
-  occupy(name: string, bytes: Buffer): Promise<void>
+  occupy: (name: string, bytes: Buffer) => Promise<void>
   /** Makes a file ready for us to fetch. */
-  offer(name: string, bytes: Buffer): Promise<void>
+  offer: (name: string, bytes: Buffer) => Promise<void>
   /** What is still ready for us. */
-  offered(): Promise<string[]>
+  offered: () => Promise<string[]>
   /** Whether the protocol can carry the name; one that it cannot must be refused with file_refused. */
-  carries(name: string): boolean
+  carries: (name: string) => boolean
 }
 
 export type ConformanceSetup = (t: TestContext) => Promise<ConformancePartner>
@@ -67,8 +67,8 @@ export function transportConformance(
   setup: ConformanceSetup,
   options: { skip?: string | false } = {},
 ): void {
-  const check = (title: string, run: (scene: Scene) => Promise<void>, needs?: Lack) =>
-    test(`${name}: ${title}`, { skip: options.skip ?? false }, async (t) => {
+  const check: Check = (title, run, needs) => {
+    void test(`${name}: ${title}`, { skip: options.skip ?? false }, async (t) => {
       const partner = await setup(t)
       if (needs !== undefined && partner.lacks.includes(needs)) return t.skip(`its protocol has no ${needs}`)
       const before = openFiles()
@@ -81,6 +81,7 @@ export function transportConformance(
       }
       await nothingLeftOpen(before)
     })
+  }
   pushes(check)
   breaks(check)
   placings(check)

@@ -136,6 +136,10 @@ export class Conversation {
     return this.#outcome !== undefined
   }
 
+  get endedInOrder(): boolean {
+    return this.#outcome !== undefined && this.#outcome.error === undefined
+  }
+
   /** The normal end, which only a speaker with nothing to say may choose. */
   sayEnd(): void {
     this.say({ kind: 'ESID', reason: '00', text: '' })

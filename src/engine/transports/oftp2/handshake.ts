@@ -106,6 +106,7 @@ type Called = { host: SessionHost; crypto: SessionCrypto; address: string; encry
 
 export function calledHandshake(conversation: Conversation, called: Called, ready: () => void): Handshake {
   const challenges = new Challenges(conversation, called.crypto, false, ready)
+  let known: Caller | undefined
   return {
     greet: unused,
     agree: unused,
@@ -118,11 +119,19 @@ export function calledHandshake(conversation: Conversation, called: Called, read
         address: called.address,
         encrypted: called.encrypted,
       }
+      known = caller
       conversation.background(admit(conversation, called, { caller, ssid: command, challenges, ready }))
     },
     challenge: () => challenges.challenge(),
     respond: (command) => challenges.respond(command),
-    checkResponse: (command) => challenges.check(command),
+    checkResponse(command) {
+      try {
+        challenges.check(command)
+      } catch (error) {
+        if (known) conversation.background(called.host.refused(known, messageOf(error)))
+        throw error
+      }
+    },
   }
 }
 

@@ -322,6 +322,17 @@ test('receipts come back in the same session, and in a later one', async () => {
   })
 })
 
+test('a file that waits while the partner ends the session in order has not been tried', async () => {
+  await withEnds({}, async (ends) => {
+    const session = await ends.call()
+    const fetching = session.fetch(never)
+    const pushing = push(session, wireFile(noise(500), U))
+    await assert.rejects(pushing, { code: 'unavailable' })
+    await fetching
+    assert.equal(ends.called.files.size, 0)
+  })
+})
+
 test('a called end that has spoken closes at once, though the caller keeps the session', async () => {
   await withEnds({}, async (ends) => {
     ends.called.acknowledges = true
@@ -384,7 +395,7 @@ test('a called end with nothing to say ends the session when it gets the turn', 
     const session = await ends.call()
     await session.fetch(never)
     assert.equal(session.ended.aborted, true)
-    await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'connection_lost' })
+    await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'unavailable' })
     await session.close()
     assert.equal(ends.called.turns, 1)
   })

@@ -32,6 +32,11 @@ function closedHere(): NodeError {
   return ending('cancelled', '05', 'the session was closed here')
 }
 
+/** The session ended in order before the file's turn came: nothing was tried, so nothing has failed. */
+function hungUp(): NodeError {
+  return new NodeError('unavailable', 'the partner had ended the session before the file’s turn came')
+}
+
 /** Listening between two files, before or after this end has had the turn. */
 function isResting(state: State): boolean {
   return state === 'IDLELI' || state === 'IDLELICD'
@@ -103,7 +108,7 @@ export class Oftp2Session implements Session {
         await pushFile(conversation, this.#parts.pool, file, progress).then(resolve, reject)
         this.#pushing = false
       },
-      drop: reject,
+      drop: () => reject(conversation.endedInOrder ? hungUp() : conversation.over),
     }
     const stop = (): void => {
       if (this.#speaker.remove(job)) reject(stopped(file.name, signal))

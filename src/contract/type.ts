@@ -1,0 +1,49 @@
+// Builds schemas with TypeBox's types but without its builder: that is 700 modules, as long to load as the rest of the
+// node together, for objects that are plain JSON Schema. The marks TypeBox keeps beside the keywords are kept too, so
+// that its own functions still take what is built here.
+
+import type { Type as TypeBox } from 'typebox'
+
+type Json = Record<string, unknown>
+type Builder = Pick<
+  typeof TypeBox,
+  'Array' | 'Boolean' | 'Integer' | 'Literal' | 'Object' | 'Optional' | 'Partial' | 'String' | 'Unsafe'
+>
+
+function marked(kind: unknown, schema: Json, optional = false): Json {
+  if (kind !== undefined) Object.defineProperty(schema, '~kind', { value: kind })
+  if (optional) Object.defineProperty(schema, '~optional', { value: true })
+  return schema
+}
+
+function objectOf(properties: Record<string, Json>, options: Json = {}): Json {
+  const required = Object.keys(properties).filter((name) => properties[name]?.['~optional'] !== true)
+  return marked('Object', {
+    type: 'object',
+    ...(required.length > 0 && { required }),
+    properties,
+    ...options,
+  })
+}
+
+const optionalOf = (schema: Json) => marked(schema['~kind'], { ...schema }, true)
+
+const builder = {
+  String: (options?: Json) => marked('String', { type: 'string', ...options }),
+  Integer: (options?: Json) => marked('Integer', { type: 'integer', ...options }),
+  Boolean: (options?: Json) => marked('Boolean', { type: 'boolean', ...options }),
+  Literal: (value: unknown, options?: Json) =>
+    marked('Literal', { type: typeof value, const: value, ...options }),
+  Array: (items: Json, options?: Json) => marked('Array', { type: 'array', items, ...options }),
+  Unsafe: (schema: Json) => ({ ...schema }),
+  Object: objectOf,
+  Optional: optionalOf,
+  Partial: ({ properties }: { properties: Record<string, Json> }, options?: Json) =>
+    objectOf(
+      Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, optionalOf(field)])),
+      options,
+    ),
+}
+
+// The functions above answer with the same objects as TypeBox's of the same names; only the types say more.
+export const Type = builder as unknown as Builder

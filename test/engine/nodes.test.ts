@@ -1,0 +1,274 @@
+// Several engines on one store, engines that stop, partners that are dead, channels that have too much: who runs what.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { claimDue } from '../../src/store/leases.ts'
+import { MemorySource } from '../../src/engine/transports/conformance-ends.ts'
+import { NodeError } from '../../src/errors.ts'
+import { testOnBoth, waitFor } from '../harness.ts'
+import type { TestDatabase } from '../harness.ts'
+import { Gate, Line, refuses } from './line.ts'
+import type { LineOptions } from './line.ts'
+import { CODE, channelOf, startRig } from './rig.ts'
+import type { RigOptions } from './rig.ts'
+import { callOf } from './wire.ts'
+
+async function lineRig(t: TestContext, options: LineOptions, more: RigOptions = {}) {
+  const line = new Line(options)
+  const rig = await startRig(t, { ...more, transports: [line] })
+  line.leadTo(rig)
+  if (!more.beside) {
+    await rig.putContact({ id: 'acme', protocol: 'sftp' })
+    const connection = { ips: ['127.0.0.1'], advancedConfigurationTransmission: { registersBlock: 100 } }
+    await rig.putChannel(CODE, channelOf(rig, { connection }))
+  }
+  return { rig, line }
+}
+
+testOnBoth(
+  'a drain puts a running transfer back, and a second engine goes on from its restart point',
+  async (t, database) => {
+    const bytes = randomBytes(3_000_000)
+    const gate = new Gate()
+    const { rig: first } = await lineRig(
+      t,
+      {
+        onPush: async (_push, file, progress, signal) => {
+          const real = await plain.open(callOf(), first.host('sftp'))
+          const cut = { ...file, source: new MemorySource(bytes, 2_500_000) }
+          await real.push(cut, progress, new AbortController().signal).catch(() => {})
+          progress.safe(2_450_000)
+          await gate.pass(signal)
+          throw new Error('it went on')
+        },
+      },
+      { database },
+    )
+    const plain = new Line()
+    plain.leadTo(first)
+    await first.put('a.bin', bytes)
+    const { id } = await first.run().send()
+    await waitFor('it runs', () => gate.waiting === 1)
+    await first.stop(0)
+    const put = await first.transfer(id)
+    assert.equal(put.state, 'PENDING')
+    assert.equal(put.attempts, 0, 'a drain is no attempt')
+    assert.equal(put.files[0]?.position, 2_355_200)
+    const from: number[] = []
+    const { rig: second } = await lineRig(
+      t,
+      {
+        onPush: (push, file) => {
+          from.push(file.restartFrom)
+          return push()
+        },
+      },
+      { beside: first },
+    )
+    second.run()
+    assert.equal((await second.ended(id)).state, 'COMPLETED')
+    assert.deepEqual(from, [2_355_200])
+    assert.ok((await second.delivered('a.bin')).equals(bytes))
+    assert.equal((await second.history()).filter((event) => event === 'TRANSFER_STARTED').length, 1)
+  },
+)
+
+testOnBoth('a drain lets a transfer end that can', async (t, database) => {
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push) => {
+        begun = true
+        await delay(100)
+        return push()
+      },
+    },
+    { database },
+  )
+  let begun = false
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.run().send()
+  await waitFor('it runs', () => begun)
+  await rig.stop(10_000)
+  assert.equal((await rig.transfer(id)).state, 'COMPLETED')
+})
+
+test('an engine that is stopped while it claims takes nothing more', async (t) => {
+  const { rig } = await lineRig(t, {}, { workers: 1 })
+  for (let at = 0; at < 100; at++) {
+    const code = `BANCO-ACME-X${at}`
+    await rig.putChannel(code, channelOf(rig, { allowSendDuplicateFiles: true }))
+  }
+  await rig.put('a.txt', 'a')
+  for (let at = 0; at < 100; at++) await rig.send(`BANCO-ACME-X${at}`)
+  rig.run()
+  await rig.stop(0)
+  const claimed = () =>
+    rig.store.db.selectFrom('transfer').select('fence').where('lease_owner', 'is not', null).execute()
+  assert.equal((await claimed()).length, 0)
+  await delay(50)
+  assert.equal((await claimed()).length, 0, 'the clock still runs')
+})
+
+testOnBoth('two engines on one store run each transfer once', async (t, database) => {
+  const pushed: string[] = []
+  const onPush: NonNullable<LineOptions['onPush']> = (push, file) => {
+    pushed.push(file.name)
+    return push()
+  }
+  const { rig: first } = await lineRig(t, { onPush }, { database })
+  const { rig: second } = await lineRig(t, { onPush }, { beside: first })
+  const codes = Array.from({ length: 20 }, (_, at) => `BANCO-ACME-X${at}`)
+  for (const code of codes) {
+    const filePath = join(first.place.files, code)
+    await first.putChannel(code, {
+      directories: [{ direction: 'EMISION', filePath }],
+      connection: { ips: ['127.0.0.1'] },
+    })
+    await first.put(`${code}.txt`, code, filePath)
+  }
+  first.run()
+  second.run()
+  const sent = await Promise.all(codes.map((code, at) => (at % 2 ? first : second).send(code)))
+  for (const { id } of sent) assert.equal((await first.ended(id)).state, 'COMPLETED')
+  assert.deepEqual(pushed.sort(), codes.map((code) => `${code}.txt`).sort())
+})
+
+testOnBoth('an engine that lost its lease can neither place the file nor write', async (t, database) => {
+  const gate = new Gate()
+  const { rig: stalled } = await lineRig(
+    t,
+    {
+      onPush: async (push) => {
+        await gate.pass()
+        return push()
+      },
+    },
+    { database, leaseMs: 3_600_000 },
+  )
+  await stalled.put('a.txt', 'a')
+  const { id } = await stalled.run().send()
+  await waitFor('it runs', () => gate.waiting === 1)
+  // An hour later for everybody but the one that stalls: another takes it over.
+  const now = Date.now() + 2 * 3_600_000
+  const [taken] = await claimDue(stalled.store, { owner: 'another', now, until: now + 15_000 }, 1)
+  assert.equal(taken?.transfer.id, id)
+  gate.open()
+  await stalled.stop(5000)
+  assert.deepEqual(await stalled.inbox(), [], 'it placed the file')
+  const after = await stalled.transfer(id)
+  assert.equal(after.state, 'IN_PROGRESS')
+  assert.equal(after.fence, taken?.transfer.fence)
+  assert.equal(after.files[0]?.phase, 'WAITING')
+})
+
+testOnBoth('a lost lease stops the running transfer at the next renewal', async (t, database) => {
+  const stopped: unknown[] = []
+  const gate = new Gate()
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (_push, _file, _progress, signal) => {
+        signal.addEventListener('abort', () => stopped.push(signal.reason))
+        await gate.pass(signal)
+        throw new Error('it went on')
+      },
+    },
+    { database, leaseMs: 600 },
+  )
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.run().send()
+  await waitFor('it runs', () => gate.waiting === 1)
+  await rig.store.write((tx) =>
+    tx
+      .updateTable('transfer')
+      .set({ fence: 99, lease_owner: 'another', lease_until: Date.now() + 60_000 })
+      .where('id', '=', id)
+      .execute(),
+  )
+  await waitFor('it is stopped', () => stopped.length === 1)
+  assert.equal((stopped[0] as NodeError).code, 'lease_lost')
+})
+
+testOnBoth(
+  'a dead partner with 100 channels costs few calls, and recovers by one probe',
+  async (t, database: TestDatabase) => {
+    let dead = true
+    const { rig, line } = await lineRig(
+      t,
+      {
+        onConnect: async () => {
+          await delay(5)
+          if (dead) refuses()
+        },
+      },
+      { database },
+    )
+    const codes = Array.from({ length: 100 }, (_, at) => `BANCO-ACME-X${at}`)
+    for (const code of codes) {
+      const filePath = join(rig.place.files, code)
+      await rig.putChannel(code, {
+        directories: [{ direction: 'EMISION', filePath }],
+        connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 1000 } },
+      })
+      await rig.put(`${code}.txt`, code, filePath)
+    }
+    for (const code of codes) await rig.send(code)
+    rig.run()
+    const pending = () =>
+      rig.store.db.selectFrom('transfer').select('due_at').where('state', '=', 'PENDING').execute()
+    // A quarter of an hour, from one due time to the next.
+    const until = rig.work.now() + 900_000
+    while (rig.work.now() < until) {
+      const next = await waitFor(
+        'all wait',
+        async () => {
+          const due = (await pending()).map((row) => row.due_at)
+          return due.length === 100 && Math.min(...due) > rig.work.now() ? Math.max(...due) : undefined
+        },
+        60_000,
+      )
+      rig.setAhead((next ?? 0) - rig.work.now() + 1)
+    }
+    assert.ok(line.calls.length < 15, `${line.calls.length} calls in a quarter of an hour to a partner that is down`)
+    dead = false
+    rig.setAhead(600_000)
+    await waitFor(
+      'the probe',
+      async () => !(await rig.store.db.selectFrom('partner_health').selectAll().execute())[0],
+    )
+    rig.setAhead(120_000)
+    await waitFor('all are sent', async () => (await rig.inbox()).length === 100, 60_000)
+  },
+)
+
+testOnBoth('a channel with many files does not starve another', async (t, database) => {
+  const order: string[] = []
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push, file) => {
+        order.push(file.name)
+        return push()
+      },
+    },
+    { database, workers: 1 },
+  )
+  await rig.putChannel('BANCO-ACME-SMALL', {
+    directories: [{ direction: 'EMISION', filePath: join(rig.place.files, 'small') }],
+    connection: { ips: ['127.0.0.1'] },
+  })
+  for (let at = 0; at < 200; at++) await rig.put(`many-${at}`, `${at}`)
+  await rig.put('only', 'one', join(rig.place.files, 'small'))
+  const big = await rig.run().send()
+  await waitFor('the big one is at it', () => order.length > 0)
+  const small = await rig.send('BANCO-ACME-SMALL')
+  assert.equal((await rig.ended(small.id)).state, 'COMPLETED')
+  const place = order.indexOf('only')
+  assert.ok(place >= 0 && place < 150, `the only file of its channel came after ${place} others`)
+  assert.equal((await rig.ended(big.id)).state, 'COMPLETED')
+})
