@@ -16,6 +16,7 @@ import type { EngineThread } from './engine/engine-thread.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
 import { EventHub } from './http/events.ts'
+import { addMetricsRoute } from './http/metrics.ts'
 import { addPlatformRoutes } from './http/platform.ts'
 import { buildServer } from './http/server.ts'
 import { makeLog } from './log.ts'
@@ -58,8 +59,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const events = new EventHub()
   const app = buildServer(context, { log, tls: config.tls })
   const readiness = addPlatformRoutes(app, context, events)
-  await app.listen({ host: config.host, port: config.port })
   let running: EngineThread | undefined
+  // Whoever can reach a loopback listener is on this machine; others must show who they are.
+  const access = isLoopback(config.host) ? 'anybody' : 'administrators'
+  addMetricsRoute(app, context, events, () => running?.counters() ?? { emitted: 0, received: 0 }, access)
   const wakes = await connectNodes({
     store,
     log,
@@ -68,12 +71,18 @@ export async function startNode(config: Config): Promise<RunningNode> {
     tellEngine: (message) => running?.tell(message),
     events,
   })
+  await app.listen({ host: config.host, port: config.port })
   const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
   running = engine
   // Partners may be waiting at the door; without listeners requests are served while the engine starts.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})
-  if (listens) await engine.ready
+  const parts = { app, store, log, readiness, engine, wakes, events }
+  if (listens)
+    await engine.ready.catch(async (thrown: unknown) => {
+      await stop(parts)
+      throw thrown
+    })
   readiness.ready = true
   const url = addressOf(app, config)
   log.info({ url }, 'ready')
@@ -81,7 +90,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     url,
     firstAdmin,
     context,
-    stop: () => started.then(() => stop({ app, store, log, readiness, engine, wakes, events })),
+    stop: () => started.then(() => stop(parts)),
   }
 }
 
@@ -106,6 +115,10 @@ async function stop({ app, store, log, readiness, engine, wakes, events }: Parts
   await store.close()
   log.info('stopped')
   log.flush()
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function addressOf(app: FastifyInstance, config: Config): string {

@@ -12,29 +12,20 @@
 // Whatever throws ends the attempt; the caller decides between another attempt and failure.
 
 import { rm } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { directoriesFor } from '../domain/channel.ts'
 import type { Directory } from '../contract/channel.ts'
 import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
-import { exists } from '../files/place.ts'
-import { requireConfined } from '../files/roots.ts'
-import { requireHeld, updateFile } from '../store/leases.ts'
 import type { Held } from '../store/leases.ts'
-import type { Tx } from '../store/open.ts'
-import type { TransferFileRow } from '../store/tables.ts'
 import { makeProgress } from './events.ts'
 import type { ProgressMeter } from './events.ts'
-import { FileSource, piecesOf } from './file-source.ts'
-import { certificateOf } from './key-exchange.ts'
+import { record, remember } from './file-record.ts'
+import { FileSource } from './file-source.ts'
 import type { Plan } from './plan.ts'
 import { deleteOriginal, moveOriginal } from './post-action.ts'
+import { prepareFile } from './prepare.ts'
 import { runStep } from './script-steps.ts'
-import { drainSteps, stage } from './staging.ts'
-import { once } from './transforms/step.ts'
 import type { Capabilities, PushProgress, PushResult, Session, WireFile } from './transports/transport.ts'
-import { formId, outgoingForm, settleOptional, startsLikeLzw } from './wire-form.ts'
-import type { WireForm } from './wire-form.ts'
 import type { Work } from './work.ts'
 
 /** A claimed transfer in hand. */
@@ -127,41 +118,6 @@ async function sendFile(
     await act(emission, file)
 }
 
-/** One write under the claim, and the same change in memory once it is durable. */
-async function record(
-  { work, held }: Running,
-  file: TransferFileRecord,
-  changes: Partial<TransferFileRecord>,
-  also?: (tx: Tx) => Promise<void>,
-): Promise<void> {
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
-    await updateFile(tx, held, file.index, toColumns(changes))
-    await also?.(tx)
-  })
-  Object.assign(file, changes)
-}
-
-const COLUMNS = {
-  phase: 'phase',
-  position: 'position',
-  hash: 'hash',
-  size: 'size',
-  stagedPath: 'staged_path',
-  wireHash: 'wire_hash',
-  receipt: 'receipt',
-  actionPost: 'action_post',
-  pathPost: 'path_post',
-} as const satisfies Partial<Record<keyof TransferFileRecord, keyof TransferFileRow>>
-
-function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRow> {
-  const entries = Object.entries(changes).map(([name, value]) => [
-    COLUMNS[name as keyof typeof COLUMNS],
-    value,
-  ])
-  return Object.fromEntries(entries) as Partial<TransferFileRow>
-}
-
 function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
   return (
     directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
@@ -169,11 +125,7 @@ function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
 }
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
-  const directory = directoryOf(emission, file)
-  const about = { ...emission, directory, codePage: emission.work.codePage }
-  const form = outgoingForm(about)
-  const id = formId(about)
-  const settled = (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
+  const { format, envelope } = await prepareFile(emission, file, directoryOf(emission, file))
   await using source = await openWire(file)
   const wire: WireFile = {
     transferId: emission.transfer.id,
@@ -181,8 +133,8 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     application: emission.plan.application,
     name: file.name,
     source,
-    format: settled.format,
-    envelope: settled.envelope,
+    format,
+    envelope,
     originalSize: file.size ?? source.size,
     restartFrom: Math.min(file.position, source.size),
     signedReceipt: wantsSignedReceipt(emission),
@@ -215,118 +167,6 @@ function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
     (plan.verifyHash || plan.awaitReceipt) &&
     plan.security.rsaRemoteKey !== undefined
   )
-}
-
-/**
- * The form that an earlier attempt left, if it is still what the channel wants: a retry runs under the configuration
- * of today, and must not send in clear what a failed transfer staged in clear. The name of the staged file tells.
- */
-async function restoredForm(
-  { plan, capabilities }: Emission,
-  file: TransferFileRecord,
-  form: WireForm,
-  id: string,
-): Promise<WireForm | undefined> {
-  if (file.phase !== 'STAGED' || file.path === '') return undefined
-  const { stagedPath } = file
-  const fits =
-    stagedPath === null
-      ? isPlain(form, plan)
-      : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
-  if (fits) return settleOptional(form, plan, capabilities, stagedPath?.endsWith('.z') ?? false)
-  Object.assign(file, { phase: 'WAITING', position: 0, stagedPath: null, hash: null })
-  return undefined
-}
-
-/** The file itself is what travels. */
-function isPlain(form: WireForm, plan: Plan): boolean {
-  return form.steps.length === 0 && !form.optional && !plan.encryptFiles
-}
-
-/** Pre-script, checks, and the wire form on disk where it is not the file itself. */
-async function prepare(
-  emission: Emission,
-  file: TransferFileRecord,
-  form: WireForm,
-  id: string,
-): Promise<WireForm> {
-  const { work, plan, signal } = emission
-  if (file.path === '') return prepareCertificate(emission, file, form, id)
-  requireConfined(file.path, work.roots.fileRoots)
-  const before = plan.channel.integrations?.preEmisionFile
-  if (before) await runStep(emission, 'preEmision', before, file)
-  await using source = await FileSource.open(file.path, {
-    size: file.size ?? 0,
-    modifiedAt: file.modifiedAt ?? 0,
-  })
-  if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
-  if (isPlain(form, plan)) {
-    if (form.check) await source.requireUnchanged()
-    // Nothing to keep but that the script has run: not worth a write of its own otherwise.
-    if (before) await record(emission, file, { phase: 'STAGED' })
-    file.phase = 'STAGED'
-    return form
-  }
-  const path = await stagedName(emission, file, id)
-  const settled = form.optional ? await smallestForm(emission, source, form, path) : form
-  const stagedPath =
-    settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
-  await stage(piecesOf(source, signal), settled.steps, stagedPath)
-  await record(emission, file, { phase: 'STAGED', hash: await source.finish(), stagedPath })
-  return settled
-}
-
-const neverStep: NonNullable<WireForm['optional']> = (source) => source
-
-/** VARIABLE: tried on a scratch copy; kept only where it pays. */
-async function smallestForm(
-  emission: Emission,
-  source: FileSource,
-  form: WireForm,
-  path: string,
-): Promise<WireForm> {
-  const scratch = `${path}.try`
-  try {
-    const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
-    const looksPacked = !emission.capabilities.records && (await startsLikeLzw(scratch))
-    const packed = await stage(
-      piecesOf(source, emission.signal),
-      [...form.steps, form.optional ?? neverStep],
-      scratch,
-    )
-    // What looks packed already must be packed once more: the other end takes one layer off by the look alone.
-    return settleOptional(form, emission.plan, emission.capabilities, looksPacked || packed < plain)
-  } finally {
-    await rm(scratch, { force: true })
-  }
-}
-
-/** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
-function stagedName(
-  { work, transfer, held }: Emission,
-  file: TransferFileRecord,
-  id: string,
-): Promise<string> {
-  return work.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
-}
-
-async function prepareCertificate(
-  emission: Emission,
-  file: TransferFileRecord,
-  form: WireForm,
-  id: string,
-): Promise<WireForm> {
-  const bytes = Buffer.from(certificateOf(emission.plan), 'utf8')
-  const path = await stagedName(emission, file, id)
-  await stage(once(bytes), [], path)
-  await record(emission, file, { phase: 'STAGED', stagedPath: path, size: bytes.length })
-  return {
-    ...form,
-    steps: [],
-    optional: undefined,
-    envelope: undefined,
-    format: { kind: 'U', recordLength: 0 },
-  }
 }
 
 function openWire(file: TransferFileRecord): Promise<FileSource> {
@@ -416,16 +256,6 @@ async function arrived(
     waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
   )
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
-}
-
-/** The memory behind allowSendDuplicateFiles. */
-async function remember({ transfer }: Running, file: TransferFileRecord, tx: Tx): Promise<void> {
-  if (file.hash === null) return
-  await tx
-    .insertInto('sent_file')
-    .values({ channel_code: transfer.channelCode, name: file.name, hash: file.hash, size: file.size ?? 0 })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
 }
 
 function hasAction(plan: Plan): boolean {

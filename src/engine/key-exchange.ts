@@ -1,9 +1,17 @@
 // Channels that carry keys alone: what goes out is our certificate; what comes in is kept as the partner's proposed
 // key and takes effect only when somebody accepts it.
 
+import { readFile } from 'node:fs/promises'
+import type { TransferFileRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
+import { addHistory } from '../store/channels.ts'
+import { newId } from '../store/ids.ts'
+import { requireHeld, updateFile } from '../store/leases.ts'
+import { putReceived, removePartial } from '../store/receptions.ts'
+import type { Running } from './emission.ts'
 import { readPartnerKey, readPrivateKey, fingerprintOf } from './transforms/cms/keys.ts'
 import type { Plan } from './plan.ts'
+import { namesOneFile } from './transports/transport.ts'
 
 export function certificateOf(plan: Plan): string {
   const { rsaLocalKey } = plan.security
@@ -14,6 +22,39 @@ export function certificateOf(plan: Plan): string {
       `channel ${plan.code} exchanges keys, but security.rsaLocalKey holds no certificate to send`,
     )
   return certificate.pem
+}
+
+/** No key is longer; a file that is must not be read into memory to find out. */
+const LONGEST = 1024 * 1024
+
+/** Kept as a proposal, and received as any file is, in one write. */
+export async function proposeKey(running: Running, file: TransferFileRecord, path: string): Promise<void> {
+  const { work, held, transfer, plan } = running
+  if ((file.size ?? 0) > LONGEST) throw new NodeError('file_refused', `${file.name} is too long for a key`)
+  const { pem, fingerprint } = proposedKey(await readFile(path))
+  const now = work.now()
+  const key = { channelCode: plan.code, name: file.keyName, date: file.keyDate, time: file.keyTime }
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await tx
+      .insertInto('key_proposal')
+      .values({
+        id: newId(now),
+        contact_id: plan.contact.id,
+        channel_code: plan.code,
+        pem,
+        fingerprint,
+        received_at: now,
+        accepted_at: null,
+      })
+      .execute()
+    await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
+    const { size, hash, position } = file
+    await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
+    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, position)
+    await removePartial(tx, key)
+  })
+  file.phase = 'PLACED'
 }
 
 /** Reads a received file as a certificate (PEM or DER) or public key; throws file_refused if it is neither. */

@@ -1,24 +1,20 @@
 // One file on its way in, from the offer to its place: the stages that reception.ts lists, for one session's file. Ends
 // once, by `complete`, `abandon`, a reset, or the same file coming again over another session.
 
-import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
-import { addHistory } from '../store/channels.ts'
-import { newId } from '../store/ids.ts'
-import { parkClaim, requireHeld, updateFile } from '../store/leases.ts'
-import { findPartial, putPartial, putReceived, removePartial } from '../store/receptions.ts'
+import { parkClaim, requireHeld } from '../store/leases.ts'
+import { findPartial, putPartial, removePartial } from '../store/receptions.ts'
 import type { FileKey } from '../store/receptions.ts'
 import { insertFiles } from '../store/transfers.ts'
 import { restartEvery } from './emission.ts'
 import type { Running } from './emission.ts'
 import { makeProgress } from './events.ts'
-import { FileSource, piecesOf } from './file-source.ts'
 import type { Inbound } from './inbound-channel.ts'
 import { IncomingFile } from './incoming-file.ts'
-import { proposedKey } from './key-exchange.ts'
+import { proposeKey } from './key-exchange.ts'
 import type { Plan } from './plan.ts'
 import type { ReceptionDesk } from './reception.ts'
 import {
@@ -30,11 +26,8 @@ import {
   recordPlaced,
 } from './reception-transfer.ts'
 import { runStep } from './script-steps.ts'
-import { stage } from './staging.ts'
-import { suiteOf } from './transforms/cms/suites.ts'
-import { namesOneFile } from './transports/transport.ts'
 import type { Incoming, Offer } from './transports/transport.ts'
-import { incomingSteps } from './wire-form.ts'
+import { unwrap } from './unwrap.ts'
 
 /** open: bytes come. completing: the partner said that is all. in place: under its real name. over: nothing more. */
 type Stage = 'open' | 'completing' | 'in place' | 'over'
@@ -241,13 +234,17 @@ export class Reception implements Incoming {
 
   async #put(whole: { size: number; sha256: string }): Promise<void> {
     const running = this.#run()
-    const path = await this.#unwrap(whole)
-    if (this.#plan.channel.keyExchangeChannel) return this.#propose(path)
+    const received = { path: this.#opened().path, ...whole }
+    const { path, ...known } = await unwrap(this.#desk, running, this.#inbound, this.#offer, received)
+    Object.assign(this.#record, known, { position: whole.size })
+    if (this.#plan.channel.keyExchangeChannel) {
+      await proposeKey(running, this.#record, path)
+      return removeBoth(received.path)
+    }
     await this.#preScript(path)
-    this.#record.position = whole.size
     await placeWhole(running, this.#record, path, this.#inbound)
     this.#stage = 'in place'
-    await recordPlaced(running, this.#record, this.#opened().path)
+    await recordPlaced(running, this.#record, received.path)
   }
 
   #run(): Running {
@@ -255,68 +252,11 @@ export class Reception implements Incoming {
     return this.#running
   }
 
-  /** The local form of the file, synced, beside the received one; the received one itself where they are the same. */
-  async #unwrap(whole: { size: number; sha256: string }): Promise<string> {
-    const { work, capabilities } = this.#desk
-    const received = this.#opened().path
-    this.#record.wireHash = await wireHash(received, whole.sha256, this.#offer.envelope?.suite)
-    const wire = {
-      plan: this.#plan,
-      directory: this.#inbound.directory,
-      capabilities,
-      codePage: work.codePage,
-    }
-    const steps = incomingSteps(wire, this.#offer)
-    if (steps.length === 0) {
-      Object.assign(this.#record, { size: whole.size, hash: whole.sha256 })
-      return received
-    }
-    const path = `${received}.out`
-    await using source = await FileSource.open(received)
-    const size = await stage(piecesOf(source, this.#run().signal), steps, path)
-    await using local = await FileSource.open(path)
-    Object.assign(this.#record, { size, hash: await local.finish() })
-    return path
-  }
-
   async #preScript(path: string): Promise<void> {
     const script = this.#plan.channel.integrations?.preReceptionFile
     if (!script) return
     const { name, size, hash } = this.#record
     await runStep(this.#run(), 'preReception', script, { name, path, size, hash })
-  }
-
-  async #propose(path: string): Promise<void> {
-    const { work } = this.#desk
-    const { held, transfer, plan } = this.#run()
-    const { pem, fingerprint } = proposedKey(await readFile(path))
-    const now = work.now()
-    await work.store.write(async (tx) => {
-      await requireHeld(tx, work.store.dialect, held)
-      await tx
-        .insertInto('key_proposal')
-        .values({
-          id: newId(now),
-          contact_id: plan.contact.id,
-          channel_code: plan.code,
-          pem,
-          fingerprint,
-          received_at: now,
-          accepted_at: null,
-        })
-        .execute()
-      await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
-      await updateFile(tx, held, this.#record.index, {
-        phase: 'PLACED',
-        size: this.#record.size,
-        hash: this.#record.hash,
-      })
-      if (namesOneFile(this.#key)) await putReceived(tx, this.#key, transfer.id, this.#record.size ?? 0)
-      await removePartial(tx, this.#key)
-    })
-    this.#record.phase = 'PLACED'
-    await rm(path, { force: true })
-    await rm(this.#opened().path, { force: true })
   }
 
   #finishLater(): void {
@@ -359,13 +299,18 @@ export class Reception implements Incoming {
     try {
       if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
         await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path)
-      await rm(file.path, { force: true })
-      await rm(`${file.path}.out`, { force: true })
+      await removeBoth(file.path)
       await work.store.write((tx) => removePartial(tx, this.#key))
     } catch (thrown) {
       work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away')
     }
   }
+}
+
+/** The received file and its local form. */
+async function removeBoth(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(`${path}.out`, { force: true })
 }
 
 function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
@@ -408,13 +353,4 @@ function progressFor(running: Running, file: TransferFileRecord, offer: Offer): 
     (octets) => work.counted('RECEPCION', octets),
   )
   return (position) => meter.moved({ index: file.index, name: file.name, size }, position)
-}
-
-/** The hash a receipt must show: of the bytes as transmitted, by the suite's digest. */
-async function wireHash(path: string, sha256: string, suite: string | undefined): Promise<string> {
-  const digest = suiteOf(suite ?? '')?.digest ?? 'sha256'
-  if (digest === 'sha256') return sha256
-  const hash = createHash(digest)
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
-  return hash.digest('hex')
 }

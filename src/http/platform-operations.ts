@@ -179,7 +179,7 @@ function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels
   const { name, direction, category, localEntity, remoteEntity } = facts.config
   const shown = { name, direction, category, localEntity, remoteEntity, contactName: facts.contactName }
   // Fields without a value are left out by the serialiser.
-  return [{ code, contactId: facts.contactId, status: board.statusOf(code), ...shown } as never]
+  return [{ code, contactId: facts.contactId, status: board.statusOf(code), ...shown }]
 }
 
 function filtersOf({ view, catalogue }: Board): PlatformOutputOf<'channelFilters'> {

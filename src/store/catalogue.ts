@@ -27,20 +27,11 @@ export type Catalogue = {
   contactNames: ReadonlyMap<string, string>
 }
 
-const versions = hot<object, { directory: string; revisions: number | null }>(
-  (db) =>
-    db.selectNoFrom((eb) => [
-      eb
-        .selectFrom('meta')
-        .select('value')
-        .where('name', '=', 'directory_version')
-        .$castTo<string>()
-        .as('directory'),
-      eb
-        .selectFrom('channel')
-        .select(sql<number>`sum(revision)`.as('revisions'))
-        .as('revisions'),
-    ]) as never, // two scalar subqueries, typed just above
+const versions = hot<object, { directory: string; revisions: number | null }>((db) =>
+  db
+    .selectFrom('meta')
+    .select(['value as directory', sql<number | null>`(select sum(revision) from channel)`.as('revisions')])
+    .where('name', '=', 'directory_version'),
 )
 
 export function makeCatalogue(): (db: Db) => Promise<Catalogue> {

@@ -16,7 +16,7 @@ const FIELDS = Object.values(GROUPS).flat()
 export function draftOf(channel: Channel): Draft {
   const fields: Values = {}
   for (const pointer of FIELDS)
-    if (!isSecret(pointer)) fields[pointer] = toText(valueAt(channel as Json, pointer))
+    if (!isSecret(pointer)) fields[pointer] = toText(valueAt(channel, pointer))
   const directories = (channel.directories ?? []).map((directory) =>
     Object.fromEntries(DIRECTORY_FIELDS.map((name) => [name, toText((directory as Json)[name])])),
   )
@@ -84,7 +84,7 @@ export function patchOf(before: Draft, after: Draft): ChannelPatch {
   }
   if (JSON.stringify(before.directories) !== JSON.stringify(after.directories))
     patch.directories = after.directories.map(directoryOf)
-  return patch as ChannelPatch
+  return patch
 }
 
 export function directoryOf(values: Values): Json {

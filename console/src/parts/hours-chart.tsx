@@ -22,7 +22,7 @@ export function HoursChart({ hours }: { hours: Hours }) {
       size="xs"
       aria-label={words.overview.hours}
       value={measure}
-      onChange={(value) => setMeasure(value as Measure)}
+      onChange={(value) => setMeasure(value)}
       data={[
         { value: 'transfers', label: words.overview.transfers },
         { value: 'bytes', label: words.overview.bytes },

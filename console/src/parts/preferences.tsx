@@ -1,7 +1,6 @@
 // Language and appearance: the two things that the browser remembers.
 
 import { SegmentedControl, useMantineColorScheme } from '@mantine/core'
-import type { MantineColorScheme } from '@mantine/core'
 import { LANGUAGES, useLanguage } from '../i18n/language.tsx'
 import type { Language } from '../i18n/language.tsx'
 
@@ -28,7 +27,7 @@ export function ThemeChoice() {
       fullWidth
       aria-label={words.app.theme}
       value={colorScheme}
-      onChange={(value) => setColorScheme(value as MantineColorScheme)}
+      onChange={(value) => setColorScheme(value)}
       data={[
         { value: 'light', label: words.app.light },
         { value: 'dark', label: words.app.dark },

@@ -1,0 +1,44 @@
+// From the bytes that came to the file that the channel wants: decrypted, unpacked, verified, translated, on disk and
+// synced. What does not open or is not signed throws, and nothing of it is left but the received bytes.
+
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import type { Running } from './emission.ts'
+import { FileSource, piecesOf } from './file-source.ts'
+import type { Inbound } from './inbound-channel.ts'
+import type { ReceptionDesk } from './reception.ts'
+import { stage } from './staging.ts'
+import { suiteOf } from './transforms/cms/suites.ts'
+import type { Offer } from './transports/transport.ts'
+import { incomingSteps } from './wire-form.ts'
+
+export type Received = { path: string; size: number; sha256: string }
+
+/** `path` is the received file itself where both forms are the same, else one beside it. */
+export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
+
+export async function unwrap(
+  { work, capabilities }: ReceptionDesk,
+  { plan, signal }: Running,
+  { directory }: Inbound,
+  offer: Offer,
+  received: Received,
+): Promise<Unwrapped> {
+  const wireHash = await wireHashOf(received, offer.envelope?.suite)
+  const steps = incomingSteps({ plan, directory, capabilities, codePage: work.codePage }, offer)
+  if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
+  const path = `${received.path}.out`
+  await using source = await FileSource.open(received.path)
+  const size = await stage(piecesOf(source, signal), steps, path)
+  await using local = await FileSource.open(path)
+  return { path, size, hash: await local.finish(), wireHash }
+}
+
+/** The hash a receipt must show: of the bytes as transmitted, by the suite's digest. */
+async function wireHashOf({ path, sha256 }: Received, suite: string | undefined): Promise<string> {
+  const digest = suiteOf(suite ?? '')?.digest ?? 'sha256'
+  if (digest === 'sha256') return sha256
+  const hash = createHash(digest)
+  for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
+  return hash.digest('hex')
+}

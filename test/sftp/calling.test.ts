@@ -1,0 +1,144 @@
+// A node that calls a partner's real OpenSSH server: files pushed with their post-action, fetched by the automation,
+// resumed after a break, and nothing at all sent to a server that shows another key.
+
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
+import {
+  makeKey,
+  noOpenSsh,
+  startCuttingProxy,
+  startOpenSsh,
+} from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import type { OpenSsh } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import type { PlatformChannel } from '../../src/platform/schema.ts'
+import { closeAfter, waitFor } from '../harness.ts'
+import { startSftpNode } from './node.ts'
+import type { SftpNode } from './node.ts'
+
+const skip = noOpenSsh
+let sshd: OpenSsh
+let root: string
+
+before(async () => {
+  if (skip) return
+  sshd = await startOpenSsh()
+  root = await mkdtemp(join(tmpdir(), 'esclusa-sftp-'))
+})
+
+after(async () => {
+  if (skip) return
+  await sshd.stop()
+  await rm(root, { recursive: true, force: true })
+})
+
+type Scene = SftpNode & { inbox: string; outbox: string }
+
+type SceneOptions = {
+  port?: number
+  hostKey?: string
+  channel?: (files: string) => Partial<PlatformChannel>
+}
+
+/** The partner's folders are by application, as `{application}` says. */
+async function scene(t: TestContext, options: SceneOptions = {}): Promise<Scene> {
+  const { port = sshd.port, hostKey = sshd.hostKey.fingerprint, channel } = options
+  const home = await mkdtemp(join(root, 'partner-'))
+  const [inbox, outbox] = [join(home, 'NOMINA/in'), join(home, 'NOMINA/out')]
+  await mkdir(inbox, { recursive: true })
+  await mkdir(outbox, { recursive: true })
+  const own = await startSftpNode(t)
+  const sftp = {
+    username: sshd.username,
+    privateKey: sshd.userKey.private,
+    hostKeys: [hostKey],
+    inbox: `${home}/{application}/in`,
+    outbox: `${home}/{application}/out`,
+  }
+  await own.apply(
+    { sftp, remoteIPs: [{ id: 'ip', ipAddress: '127.0.0.1', port }] },
+    {
+      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3 } },
+      ...channel?.(own.files),
+    },
+  )
+  return { ...own, inbox, outbox }
+}
+
+test('files are pushed, and moved aside afterwards', { skip }, async (t) => {
+  const partner = await scene(t, {
+    channel: (files) => ({
+      integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: join(files, 'sent') },
+    }),
+  })
+  const bytes = sampleBytes(300_000)
+  const names = ['Nómina de mayo.txt', 'a.bin']
+  await partner.put('a.bin', bytes)
+  await partner.put('Nómina de mayo.txt', 'text')
+  const { state, error } = await partner.ended(await partner.send())
+  assert.equal(state, 'COMPLETED', error ?? '')
+  assert.deepEqual((await readdir(partner.inbox)).sort(), names)
+  assert.ok((await readFile(join(partner.inbox, 'a.bin'))).equals(bytes))
+  assert.deepEqual(await partner.list('sent'), names)
+  assert.deepEqual(await partner.list('out'), [])
+})
+
+test('what lies in the partner’s outbox is fetched by the automation and taken away', { skip }, async (t) => {
+  const partner = await scene(t, { channel: () => ({ automation: { watch: true } }) })
+  const bytes = sampleBytes(2_000_000, 3)
+  const path = join(partner.outbox, 'extract.bin')
+  await writeFile(path, bytes)
+  await utimes(path, 1_700_000_000, 1_700_000_000)
+  assert.ok((await partner.arrived('extract.bin')).equals(bytes))
+  await waitFor('the outbox to be empty', async () => (await readdir(partner.outbox)).length === 0, 20_000)
+  await waitFor(
+    'the reception to end',
+    async () => (await partner.transfers()).join() === 'RECEPCION COMPLETED',
+    20_000,
+  )
+})
+
+test('a push that breaks off is tried again and goes on', { skip }, async (t) => {
+  const proxy = await startCuttingProxy(sshd.port)
+  closeAfter(t, () => proxy.stop())
+  const partner = await scene(t, { port: proxy.port })
+  const bytes = sampleBytes(6_000_000, 4)
+  await partner.put('long.bin', bytes)
+  proxy.cutAfter(3_000_000)
+  const id = await partner.send()
+  const { db } = partner.node.store
+  const tried = async () => {
+    const row = await db
+      .selectFrom('transfer')
+      .select(['attempts', 'state'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return (row?.attempts ?? 0) > 0 || row?.state === 'FAILED'
+  }
+  await waitFor('the line to break', tried, 60_000)
+  const half = (await readdir(partner.inbox)).filter((name) => name.startsWith('.'))
+  assert.equal(half.length, 1, 'half a file under a hidden name')
+  // Less than the whole file passes from now on: beginning anew would break again.
+  proxy.cutAfter(4_500_000)
+  const { state, error } = await partner.ended(id)
+  assert.equal(state, 'COMPLETED', error ?? '')
+  assert.deepEqual(await readdir(partner.inbox), ['long.bin'])
+  assert.ok((await readFile(join(partner.inbox, 'long.bin'))).equals(bytes))
+})
+
+test('a server with another host key gets nothing, and the transfer shows its key', { skip }, async (t) => {
+  const other = await makeKey(root, 'other')
+  const partner = await scene(t, { hostKey: other.fingerprint })
+  await partner.put('a.bin', 'secret')
+  const { state, error, error_code, attempts } = await partner.ended(await partner.send())
+  assert.deepEqual([state, error_code, attempts], ['FAILED', 'host_key_mismatch', 0])
+  assert.ok(
+    error?.includes(sshd.hostKey.fingerprint) || error?.includes(sshd.rsaHostKey.fingerprint),
+    error ?? '',
+  )
+  assert.deepEqual(await readdir(partner.inbox), [])
+})
