@@ -131,13 +131,18 @@ async function measureAt(
   }
 }
 
+/** The least of three medians: other work on the machine only ever adds. */
 async function median(call: (round: number) => Promise<void>): Promise<number> {
   for (let round = 0; round < PAGES * 2; round++) await call(round)
-  const times: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    const from = performance.now()
-    await call(round)
-    times.push(performance.now() - from)
+  const medians: number[] = []
+  for (let repeat = 0; repeat < 3; repeat++) {
+    const times: number[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const from = performance.now()
+      await call(round)
+      times.push(performance.now() - from)
+    }
+    medians.push(times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0)
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0
+  return Math.min(...medians)
 }

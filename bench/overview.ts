@@ -49,7 +49,9 @@ try {
   await grow(store, SMALL, LARGE)
   console.error(`filled in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
   const large = await measure(store, LARGE.transfers)
-  const [fewer, more] = [SMALL, LARGE].map(({ channels, transfers }) => `${channels} channels / ${transfers} transfers`)
+  const [fewer, more] = [SMALL, LARGE].map(
+    ({ channels, transfers }) => `${channels} channels / ${transfers} transfers`,
+  )
   console.log(`query, ms with ${fewer}, ms with ${more}, ratio`)
   for (const name of Object.keys(QUERIES)) {
     const [a, b] = [small[name] ?? 0, large[name] ?? 0]

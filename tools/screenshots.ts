@@ -26,13 +26,19 @@ const folder = into ?? fileURLToPath(new URL('../docs/screenshots/', import.meta
 mkdirSync(folder, { recursive: true })
 const browser = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox'] })
 try {
-  for (const scheme of ['light', 'dark'] as const) await shootAll(browser, scheme, { url, username, password })
+  for (const scheme of ['light', 'dark'] as const)
+    await shootAll(browser, scheme, { url, username, password })
   await shootPhone(browser, { url, username, password })
 } finally {
   await browser.close()
 }
 
-async function open(browser: Browser, scheme: Scheme, viewport: { width: number; height: number }, login: Login) {
+async function open(
+  browser: Browser,
+  scheme: Scheme,
+  viewport: { width: number; height: number },
+  login: Login,
+) {
   const context = await browser.newContext({ viewport, colorScheme: scheme, locale: 'en-GB' })
   const page = await context.newPage()
   page.on('console', (message) => message.type() === 'error' && console.error(`page: ${message.text()}`))

@@ -55,7 +55,13 @@ function Frame() {
       <AppShell.Header hiddenFrom="sm" px="md">
         <Group h="100%" justify="space-between">
           <Brand />
-          <Burger opened={opened} onClick={toggle} size="sm" aria-label={words.app.menu} aria-expanded={opened} />
+          <Burger
+            opened={opened}
+            onClick={toggle}
+            size="sm"
+            aria-label={words.app.menu}
+            aria-expanded={opened}
+          />
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="md" aria-label={words.app.navigation}>
@@ -103,7 +109,12 @@ function Navigation({ location }: { location: string }) {
   const items = [
     { path: '/', label: words.app.overview, icon: IconLayoutDashboard, shown: true },
     { path: '/channels', label: words.app.channels, icon: IconArrowsExchange, shown: true },
-    { path: '/failures', label: words.app.failures, icon: IconAlertTriangle, shown: rights.may('listTransfers') },
+    {
+      path: '/failures',
+      label: words.app.failures,
+      icon: IconAlertTriangle,
+      shown: rights.may('listTransfers'),
+    },
     { path: '/contacts', label: words.app.contacts, icon: IconAddressBook, shown: true },
   ]
   const isAt = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
@@ -141,7 +152,13 @@ function Navigation({ location }: { location: string }) {
                 {words.roles[user.role]}
               </Text>
             </div>
-            <button type="button" className="icon-button" onClick={signOut} aria-label={words.app.signOut} title={words.app.signOut}>
+            <button
+              type="button"
+              className="icon-button"
+              onClick={signOut}
+              aria-label={words.app.signOut}
+              title={words.app.signOut}
+            >
               <IconLogout size={20} stroke={1.7} aria-hidden />
             </button>
           </div>

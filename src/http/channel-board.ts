@@ -113,7 +113,9 @@ function makeBoard(
       if (wanted === undefined) return search(view, base, rest)
       if (wanted === 'IN_PROGRESS' || wanted === 'PENDING' || wanted === 'ERROR') {
         const matches = matcher(rest)
-        const codes = [...over].filter(([code, value]) => value === wanted && matches(base.catalogue.channels.get(code)))
+        const codes = [...over].filter(
+          ([code, value]) => value === wanted && matches(base.catalogue.channels.get(code)),
+        )
         return codes.map(([code]) => code).sort()
       }
       return search(view, base, rest).filter((code) => status(code) === wanted)
@@ -136,7 +138,10 @@ function search(view: View, base: Base, filter: ChannelFilter): readonly string[
 }
 
 export function matcher(filter: ChannelFilter): (facts: ChannelFacts | undefined) => boolean {
-  const words = (filter.search ?? '').toLowerCase().split(/\s+/).filter((word) => word !== '')
+  const words = (filter.search ?? '')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
   return (facts) =>
     facts !== undefined &&
     (filter.contactId === undefined || facts.contactId === filter.contactId) &&

@@ -43,7 +43,12 @@ test('the page is never kept, and allows nothing from elsewhere', async (t) => {
     const policy = String(headers['content-security-policy'])
     const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
     assert.ok(body.includes(`content="${nonce}"`))
-    for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"])
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ])
       assert.ok(policy.includes(`${rule};`) || policy.includes(rule), rule)
     assert.ok(!policy.includes('unsafe'))
     return nonce

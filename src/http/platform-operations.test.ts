@@ -22,7 +22,13 @@ async function platformOf(t: TestContext, database: TestDatabase = sqlite) {
 }
 
 /** A transfer as the engine would leave it. */
-async function leave(node: TestNode, id: string, channelCode: string, state: TransferStatus, now = Date.now()) {
+async function leave(
+  node: TestNode,
+  id: string,
+  channelCode: string,
+  state: TransferStatus,
+  now = Date.now(),
+) {
   await node.store.write(async (tx) => {
     const made = { direction: 'EMISION', type: 'MANUAL', requestedBy: 'operator', retryOf: null } as const
     const file = { ...newFile(FILE, 0), keyDate: '20260101', keyTime: '0000000001' }
@@ -48,37 +54,56 @@ async function leave(node: TestNode, id: string, channelCode: string, state: Tra
   })
 }
 
-testOnBoth('the overview counts channels by status, transfers by hour and lists failures', async (t, database) => {
-  const { node, admin } = await platformOf(t, database)
-  const quiet = await admin.overview()
-  assert.deepEqual(quiet.channels, {
-    total: 3,
-    byStatus: { INACTIVE: 0, IN_PROGRESS: 0, PENDING: 0, ERROR: 0, CLOSED: 0, IDLE: 3 },
-  })
-  assert.equal(quiet.hours?.length, 24)
-  await leave(node, 'done-1', FULL, 'COMPLETED')
-  await leave(node, 'failed-1', FULL, 'FAILED')
-  await leave(node, 'moving-1', CLOSED, 'IN_PROGRESS')
-  await node.call('updateChannel', { code: PLAIN, body: { deactivateChannel: true } })
-  const { channels, active, hours, failures } = await admin.overview()
-  assert.deepEqual(channels.byStatus, { INACTIVE: 1, IN_PROGRESS: 1, PENDING: 0, ERROR: 1, CLOSED: 0, IDLE: 0 })
-  const { from: _from, ...now } = hours?.at(-1) ?? { from: '' }
-  assert.deepEqual(now, { completed: 1, failed: 1, cancelled: 0, bytes: 1000 })
-  assert.deepEqual([active?.inProgress, active?.pending], [1, 0])
-  assert.equal(active?.transfers[0]?.totalBytes, 1000)
-  assert.equal(failures?.total, 1)
-  const [failure] = failures?.transfers ?? []
-  assert.deepEqual(
-    [failure?.transferId, failure?.errorCode, failure?.retry],
-    ['failed-1', 'connect_failed', 'POSSIBLE'],
-  )
-})
+testOnBoth(
+  'the overview counts channels by status, transfers by hour and lists failures',
+  async (t, database) => {
+    const { node, admin } = await platformOf(t, database)
+    const quiet = await admin.overview()
+    assert.deepEqual(quiet.channels, {
+      total: 3,
+      byStatus: { INACTIVE: 0, IN_PROGRESS: 0, PENDING: 0, ERROR: 0, CLOSED: 0, IDLE: 3 },
+    })
+    assert.equal(quiet.hours?.length, 24)
+    await leave(node, 'done-1', FULL, 'COMPLETED')
+    await leave(node, 'failed-1', FULL, 'FAILED')
+    await leave(node, 'moving-1', CLOSED, 'IN_PROGRESS')
+    await node.call('updateChannel', { code: PLAIN, body: { deactivateChannel: true } })
+    const { channels, active, hours, failures } = await admin.overview()
+    assert.deepEqual(channels.byStatus, {
+      INACTIVE: 1,
+      IN_PROGRESS: 1,
+      PENDING: 0,
+      ERROR: 1,
+      CLOSED: 0,
+      IDLE: 0,
+    })
+    const { from: _from, ...now } = hours?.at(-1) ?? { from: '' }
+    assert.deepEqual(now, { completed: 1, failed: 1, cancelled: 0, bytes: 1000 })
+    assert.deepEqual([active?.inProgress, active?.pending], [1, 0])
+    assert.equal(active?.transfers[0]?.totalBytes, 1000)
+    assert.equal(failures?.total, 1)
+    const [failure] = failures?.transfers ?? []
+    assert.deepEqual(
+      [failure?.transferId, failure?.errorCode, failure?.retry],
+      ['failed-1', 'connect_failed', 'POSSIBLE'],
+    )
+  },
+)
 
 testOnBoth('counters kept transfer by transfer are what a recount finds', async (t, database) => {
   const { node } = await platformOf(t, database)
   const read = async () => ({
-    hours: await node.store.db.selectFrom('transfer_hour').selectAll().orderBy('channel_code').orderBy('hour').execute(),
-    errors: await node.store.db.selectFrom('channel_state').select(['code', 'error_id']).orderBy('code').execute(),
+    hours: await node.store.db
+      .selectFrom('transfer_hour')
+      .selectAll()
+      .orderBy('channel_code')
+      .orderBy('hour')
+      .execute(),
+    errors: await node.store.db
+      .selectFrom('channel_state')
+      .select(['code', 'error_id'])
+      .orderBy('code')
+      .execute(),
   })
   const hourAgo = Date.now() - 3_600_000
   await leave(node, 'a', FULL, 'FAILED', hourAgo)
@@ -88,7 +113,10 @@ testOnBoth('counters kept transfer by transfer are what a recount finds', async 
   await leave(node, 'e', CLOSED, 'FAILED')
   await node.store.write((tx) => settle(tx, 'e'))
   const kept = await read()
-  assert.deepEqual(kept.errors.map((row) => row.error_id), ['d', null, null])
+  assert.deepEqual(
+    kept.errors.map((row) => row.error_id),
+    ['d', null, null],
+  )
   await node.store.write((tx) => recountEnded(tx))
   assert.deepEqual(await read(), kept)
 })
@@ -106,16 +134,27 @@ test('each failure says whether it can be retried, and why not', async (t) => {
   await leave(node, 'settled', CLOSED, 'FAILED')
   await node.store.write((tx) => settle(tx, 'settled'))
   await node.call('updateChannel', { code: PLAIN, body: { emission: { active: false } } })
-  assert.deepEqual(await answers(), { old: 'SUPERSEDED', new: 'POSSIBLE', closed: 'CLOSED', settled: 'HANDLED' })
+  assert.deepEqual(await answers(), {
+    old: 'SUPERSEDED',
+    new: 'POSSIBLE',
+    closed: 'CLOSED',
+    settled: 'HANDLED',
+  })
   const facts = await (await as('operator')).transferFacts({ channelCode: FULL, transferId: 'new' })
-  assert.deepEqual([facts.retry, facts.errorCode, facts.requestedBy], ['POSSIBLE', 'connect_failed', 'operator'])
+  assert.deepEqual(
+    [facts.retry, facts.errorCode, facts.requestedBy],
+    ['POSSIBLE', 'connect_failed', 'operator'],
+  )
   await leave(node, 'next', FULL, 'PENDING')
   assert.equal((await answers()).new, 'BUSY')
 })
 
 test('channels are found by words, status, partner, direction and category, page by page', async (t) => {
   const { node, admin } = await platformOf(t)
-  await node.call('updateChannel', { code: PLAIN, body: { category: 'Facturas', direction: 'EMISION', name: 'Envíos' } })
+  await node.call('updateChannel', {
+    code: PLAIN,
+    body: { category: 'Facturas', direction: 'EMISION', name: 'Envíos' },
+  })
   await leave(node, 'failed', CLOSED, 'FAILED')
   const codes = async (filter: Parameters<typeof admin.searchChannels>[0]) =>
     (await admin.searchChannels({ size: 10, ...filter })).content.map(({ code }) => code)
@@ -137,10 +176,18 @@ test('a channel’s status in the list is the one that the status operation tell
   const { node, admin } = await platformOf(t)
   await leave(node, 'failed', FULL, 'FAILED')
   await leave(node, 'pending', PLAIN, 'PENDING')
-  const hours = { connection: { advancedConfigurationConnection: { initialHour: '00:00', finishHour: '00:01' } } }
+  const hours = {
+    connection: { advancedConfigurationConnection: { initialHour: '00:00', finishHour: '00:01' } },
+  }
   await node.call('updateChannel', { code: CLOSED, body: hours })
-  for (const { code, status } of (await admin.searchChannels({ size: 10 })).content)
-    assert.equal((await node.call('channelStatus', { code })).body[0]['channel-status'], status, code)
+  const compare = async () => {
+    for (const { code, status } of (await admin.searchChannels({ size: 10 })).content)
+      assert.equal((await node.call('channelStatus', { code })).body[0]['channel-status'], status, code)
+  }
+  await compare()
+  // Whatever it has behind it, a channel that is switched off is just that.
+  for (const code of [FULL, PLAIN]) await node.call('updateChannel', { code, body: { deactivateChannel: true } })
+  await compare()
 })
 
 test('what is not open to the user is in no list, sum or failure', async (t) => {

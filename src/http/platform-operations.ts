@@ -2,7 +2,13 @@
 // open to the user alone, transfers to the roles that may read transfers, partners to those with contactChannels.
 
 import { makePage } from '../contract/page.ts'
-import type { ActiveTransfer, FailedTransfer, Overview, RetryAnswer, UnreachablePartner } from '../contract/platform.ts'
+import type {
+  ActiveTransfer,
+  FailedTransfer,
+  Overview,
+  RetryAnswer,
+  UnreachablePartner,
+} from '../contract/platform.ts'
 import type { PlatformInputOf, PlatformOperationName, PlatformOutputOf } from '../contract/platform.ts'
 import { closedBecause } from '../domain/channel.ts'
 import { showTime } from '../domain/time.ts'
@@ -12,7 +18,14 @@ import { NodeError } from '../errors.ts'
 import type { Account } from '../store/accounts.ts'
 import type { View } from '../store/directory.ts'
 import { HOUR_MS } from '../store/ended.ts'
-import { describeActive, describeFailures, failuresSince, moreOfTransfer, partnersDown, sumHour } from '../store/overview.ts'
+import {
+  describeActive,
+  describeFailures,
+  failuresSince,
+  moreOfTransfer,
+  partnersDown,
+  sumHour,
+} from '../store/overview.ts'
 import type { ActiveRow, Failure, HourSums } from '../store/overview.ts'
 import { findTransfer } from '../store/transfers.ts'
 import { makeBoards, matcher } from './channel-board.ts'
@@ -43,15 +56,26 @@ export function makePlatformHandlers(): PlatformHandlers {
       const board = await boardOf(context, user)
       const codes = board.find(filter)
       const some = codes.slice(asked.offset, asked.offset + asked.size)
-      return makePage(some.flatMap((code) => summaryOf(board, code)), codes.length, asked)
+      return makePage(
+        some.flatMap((code) => summaryOf(board, code)),
+        codes.length,
+        asked,
+      )
     },
     channelFilters: async (context, { user }) => filtersOf(await boardOf(context, user)),
     failedTransfers: async (context, { input, user }) => {
       const asked = askedPage(context, input)
       const board = await boardOf(context, user)
       const ids = await visibleFailures(context, board, input)
-      const some = await describeFailures(context.store.db, ids.slice(asked.offset, asked.offset + asked.size))
-      return makePage(some.map((failure) => failureToWire(context, board, failure)), ids.length, asked)
+      const some = await describeFailures(
+        context.store.db,
+        ids.slice(asked.offset, asked.offset + asked.size),
+      )
+      return makePage(
+        some.map((failure) => failureToWire(context, board, failure)),
+        ids.length,
+        asked,
+      )
     },
     transferFacts: async (context, { input, user }) => {
       const channel = await reachChannel(context, user, input.channelCode)
@@ -201,7 +225,11 @@ function filtersOf({ view, catalogue }: Board): PlatformOutputOf<'channelFilters
 type Wanted = { hours?: number; search?: string; contactId?: string }
 
 /** Ids, newest first. */
-async function visibleFailures(context: Context, board: Board, { hours, search, contactId }: Wanted): Promise<string[]> {
+async function visibleFailures(
+  context: Context,
+  board: Board,
+  { hours, search, contactId }: Wanted,
+): Promise<string[]> {
   const all = await failuresSince(context.store.db, context.now() - (hours ?? DAY_HOURS) * HOUR_MS)
   const matches = matcher({ search, contactId })
   const some = all.filter(
@@ -232,12 +260,17 @@ function retryAnswer(
   if (board.errors.get(failed.channelCode) !== failed.id) return 'SUPERSEDED'
   if (failed.direction === 'RECEPCION' && failed.type === 'REMOTE') return 'PARTNER'
   const { channelCode, direction } = failed
-  if (board.active.some((one) => one.channelCode === channelCode && one.direction === direction)) return 'BUSY'
+  if (board.active.some((one) => one.channelCode === channelCode && one.direction === direction))
+    return 'BUSY'
   const config = board.catalogue.channels.get(channelCode)?.config ?? {}
   return closedBecause(config, direction) === undefined ? 'POSSIBLE' : 'CLOSED'
 }
 
-async function factsOf(context: Context, board: Board, transfer: TransferRecord): Promise<PlatformOutputOf<'transferFacts'>> {
+async function factsOf(
+  context: Context,
+  board: Board,
+  transfer: TransferRecord,
+): Promise<PlatformOutputOf<'transferFacts'>> {
   const more = await moreOfTransfer(context.store.db, transfer.id)
   const waits = transfer.state === 'PENDING' && transfer.dueAt < PARKED
   return {

@@ -18,6 +18,7 @@ import type { Context } from './context.ts'
 import { replyWithError, pathOf } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { handlers } from './handlers.ts'
+import { lazyCompilers } from './lazy-schemas.ts'
 import { makePlatformHandlers } from './platform-operations.ts'
 
 const BODY_LIMIT = 1_048_576
@@ -38,6 +39,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     requestTimeout: 120_000,
     // Longer than any request line: a path value of whatever length is answered by its operation.
     routerOptions: { maxParamLength: 65_536 },
+    schemaController: { compilersFactory: lazyCompilers },
     ajv: {
       customOptions: {
         coerceTypes: false,
@@ -153,7 +155,8 @@ function readNumbers(query: Record<string, unknown>, names: readonly string[]): 
 
 /** A type that cannot even be read is refused before any parser sees it: where there is no body it says nothing. */
 function forgetTypeOfNothing({ headers }: FastifyRequest): void {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) delete headers['content-type']
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
+    delete headers['content-type']
 }
 
 function notEmpty(body: unknown): NodeError | undefined {

@@ -91,13 +91,16 @@ testOnBoth(
   },
 )
 
-testOnBoth('a writer reads what it wrote, at once', async (t, database) => {
+testOnBoth('a writer reads what it wrote, at once, whoever reads beside it', async (t, database) => {
   const store = await withStore(t, database)
   await withChannel(store)
   for (let i = 0; i < 20; i++) {
-    const reading = findChannel(store.db, CODE)
-    await rename(store, () => `name ${i}`)
-    await reading
+    await store.write(async (tx) => {
+      const channel = await lockChannel(tx, store.dialect, CODE)
+      await updateChannel(tx, { ...channel, config: { ...channel.config, name: `name ${i}` } })
+      // Another request, in the same turn of the event loop as the commit.
+      await findChannel(store.db, CODE)
+    })
     assert.equal((await findChannel(store.db, CODE))?.config.name, `name ${i}`)
   }
 })

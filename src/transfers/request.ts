@@ -4,6 +4,7 @@
 // Order: look at the files first (slow, no lock), then one transaction that locks the channel, looks at its state
 // again and inserts. Of two sends at once the unique index lets one through.
 
+import { LRUCache } from 'lru-cache'
 import { randomInt } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import type { Channel } from '../contract/channel.ts'
@@ -45,7 +46,7 @@ export async function requestSend(
   await requireNoEmission(asking, channel)
   const found = channel.config.keyExchangeChannel
     ? [certificateFile(channel)]
-    : await filesToSend(asking, channel)
+    : await filesToSend(asking, channel, type)
   const now = asking.now()
   const files = found.map((candidate, index) => ({ ...newFile(candidate, index), ...keyOf(now, index) }))
   return insert(asking, channel, { type, files, now, retryOf: null })
@@ -73,24 +74,55 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
     throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
-async function filesToSend(asking: Asking, channel: ChannelRecord): Promise<Candidate[]> {
+async function filesToSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<Candidate[]> {
   const { files, places, busy } = await findSendSet(channel.config, asking.fileRoots, asking.now())
   if (files.length === 0) {
     const wait = busy > 0 ? `; ${busy} still being written or locked` : ''
     throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}`)
   }
-  if (channel.config.allowSendDuplicateFiles) return files
+  const repeats = channel.config.allowSendDuplicateFiles === true
+  if (repeats && type !== 'AUTOMATIC') return files
+  const known = repeats ? sentAsItLies : wasSent
   const fresh: Candidate[] = []
-  for (const file of files) if (!(await wasSent(asking.store, channel.code, file))) fresh.push(file)
+  for (const file of files) if (!(await known(asking, channel.code, file))) fresh.push(file)
   if (fresh.length > 0) return fresh
   const what = files.length === 1 ? `${files[0]?.name} was` : `all ${files.length} files were`
-  throw new NodeError('conflict', `${what} sent already and allowSendDuplicateFiles is false`)
+  const why = repeats ? 'and is there unchanged' : 'and allowSendDuplicateFiles is false'
+  throw new NodeError('conflict', `${what} sent already ${why}`)
 }
 
+// A watched folder is looked at every few seconds: a big file that lies there is hashed once, not at every look.
+const hashes = new LRUCache<string, string>({ max: 10_000 })
+
 /** Hashes only a file whose name and size were sent before. */
-async function wasSent(store: Store, code: string, file: Candidate): Promise<boolean> {
-  const hashes = await sentHashes(store.db, code, file.name, file.size)
-  return hashes.length > 0 && hashes.includes(await hashFile(file.path))
+async function wasSent({ store }: Asking, code: string, file: Candidate): Promise<boolean> {
+  const sent = await sentHashes(store.db, code, file.name, file.size)
+  if (sent.length === 0) return false
+  const version = JSON.stringify([file.path, file.size, file.modifiedAt])
+  const hash = hashes.get(version) ?? (await hashFile(file.path))
+  // What was touched a moment ago may be touched again within the same millisecond.
+  if (Date.now() - file.modifiedAt > SETTLED_MS) hashes.set(version, hash)
+  return sent.includes(hash)
+}
+
+const SETTLED_MS = 10_000
+const LOOK_BACK_MS = 30 * 86_400_000
+
+/** For a clock, a file that still lies there as it was sent is no new one, even where duplicates may be sent. */
+async function sentAsItLies({ store, now }: Asking, code: string, file: Candidate): Promise<boolean> {
+  const row = await store.db
+    .selectFrom('transfer')
+    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
+    .select('transfer.id')
+    .where('transfer.channel_code', '=', code)
+    .where('transfer.listed_at', '>=', Math.min(file.modifiedAt, now() - LOOK_BACK_MS))
+    .where('transfer_file.path', '=', file.path)
+    .where('transfer_file.size', '=', file.size)
+    .where('transfer_file.modified_at', '=', file.modifiedAt)
+    .where('transfer_file.phase', 'in', ['ARRIVED', 'DONE'])
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** A key-exchange channel sends the local certificate; the engine writes it out when it runs the transfer. */
@@ -175,7 +207,10 @@ export async function requestRetry(asking: Asking, channel: ChannelRecord): Prom
     throw new NodeError('conflict', `there is nothing to retry on channel ${channel.code}: ${whyNot(last)}`)
   requireOpen(channel.config, last.direction)
   if (!goes(channel.config, last.direction))
-    throw new NodeError('conflict', `the direction of channel ${channel.code} no longer allows ${last.direction}`)
+    throw new NodeError(
+      'conflict',
+      `the direction of channel ${channel.code} no longer allows ${last.direction}`,
+    )
   if (last.direction === 'RECEPCION' && last.type === 'REMOTE')
     throw new NodeError(
       'conflict',

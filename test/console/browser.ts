@@ -86,14 +86,18 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type Violation = { id: string; nodes: { html: string; failureSummary?: string }[] }
 
+type Axe = { run(options: { resultTypes: string[] }): Promise<{ violations: Violation[] }> }
+
 /** Every rule axe has. One line per violation. */
 export async function axeViolations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   const { violations } = await page.evaluate(
-    () =>
-      (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run(), // put there by the line above
+    () => (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] }), // put there by the line above
   )
   return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} — ${failureSummary?.replaceAll(/\s+/g, ' ')}`),
+    nodes.map(
+      ({ html, failureSummary }) =>
+        `${id}: ${html.slice(0, 160)} — ${failureSummary?.replaceAll(/\s+/g, ' ')}`,
+    ),
   )
 }

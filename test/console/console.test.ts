@@ -17,7 +17,9 @@ test('an operator signs in; the token is kept in memory and nowhere else', { ski
   await page.getByRole('alert').getByText('The username or the password is not right.').waitFor()
   await signIn(page, 'marta')
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  const kept = await page.evaluate(() => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie]))
+  const kept = await page.evaluate(() =>
+    JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie]),
+  )
   assert.ok(!kept.includes('eyJ'), kept)
   await page.reload()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -51,7 +53,8 @@ test('a failed transfer is found on the overview and retried', { skip }, async (
     const [status] = await client.channelStatus({ channelCode: BROKEN })
     return status?.['channel-status'] === 'ERROR'
   })
-  for (const folder of ['inbox', 'outbox']) await mkdir(join(node.files, 'luz-gone', folder), { recursive: true })
+  for (const folder of ['inbox', 'outbox'])
+    await mkdir(join(node.files, 'luz-gone', folder), { recursive: true })
   const page = await open()
   await signIn(page, 'marta')
   await page.getByRole('button', { name: `Retry: ${BROKEN}` }).click()
@@ -70,7 +73,10 @@ test('files are sent and the bar reaches the end', { skip }, async (t) => {
   const page = await open()
   await signIn(page, 'marta')
   await page.getByRole('link', { name: 'Channels', exact: true }).click()
-  await page.getByRole('textbox', { name: 'Search' }).or(page.getByRole('searchbox', { name: 'Search' })).fill('payroll')
+  await page
+    .getByRole('textbox', { name: 'Search' })
+    .or(page.getByRole('searchbox', { name: 'Search' }))
+    .fill('payroll')
   await page.getByText('1 channel', { exact: true }).waitFor()
   await page.getByRole('link', { name: PAYROLL }).click()
   await page.getByRole('button', { name: 'Send files' }).click()

@@ -23,7 +23,9 @@ test('every page can be used by everybody, everywhere', { skip }, async (t) => {
   const scene = await setScene(t)
   for (const colorScheme of ['light', 'dark'] as const)
     await t.test(`no page has an axe violation (${colorScheme})`, () => lookAtAll(scene, colorScheme))
-  await t.test('on a phone nothing sticks out sideways, and the menu opens and closes', () => lookOnPhone(scene))
+  await t.test('on a phone nothing sticks out sideways, and the menu opens and closes', () =>
+    lookOnPhone(scene),
+  )
   assert.deepEqual(scene.faults, [])
 })
 

@@ -21,7 +21,12 @@ export const BROKEN = 'BANCO-LUZ-RECIBOS'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-const user = (username: string, name: string, lastName: string, rest: Partial<PlatformUser>): PlatformUser => ({
+const user = (
+  username: string,
+  name: string,
+  lastName: string,
+  rest: Partial<PlatformUser>,
+): PlatformUser => ({
   username,
   email: `${username}@banco.example`,
   password: PASSWORD,
@@ -47,8 +52,16 @@ export function consolePlatform(files: string): Platform {
     { direction: 'EMISION' as const, filePath: join(files, name, 'out'), fileFormat: 'BINARIO' as const },
     { direction: 'RECEPCION' as const, filePath: join(files, name, 'in') },
   ]
-  const folder = (name: string) => ({ inbox: join(files, name, 'inbox'), outbox: join(files, name, 'outbox') })
-  const person = { name: 'Eufrasia', lastName: 'Zabala', email: 'tesoreria@acme.example', phone: '+34 910 000 001' }
+  const folder = (name: string) => ({
+    inbox: join(files, name, 'inbox'),
+    outbox: join(files, name, 'outbox'),
+  })
+  const person = {
+    name: 'Eufrasia',
+    lastName: 'Zabala',
+    email: 'tesoreria@acme.example',
+    phone: '+34 910 000 001',
+  }
   return {
     localEntities: [{ code: 'BANCO', name: 'Banco Azul' }],
     users: USERS,
@@ -71,7 +84,13 @@ export function consolePlatform(files: string): Platform {
         folder: folder('luz-gone'),
         remoteCodes: [{ id: '1', code: 'LUZ', name: 'Luz' }],
       },
-      { id: 'puerto', name: 'Puerto de Bilbao', protocol: 'folder', folder: folder('puerto'), remoteCodes: [{ id: '1', code: 'PUERTO' }] },
+      {
+        id: 'puerto',
+        name: 'Puerto de Bilbao',
+        protocol: 'folder',
+        folder: folder('puerto'),
+        remoteCodes: [{ id: '1', code: 'PUERTO' }],
+      },
     ],
     channels: [
       channel(PAYROLL, 'acme', {
@@ -79,11 +98,22 @@ export function consolePlatform(files: string): Platform {
         category: 'Payments',
         remoteEntity: 'Acme Industrial',
         directories: out('payroll'),
-        integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: join(files, 'payroll', 'done') },
+        integrations: {
+          postEmisionAction: 'EMISION_MOVE',
+          postEmisionDirectory: join(files, 'payroll', 'done'),
+        },
         allowSendDuplicateFiles: true,
       }),
-      channel('BANCO-ACME-FACTURA', 'acme', { name: 'Invoices', category: 'Invoices', directories: out('invoices') }),
-      channel('BANCO-ACME-ADEUDO', 'acme', { name: 'Direct debits', category: 'Payments', deactivateChannel: true }),
+      channel('BANCO-ACME-FACTURA', 'acme', {
+        name: 'Invoices',
+        category: 'Invoices',
+        directories: out('invoices'),
+      }),
+      channel('BANCO-ACME-ADEUDO', 'acme', {
+        name: 'Direct debits',
+        category: 'Payments',
+        deactivateChannel: true,
+      }),
       channel(BROKEN, 'luz', {
         name: 'Electricity bills',
         category: 'Invoices',
@@ -110,13 +140,26 @@ export function consolePlatform(files: string): Platform {
 
 /** Puts the platform in place, its files and a day of transfers. */
 export async function furnish(context: Context, files: string): Promise<void> {
-  const folders = ['payroll/out', 'payroll/in', 'payroll/done', 'invoices/out', 'invoices/in', 'bills/out', 'bills/in']
+  const folders = [
+    'payroll/out',
+    'payroll/in',
+    'payroll/done',
+    'invoices/out',
+    'invoices/in',
+    'bills/out',
+    'bills/in',
+  ]
   for (const folder of [...folders, 'acme/inbox', 'acme/outbox', 'puerto/inbox', 'puerto/outbox'])
     await mkdir(join(files, folder), { recursive: true })
   await writeFile(join(files, 'bills/out/bills-0001.xml'), randomBytes(40_000))
   await applyPlatform(context.store, context.seal, consolePlatform(files), { now: Date.now() - 25 * HOUR_MS })
   await makeHistory(context, files)
-  const health = { contactId: 'luz', failures: 4, openUntil: Date.now() - 1, error: 'the partner’s folder does not exist' }
+  const health = {
+    contactId: 'luz',
+    failures: 4,
+    openUntil: Date.now() - 1,
+    error: 'the partner’s folder does not exist',
+  }
   await context.store.write((tx) => putHealth(tx, health))
 }
 
@@ -132,7 +175,13 @@ async function makeHistory(context: Context, files: string): Promise<void> {
     for (let number = 0; number < 1 + ((hour * 7) % 5); number++) {
       const code = number % 2 === 0 ? PAYROLL : 'BANCO-ACME-FACTURA'
       const failed = (hour * 3 + number) % 11 === 0
-      await leave(context, files, code, failed ? 'FAILED' : 'COMPLETED', now - hour * HOUR_MS + number * 4 * MINUTE_MS)
+      await leave(
+        context,
+        files,
+        code,
+        failed ? 'FAILED' : 'COMPLETED',
+        now - hour * HOUR_MS + number * 4 * MINUTE_MS,
+      )
     }
   await leave(context, files, BROKEN, 'FAILED', now - 20 * MINUTE_MS)
 }

@@ -6,12 +6,17 @@
 import assert from 'node:assert/strict'
 import { testOnBoth } from '../harness.ts'
 import { NodeProcess } from './node-process.ts'
+import { visible } from './observer.ts'
 import { ask, listen } from './operator.ts'
 import { KINDS } from './routes.ts'
 import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode } from './trial.ts'
 import type { Trial } from './trial.ts'
 import { verdict } from './verdict.ts'
 
+/** A round in which nothing happens is over after this. */
+const IDLE_MS = 10_000
+/** Beyond this a route gets no more files until some have gone. */
+const MOST_WAITING = 40
 const ROUNDS = Number(process.env.ESCLUSA_ROUNDS ?? (LONG ? 200 : 12))
 
 testOnBoth(
@@ -40,33 +45,55 @@ testOnBoth(
   },
 )
 
-/** New files, a node, and its end: after some time, or with the next event of one kind. */
+/** New files, a node, and its end: some time after it got to work, or with one of its events, or as it starts. */
 async function killOnce(trial: Trial, round: number): Promise<void> {
-  const { settings, token, routes, random } = trial
+  const { settings, routes, random } = trial
   for (const route of routes) {
+    if ((await visible(route.source)).length > MOST_WAITING && route.original !== 'stays') continue
     const small = route.kind === 'moved' || route.kind === 'relay' ? 12 : 3
     const mayBeBig = route.kind === 'deleted' || route.kind === 'fetched' || round % 5 === 0
     await putFiles(route, trial, { small, big: mayBeBig ? (LONG ? 40 : 12) * MIB : 0 })
   }
-  const deadline = random.between(100, 2500)
-  const moment = random.pick(['time', 'IN_PROGRESS', 'COMPLETED', 'progress'] as const)
-  const skip = random.between(0, 8)
+  const moment: Moment = {
+    kind: random.pick(['start', 'time', 'time', 'IN_PROGRESS', 'COMPLETED', 'progress', 'progress']),
+    afterMs: random.between(0, 1500),
+    skip: random.between(0, 8),
+  }
   const node = await NodeProcess.start(settings)
   try {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, deadline)
-      let heard = 0
-      const ears = listen(node.url, token, (event) => {
-        const fits = event.kind === 'progress' ? moment === 'progress' : event.status === moment
-        if (!fits || ++heard <= skip) return
-        clearTimeout(timer)
-        resolve()
-      })
-      void ears.done
-      for (const { kind, sends } of routes)
-        if (kind === 'asked' && sends) void ask(node.url, token, 'sendTransfer', sends)
-    })
+    await comes(moment, node, trial)
   } finally {
     await node.kill()
   }
+}
+
+type Moment = {
+  kind: 'start' | 'time' | 'IN_PROGRESS' | 'COMPLETED' | 'progress'
+  afterMs: number
+  skip: number
+}
+
+/** Counted from the first event: on a busy machine a node takes its time to get to work. */
+async function comes(
+  { kind, afterMs, skip }: Moment,
+  node: NodeProcess,
+  { routes, token }: Trial,
+): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const timers = [setTimeout(over.resolve, kind === 'start' ? afterMs / 2 : IDLE_MS)]
+  let fitting = 0
+  let events = 0
+  const ears = listen(node.url, token, (event) => {
+    if (++events === 1) timers.push(setTimeout(over.resolve, afterMs))
+    const fits = event.kind === 'progress' ? kind === 'progress' : event.status === kind
+    if (fits && ++fitting > skip) over.resolve()
+  })
+  const asks = routes.map(({ kind, sends }) =>
+    kind === 'asked' && sends ? ask(node.url, token, 'sendTransfer', sends) : undefined,
+  )
+  await over.promise
+  for (const timer of timers) clearTimeout(timer)
+  node.signal('SIGKILL')
+  ears.close()
+  await Promise.all([ears.done, ...asks])
 }

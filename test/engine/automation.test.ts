@@ -1,6 +1,7 @@
 // Channels that work by themselves, with a clock that is set ahead.
 
 import assert from 'node:assert/strict'
+import { rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -115,6 +116,23 @@ testOnBoth('of two engines one takes each turn', async (t, database) => {
   }
   assert.equal((await rig.list('in')).length, 3)
   assert.equal((await rig.inbox()).length, 3)
+})
+
+test('watch sends a file that stays where it is once, also where duplicates may be sent', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig, { allowSendDuplicateFiles: true }), {
+    automation: { watch: true },
+  })
+  rig.run().automate(t)
+  const path = await rig.put('a.txt', 'a')
+  await waitFor('it is sent', async () => (await rig.inbox()).includes('a.txt'))
+  await rm(join(rig.place.inbox, 'a.txt'))
+  const before = await ranAt(rig)
+  await waitFor('the next turn is over', async () => ((await ranAt(rig)) ?? 0) > (before ?? Infinity))
+  assert.deepEqual(await rig.inbox(), [])
+  const then = Date.now() / 1000 - 30
+  await utimes(path, then, then)
+  await waitFor('it is sent again', async () => (await rig.inbox()).includes('a.txt'))
 })
 
 test('spans are read in seconds, minutes, hours and days', () => {

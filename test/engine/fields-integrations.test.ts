@@ -237,6 +237,6 @@ field('integrations.exceptionFile', 'runs once when a transfer fails for good, a
   await waitFor('the exception script', () => exists(join(rig.place.root, 'exception.note')))
   assert.match(
     await readFile(join(rig.place.root, 'exception.note'), 'utf8'),
-    /^exception: script .* exited with 1\n$/,
+    /^exception: c\.txt: script .* exited with 1\n$/,
   )
 })

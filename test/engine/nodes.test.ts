@@ -234,7 +234,10 @@ testOnBoth(
       )
       rig.setAhead((next ?? 0) - rig.work.now() + 1)
     }
-    assert.ok(line.calls.length < 15, `${line.calls.length} calls in a quarter of an hour to a partner that is down`)
+    assert.ok(
+      line.calls.length < 15,
+      `${line.calls.length} calls in a quarter of an hour to a partner that is down`,
+    )
     dead = false
     rig.setAhead(600_000)
     await waitFor(

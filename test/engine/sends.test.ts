@@ -10,6 +10,7 @@ import { MemorySource } from '../../src/engine/transports/conformance-ends.ts'
 import { makeTestKey } from '../../src/engine/transforms/cms/keys-for-tests.ts'
 import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
+import { requestSend } from '../../src/transfers/request.ts'
 import { testOnBoth, waitFor } from '../harness.ts'
 import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
@@ -269,14 +270,32 @@ test('a receipt that comes before the push has returned is not lost', async (t) 
   assert.deepEqual(await rig.list('out'), [])
 })
 
-test('files of transfers in the same second have keys of their own', async (t) => {
-  const { rig } = await lineRig(t, {}, { allowSendDuplicateFiles: true })
+test('a negative receipt that came while nobody held the transfer is found by the next claim', async (t) => {
+  const line = new Line(RECEIPTS)
+  const rig = await startRig(t, { transports: [line] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: 'oftp2' })
+  await rig.putChannel(CODE, channelOf(rig, CONFIRMED))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  // As a node leaves it that dies right after recording the arrival.
+  await rig.store.write(async (tx) => {
+    await tx.updateTable('transfer_file').set({ phase: 'ARRIVED', receipt: 'NEGATIVE' }).execute()
+  })
+  assert.equal((await rig.run().ended(id)).state, 'FAILED')
+  assert.equal(await rig.errorCode(id), 'receipt_negative')
+  assert.deepEqual(await rig.list('out'), ['a.txt'], 'deleted although it did not arrive')
+})
+
+test('files of transfers of the same second have keys of their own', async (t) => {
+  const rig = await startRig(t)
+  const now = Date.now()
+  const asking = { store: rig.store, fileRoots: [rig.place.files], now: () => now, requestedBy: null }
   const keys = new Set<string>()
-  for (let round = 0; round < 4; round++) {
-    await rig.put('a.txt', `round ${round}`)
-    const { files } = await rig.sendAndEnd()
+  await rig.put('a.txt', 'a')
+  for (const code of ['BANCO-ACME-ONE', 'BANCO-ACME-TWO', 'BANCO-ACME-THREE']) {
+    const { files } = await requestSend(asking, await rig.putChannel(code, channelOf(rig)), 'MANUAL')
     for (const { keyDate, keyTime } of files) keys.add(keyDate + keyTime)
-    await rm(join(rig.place.inbox, 'a.txt'))
   }
-  assert.equal(keys.size, 4)
+  assert.equal(keys.size, 3)
 })

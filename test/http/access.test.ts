@@ -123,7 +123,7 @@ testOnBoth(
       )
     assert.deepEqual(await contacts('controlator'), [[PLAIN, FULL], []])
     assert.deepEqual(await contacts('operator'), [[PLAIN, FULL], [CLOSED]])
-    await node.call('updateChannel', { code: PLAIN, body: { users: ['a,b'] } })
+    await node.call('updateChannel', { code: PLAIN, body: { users: ['a,controlator'] } })
     assert.deepEqual(await list('controlator'), [1, 1, 1])
     await node.call('updateChannel', { code: PLAIN, body: { users: ['a', 'controlator'] } })
     assert.deepEqual(await list('controlator'), [2, 2, 2])

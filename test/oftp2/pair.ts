@@ -210,7 +210,7 @@ async function startEnd(t: TestContext, side: Side): Promise<End> {
       ESCLUSA_OFTP2_PORT: String(plainPort),
       ESCLUSA_OFTP2_TLS_PORT: String(tlsPort),
       ESCLUSA_WORKERS: '4',
-      ESCLUSA_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+      ESCLUSA_LOG_LEVEL: 'silent',
       ESCLUSA_SCRIPT_ROOTS: dataDir,
     },
   })

@@ -16,7 +16,10 @@ const OPERATIONS = { send: 'sendTransfer', retry: 'retryTransfer', reset: 'reset
 const ICONS = { send: IconSend, retry: IconRefresh, reset: IconPlayerSkipBack }
 
 /** A function that asks and then does it; undefined where the user may not. */
-export function useChannelAction(action: Action, code: string): { ask: () => void; busy: boolean } | undefined {
+export function useChannelAction(
+  action: Action,
+  code: string,
+): { ask: () => void; busy: boolean } | undefined {
   const words = useWords()
   const { client, rights } = useSession()
   const queries = useQueryClient()
@@ -29,14 +32,23 @@ export function useChannelAction(action: Action, code: string): { ask: () => voi
       return undefined
     },
     onSuccess: (transfer) => {
-      const title = { send: words.channel.sent, retry: words.channel.retried, reset: words.channel.resetDone }[action]
+      const title = {
+        send: words.channel.sent,
+        retry: words.channel.retried,
+        reset: words.channel.resetDone,
+      }[action]
       const href = `/channels/${code}/transfers/${transfer?.transferId}`
       const link = (
         <Anchor component="button" type="button" fz="sm" onClick={() => navigate(href)}>
           {words.channel.follow}
         </Anchor>
       )
-      notifications.show({ color: 'teal', title, message: transfer ? link : code, ...closable(words.app.close) })
+      notifications.show({
+        color: 'teal',
+        title,
+        message: transfer ? link : code,
+        ...closable(words.app.close),
+      })
     },
     onError: (thrown) =>
       notifications.show({
@@ -49,8 +61,16 @@ export function useChannelAction(action: Action, code: string): { ask: () => voi
     onSettled: () => queries.invalidateQueries(),
   })
   if (!rights.may(OPERATIONS[action])) return undefined
-  const title = { send: words.channel.sendTitle, retry: words.channel.retryTitle, reset: words.channel.resetTitle }
-  const text = { send: words.channel.sendText(code), retry: words.channel.retryText, reset: words.channel.resetText }
+  const title = {
+    send: words.channel.sendTitle,
+    retry: words.channel.retryTitle,
+    reset: words.channel.resetTitle,
+  }
+  const text = {
+    send: words.channel.sendText(code),
+    retry: words.channel.retryText,
+    reset: words.channel.resetText,
+  }
   const ask = () =>
     modals.openConfirmModal({
       title: title[action],

@@ -48,7 +48,8 @@ export function HistoryTab({ code }: { code: string }) {
   const filter = useUrlFilter()
   const { data, error, refetch } = useQuery({
     queryKey: ['channel', code, 'history', filter.page],
-    queryFn: ({ signal }) => client.channelHistory({ channelCode: code, page: filter.page, size: SIZE }, { signal }),
+    queryFn: ({ signal }) =>
+      client.channelHistory({ channelCode: code, page: filter.page, size: SIZE }, { signal }),
     placeholderData: keepPreviousData,
     refetchInterval: pollMs,
   })
@@ -69,7 +70,13 @@ export function HistoryTab({ code }: { code: string }) {
               title={event ? words.historyEvent[event] : ''}
             >
               {datetime && (
-                <Text component="time" dateTime={datetime} fz="xs" c="dimmed" title={formats.dateTime(datetime)}>
+                <Text
+                  component="time"
+                  dateTime={datetime}
+                  fz="xs"
+                  c="dimmed"
+                  title={formats.dateTime(datetime)}
+                >
                   {formats.dateTime(datetime)}
                 </Text>
               )}

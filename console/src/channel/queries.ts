@@ -18,7 +18,8 @@ export function useConfiguration(code: string) {
   const { client } = useSession()
   return useQuery({
     queryKey: ['configuration', code],
-    queryFn: async ({ signal }) => (await client.channelConfiguration({ channelCode: code }, { signal }))[0] ?? {},
+    queryFn: async ({ signal }) =>
+      (await client.channelConfiguration({ channelCode: code }, { signal }))[0] ?? {},
   })
 }
 
@@ -38,7 +39,8 @@ export function useTransferFacts(code: string, id: string | undefined) {
   const { client } = useSession()
   return useQuery({
     queryKey: ['channel', code, 'facts', id],
-    queryFn: ({ signal }) => client.platform.transferFacts({ channelCode: code, transferId: id ?? '' }, { signal }),
+    queryFn: ({ signal }) =>
+      client.platform.transferFacts({ channelCode: code, transferId: id ?? '' }, { signal }),
     enabled: id !== undefined,
   })
 }

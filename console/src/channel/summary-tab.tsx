@@ -27,7 +27,12 @@ export function SummaryTab({ code, status, channel }: Props) {
   const hours = channel.connection?.advancedConfigurationConnection
   return (
     <Stack gap="lg">
-      <Notice tone={tone} icon={<Icon size={20} aria-hidden />} title={words.channel.whatNow} className="advice">
+      <Notice
+        tone={tone}
+        icon={<Icon size={20} aria-hidden />}
+        title={words.channel.whatNow}
+        className="advice"
+      >
         <Text fz="sm">{words.statusAdvice[status]}</Text>
         {failed && <LastFailure code={code} transfer={failed} />}
       </Notice>

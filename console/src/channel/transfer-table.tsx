@@ -57,7 +57,9 @@ function TransferRow({ code, transfer }: { code: string; transfer: Transfer }) {
         {files.length === 1 ? files[0]?.fileName : formats.number(files.length)}
       </Table.Td>
       <Table.Td>{formats.size(bytes)}</Table.Td>
-      <Table.Td>{started && ended ? formats.duration(Date.parse(ended) - Date.parse(started)) : '—'}</Table.Td>
+      <Table.Td>
+        {started && ended ? formats.duration(Date.parse(ended) - Date.parse(started)) : '—'}
+      </Table.Td>
     </Table.Tr>
   )
 }

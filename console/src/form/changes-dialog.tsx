@@ -11,7 +11,11 @@ type Props = { opened: boolean; changes: readonly Change[]; busy: boolean; close
 export function ChangesDialog({ opened, changes, busy, close, save }: Props) {
   const words = useWords()
   const field = useFieldWords()
-  const show = (pointer: string, text: string) => text.split('\n').map((line) => field.value(pointer, line)).join(', ')
+  const show = (pointer: string, text: string) =>
+    text
+      .split('\n')
+      .map((line) => field.value(pointer, line))
+      .join(', ')
   return (
     <Modal
       opened={opened}

@@ -80,7 +80,12 @@ export function ConfigurationForm({ code, channel, done }: Props) {
                     pointer={pointer}
                     change={draft.secrets[pointer]}
                     error={faults[pointer]}
-                    set={(change) => edit(pointer, (old) => ({ ...old, secrets: withOrWithout(old.secrets, pointer, change) }))}
+                    set={(change) =>
+                      edit(pointer, (old) => ({
+                        ...old,
+                        secrets: withOrWithout(old.secrets, pointer, change),
+                      }))
+                    }
                   />
                 ) : (
                   <FieldControl
@@ -88,7 +93,9 @@ export function ConfigurationForm({ code, channel, done }: Props) {
                     pointer={pointer}
                     value={draft.fields[pointer] ?? ''}
                     error={faults[pointer]}
-                    change={(value) => edit(pointer, (old) => ({ ...old, fields: { ...old.fields, [pointer]: value } }))}
+                    change={(value) =>
+                      edit(pointer, (old) => ({ ...old, fields: { ...old.fields, [pointer]: value } }))
+                    }
                   />
                 ),
               )}
@@ -98,7 +105,11 @@ export function ConfigurationForm({ code, channel, done }: Props) {
       </Stack>
       <div className="save-bar">
         <Text fz="sm" c={count > 0 ? 'var(--mantine-color-error)' : 'dimmed'} role="status">
-          {count > 0 ? words.config.faults(formats.number(count)) : changes.length === 0 ? words.config.nothing : ''}
+          {count > 0
+            ? words.config.faults(formats.number(count))
+            : changes.length === 0
+              ? words.config.nothing
+              : ''}
         </Text>
         <Group gap="sm">
           <Button variant="default" onClick={done}>
@@ -196,7 +207,10 @@ function Directories({ draft, faults, edit }: DirectoriesProps) {
                   value={directory[name] ?? ''}
                   error={faults[pointer]}
                   change={(value) =>
-                    set((all) => all.map((one, at) => (at === index ? { ...one, [name]: value } : one)), pointer)
+                    set(
+                      (all) => all.map((one, at) => (at === index ? { ...one, [name]: value } : one)),
+                      pointer,
+                    )
                   }
                 />
               )

@@ -18,7 +18,11 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
     <Stack gap="md">
       <Group justify="flex-end">
         {rights.may('updateChannel') ? (
-          <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={() => setEditing(true)}>
+          <Button
+            variant="default"
+            leftSection={<IconPencil size={16} aria-hidden />}
+            onClick={() => setEditing(true)}
+          >
             {words.config.edit}
           </Button>
         ) : (

@@ -49,7 +49,13 @@ function FieldList({ channel, pointers }: { channel: Channel; pointers: readonly
               {field.help(pointer)}
             </Text>
           </dt>
-          <dd>{isSecret(pointer) ? <Secret channel={channel} pointer={pointer} /> : <Value channel={channel} pointer={pointer} />}</dd>
+          <dd>
+            {isSecret(pointer) ? (
+              <Secret channel={channel} pointer={pointer} />
+            ) : (
+              <Value channel={channel} pointer={pointer} />
+            )}
+          </dd>
         </div>
       ))}
     </dl>
@@ -76,5 +82,7 @@ function Secret({ channel, pointer }: { channel: Channel; pointer: string }) {
   const { rights } = useSession()
   if (!rights.seesSecrets) return <span className="unset">{words.config.secretUnseen}</span>
   const isSet = valueAt(channel, pointer) !== undefined
-  return <span className={isSet ? undefined : 'unset'}>{isSet ? words.config.secretSet : words.app.unset}</span>
+  return (
+    <span className={isSet ? undefined : 'unset'}>{isSet ? words.config.secretSet : words.app.unset}</span>
+  )
 }

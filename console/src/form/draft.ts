@@ -15,8 +15,7 @@ const FIELDS = Object.values(GROUPS).flat()
 
 export function draftOf(channel: Channel): Draft {
   const fields: Values = {}
-  for (const pointer of FIELDS)
-    if (!isSecret(pointer)) fields[pointer] = toText(valueAt(channel, pointer))
+  for (const pointer of FIELDS) if (!isSecret(pointer)) fields[pointer] = toText(valueAt(channel, pointer))
   const directories = (channel.directories ?? []).map((directory) =>
     Object.fromEntries(DIRECTORY_FIELDS.map((name) => [name, toText((directory as Json)[name])])),
   )
@@ -88,7 +87,10 @@ export function patchOf(before: Draft, after: Draft): ChannelPatch {
 }
 
 export function directoryOf(values: Values): Json {
-  const entries = DIRECTORY_FIELDS.map((name) => [name, fromText(values[name] ?? '', schemaAt(`/directories/*/${name}`))])
+  const entries = DIRECTORY_FIELDS.map((name) => [
+    name,
+    fromText(values[name] ?? '', schemaAt(`/directories/*/${name}`)),
+  ])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Json
 }
 

@@ -168,11 +168,13 @@ export const helpEs: Record<string, string> = {
   '/directories/*/direction': 'Para qué sentido sirve este directorio.',
   '/directories/*/filePath': 'De salida: un directorio, un fichero o un patrón. De entrada: un directorio.',
   '/directories/*/alphabet': 'El alfabeto del fichero local.',
-  '/directories/*/compression': 'Los ficheros de este directorio se comprimen (gzip) dentro de la transferencia.',
+  '/directories/*/compression':
+    'Los ficheros de este directorio se comprimen (gzip) dentro de la transferencia.',
   '/directories/*/delimitator': 'Cómo se marcan los registros en el fichero local.',
   '/directories/*/fileFormat':
     'Bytes sin tocar, líneas de texto, registros de hasta la longitud dada, o exactamente de esa longitud.',
-  '/directories/*/registerLength': 'Longitud de registro; la fija la necesita; en la variable, 0 es cualquiera.',
+  '/directories/*/registerLength':
+    'Longitud de registro; la fija la necesita; en la variable, 0 es cualquiera.',
   '/directories/*/traduction': 'El alfabeto que el fichero tiene en la línea.',
   '/directories/*/translateStatus': 'Activa la traducción.',
   '/directories/*/fileGroupsName':

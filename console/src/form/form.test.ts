@@ -34,7 +34,16 @@ test('values in words are values of the contract, and the same in both languages
   assert.deepEqual(Object.keys(valuesEs), Object.keys(valuesEn))
   for (const key of Object.keys(valuesEn)) {
     const [name, value] = key.split('.')
-    assert.ok(ALL.some((pointer) => pointer.endsWith(`/${name}`) && schemaAt(pointer).enum?.map(String).includes(value ?? '')), key)
+    assert.ok(
+      ALL.some(
+        (pointer) =>
+          pointer.endsWith(`/${name}`) &&
+          schemaAt(pointer)
+            .enum?.map(String)
+            .includes(value ?? ''),
+      ),
+      key,
+    )
   }
 })
 
@@ -97,8 +106,10 @@ test('the form refuses what the contract and the node’s rules refuse, at the f
 })
 
 test('addresses are IPv4 or IPv6', () => {
-  for (const good of ['10.0.0.1', '::1', 'fe80::1', '2001:db8::8a2e:370:7334', '::ffff:10.0.0.1']) assert.ok(isAddress(good), good)
-  for (const bad of ['10.0.0', '10.0.0.256', '01.2.3.4', 'host', '::g', '', '1:2']) assert.ok(!isAddress(bad), bad)
+  for (const good of ['10.0.0.1', '::1', 'fe80::1', '2001:db8::8a2e:370:7334', '::ffff:10.0.0.1'])
+    assert.ok(isAddress(good), good)
+  for (const bad of ['10.0.0', '10.0.0.256', '01.2.3.4', 'host', '::g', '', '1:2'])
+    assert.ok(!isAddress(bad), bad)
 })
 
 test('the node’s message is placed at the field that it names', () => {
@@ -106,6 +117,9 @@ test('the node’s message is placed at the field that it names', () => {
     pointer: '/directories/1/filePath',
     text: 'must be an absolute path',
   })
-  assert.deepEqual(placeMessage('/connection/ips/0 "x" is not an IPv4 or IPv6 address')?.pointer, '/connection/ips')
+  assert.deepEqual(
+    placeMessage('/connection/ips/0 "x" is not an IPv4 or IPv6 address')?.pointer,
+    '/connection/ips',
+  )
   assert.equal(placeMessage('channel X does not exist'), undefined)
 })

@@ -39,14 +39,16 @@ function schemaFault(value: unknown, schema: FieldSchema, rules: Rules): string 
     if (twice !== undefined) return rules.twice(twice)
     return value.map((item) => schema.items && schemaFault(item, schema.items, rules)).find(Boolean)
   }
-  if (schema.enum) return schema.enum.includes(value as string) ? undefined : rules.oneOf(schema.enum.join(', '))
+  if (schema.enum)
+    return schema.enum.includes(value as string) ? undefined : rules.oneOf(schema.enum.join(', '))
   if (schema.type === 'integer') {
     if (typeof value !== 'number') return rules.integer
     const { minimum = 0, maximum = 2_147_483_647 } = schema
     return value >= minimum && value <= maximum ? undefined : rules.range(String(minimum), String(maximum))
   }
   if (typeof value !== 'string') return undefined
-  if (schema.maxLength !== undefined && value.length > schema.maxLength) return rules.tooLong(String(schema.maxLength))
+  if (schema.maxLength !== undefined && value.length > schema.maxLength)
+    return rules.tooLong(String(schema.maxLength))
   if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value))
     return schema.pattern.includes('[01]') ? rules.hour : rules.control
   return undefined
@@ -72,7 +74,8 @@ function addressFaults({ fields }: Draft, rules: Rules): Faults {
 
 /** IPv6 as the browser itself reads it. */
 export function isAddress(text: string): boolean {
-  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return text.split('.').every((part) => Number(part) < 256 && String(Number(part)) === part)
+  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text))
+    return text.split('.').every((part) => Number(part) < 256 && String(Number(part)) === part)
   return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`)
 }
 

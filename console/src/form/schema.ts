@@ -31,12 +31,18 @@ const CONNECTION = '/connection/advancedConfigurationConnection'
 const under = (prefix: string, names: string) => names.split(' ').map((name) => `${prefix}/${name}`)
 
 export const GROUPS: Record<GroupName, string[]> = {
-  general: under('', 'name category version application localEntity remoteEntity direction deactivateChannel users'),
+  general: under(
+    '',
+    'name category version application localEntity remoteEntity direction deactivateChannel users',
+  ),
   ways: [...under('/emission', 'active direction'), ...under('/reception', 'active direction')],
   directories: under('', 'allowSendDuplicateFiles validationHashFiles'),
   connection: [
     ...under('/connection', 'ips proxyIps'),
-    ...under(CONNECTION, 'callingEnd initialHour finishHour timeout retries rotations validateIp desconnection'),
+    ...under(
+      CONNECTION,
+      'callingEnd initialHour finishHour timeout retries rotations validateIp desconnection',
+    ),
   ],
   transmission: under(
     TRANSMISSION,

@@ -320,7 +320,12 @@ export const en = {
       PLACED: 'In place',
       DONE: 'Done',
     },
-    receipts: { NONE: '', AWAITED: 'Receipt awaited', POSITIVE: 'Receipt received', NEGATIVE: 'Refused by receipt' },
+    receipts: {
+      NONE: '',
+      AWAITED: 'Receipt awaited',
+      POSITIVE: 'Receipt received',
+      NEGATIVE: 'Refused by receipt',
+    },
     actions: {
       EMISION_NO: 'Left where it was',
       EMISION_DELETE: 'Deleted',
@@ -346,8 +351,7 @@ export const en = {
     title: 'Contacts',
     found: (count: string) => (count === '1' ? '1 partner' : `${count} partners`),
     forbidden: 'You may not see contacts',
-    forbiddenHelp:
-      'They hold personal data. An administrator can give you the permission “contactChannels”.',
+    forbiddenHelp: 'They hold personal data. An administrator can give you the permission “contactChannels”.',
     none: 'There are no partners yet',
     noneHelp: 'Partners are described in a platform file and put in place with “esclusa apply”.',
     codes: 'Codes',

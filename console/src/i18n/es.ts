@@ -231,7 +231,8 @@ export const es: Words = {
     before: 'Antes',
     after: 'Después',
     saved: 'La configuración se ha guardado',
-    faults: (count) => (count === '1' ? 'Un campo necesita atención.' : `${count} campos necesitan atención.`),
+    faults: (count) =>
+      count === '1' ? 'Un campo necesita atención.' : `${count} campos necesitan atención.`,
     notSaved: 'El nodo no lo ha aceptado; no se ha cambiado nada.',
     oneALine: 'Uno por línea.',
     directory: (number) => `Directorio ${number}`,

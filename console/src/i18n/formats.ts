@@ -30,8 +30,18 @@ export function makeFormats(locale: string): Formats {
   })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
   const units = UNITS.map((unit) => ({
-    whole: new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }),
-    fine: new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 }),
+    whole: new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit,
+      unitDisplay: 'short',
+      maximumFractionDigits: 0,
+    }),
+    fine: new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit,
+      unitDisplay: 'short',
+      maximumFractionDigits: 1,
+    }),
   }))
   const size = (bytes: number) => {
     const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
@@ -40,7 +50,12 @@ export function makeFormats(locale: string): Formats {
     return (step === 0 || value >= 100 ? unit?.whole : unit?.fine)?.format(value) ?? String(bytes)
   }
   const part = (value: number, unit: string) =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'narrow', maximumFractionDigits: 1 }).format(value)
+    new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit,
+      unitDisplay: 'narrow',
+      maximumFractionDigits: 1,
+    }).format(value)
   return {
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),

@@ -5,11 +5,20 @@ import type { TransferEvent } from '../../../src/contract/event.ts'
 import { makeParser } from './event-stream.ts'
 
 const state = (transferId: string) =>
-  ({ kind: 'state', transferId, channelCode: 'A-B-C', direction: 'EMISION', at: 1, status: 'FAILED' }) as const
+  ({
+    kind: 'state',
+    transferId,
+    channelCode: 'A-B-C',
+    direction: 'EMISION',
+    at: 1,
+    status: 'FAILED',
+  }) as const
 
 test('events are heard whole and in order, however the stream is cut', () => {
   const ids = ['one', 'línea dos', 'three\nlines']
-  const text = ids.map((id) => `: still here\n\nevent: state\ndata: ${JSON.stringify(state(id))}\n\n`).join('')
+  const text = ids
+    .map((id) => `: still here\n\nevent: state\ndata: ${JSON.stringify(state(id))}\n\n`)
+    .join('')
   fc.assert(
     fc.property(fc.array(fc.nat({ max: text.length })), (cuts) => {
       const heard: TransferEvent[] = []

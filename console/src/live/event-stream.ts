@@ -30,7 +30,11 @@ export async function followEvents(token: string, listener: Listener, signal: Ab
   }
 }
 
-async function readOnce(token: string, listener: Listener, signal: AbortSignal): Promise<'refused' | 'ended' | 'failed'> {
+async function readOnce(
+  token: string,
+  listener: Listener,
+  signal: AbortSignal,
+): Promise<'refused' | 'ended' | 'failed'> {
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), SILENCE_MS)
   try {

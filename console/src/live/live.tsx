@@ -62,7 +62,11 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     if (state === 'open') void queries.invalidateQueries()
   }, [state, queries])
   const live = useMemo<Live>(
-    () => ({ state: mayListen ? state : 'refused', progress, pollMs: mayListen && state === 'open' ? false : POLL_MS }),
+    () => ({
+      state: mayListen ? state : 'refused',
+      progress,
+      pollMs: mayListen && state === 'open' ? false : POLL_MS,
+    }),
     [state, mayListen, progress],
   )
   return <LiveContext value={live}>{children}</LiveContext>

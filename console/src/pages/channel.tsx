@@ -28,7 +28,9 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
   const current = TABS.find((one) => one === tab)
   const error = status.error ?? configuration.error
   if (error && !(status.data && configuration.data))
-    return <Failed error={error} again={() => void Promise.all([status.refetch(), configuration.refetch()])} />
+    return (
+      <Failed error={error} again={() => void Promise.all([status.refetch(), configuration.refetch()])} />
+    )
   if (!status.data || !configuration.data) return <Loading />
   if (!current) return <NotFound />
   const channel = configuration.data

@@ -84,7 +84,12 @@ function Filters({ filter, status, direction }: FilterProps) {
     staleTime: 60_000,
   })
   const all = { value: '', label: words.channels.any }
-  const select = (name: string, label: string, value: string | undefined, data: { value: string; label: string }[]) => (
+  const select = (
+    name: string,
+    label: string,
+    value: string | undefined,
+    data: { value: string; label: string }[],
+  ) => (
     <NativeSelect
       label={label}
       value={value ?? ''}

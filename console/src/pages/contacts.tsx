@@ -87,10 +87,17 @@ function ContactCard({ contact }: { contact: Contact }) {
         <div>
           <Facts
             facts={[
-              [words.contacts.codes, remoteCodes.map(({ code, name }) => [code, name].filter(Boolean).join(' · ')).join(', ')],
+              [
+                words.contacts.codes,
+                remoteCodes.map(({ code, name }) => [code, name].filter(Boolean).join(' · ')).join(', '),
+              ],
               [
                 words.contacts.addresses,
-                remoteIPs.map(({ ipAddress, port }) => (port ? `${ipAddress} (${words.contacts.port(String(port))})` : ipAddress)).join(', '),
+                remoteIPs
+                  .map(({ ipAddress, port }) =>
+                    port ? `${ipAddress} (${words.contacts.port(String(port))})` : ipAddress,
+                  )
+                  .join(', '),
               ],
               [words.contacts.software, contact.version],
               [words.contacts.system, contact.os],

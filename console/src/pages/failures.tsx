@@ -61,7 +61,11 @@ export default function FailuresPage() {
             {words.failures.found(formats.number(data.totalElements))}
           </Text>
           {data.empty ? (
-            <Empty icon={<IconCircleCheck size={28} stroke={1.5} />} title={words.failures.none} help={words.failures.noneHelp} />
+            <Empty
+              icon={<IconCircleCheck size={28} stroke={1.5} />}
+              title={words.failures.none}
+              help={words.failures.noneHelp}
+            />
           ) : (
             <FailureList failures={data.content} />
           )}

@@ -55,7 +55,12 @@ function StatusTiles({ channels }: { channels: Overview['channels'] }) {
         const { tone, icon: Icon } = CHANNEL_LOOKS[status]
         const count = channels.byStatus[status]
         return (
-          <Link key={status} href={`/channels?status=${status}`} className="tile" data-tone={count > 0 ? tone : 'none'}>
+          <Link
+            key={status}
+            href={`/channels?status=${status}`}
+            className="tile"
+            data-tone={count > 0 ? tone : 'none'}
+          >
             <span className="tile-icon">
               <Icon size={20} stroke={1.8} aria-hidden />
             </span>
@@ -147,12 +152,18 @@ function Partners({ partners }: { partners: NonNullable<Overview['partners']> })
           {partners.map((partner) => (
             <li key={partner.contactId}>
               <div className="row-head">
-                <Anchor component={Link} href={`/contacts?contact=${encodeURIComponent(partner.contactId)}`} fw={600} fz="sm">
+                <Anchor
+                  component={Link}
+                  href={`/contacts?contact=${encodeURIComponent(partner.contactId)}`}
+                  fw={600}
+                  fz="sm"
+                >
                   {partner.name ?? partner.contactId}
                 </Anchor>
                 <Text fz="sm" c="dimmed">
                   {words.overview.partnerFailures(formats.number(partner.failures))}
-                  {partner.nextCallAt && ` · ${words.overview.nextCall(formats.relative(partner.nextCallAt))}`}
+                  {partner.nextCallAt &&
+                    ` · ${words.overview.nextCall(formats.relative(partner.nextCallAt))}`}
                 </Text>
               </div>
               {partner.error && (

@@ -1,7 +1,18 @@
 // One transfer: how far it is, its files, what went wrong and where files went afterwards.
 
 import type { Transfer, TransferFacts } from '@esclusa/sdk'
-import { Anchor, Code, CopyButton, Paper, SimpleGrid, Stack, Table, Text, UnstyledButton, VisuallyHidden } from '@mantine/core'
+import {
+  Anchor,
+  Code,
+  CopyButton,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Table,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -42,7 +53,10 @@ export default function TransferPage({ code, id }: { code: string; id: string })
   const { transfer, facts } = data
   const status = transfer.status ?? 'PENDING'
   const sums = {
-    bytes: facts.files.reduce((sum, file) => sum + (ARRIVED.has(file.phase) ? (file.size ?? 0) : file.position), 0),
+    bytes: facts.files.reduce(
+      (sum, file) => sum + (ARRIVED.has(file.phase) ? (file.size ?? 0) : file.position),
+      0,
+    ),
     totalBytes: facts.files.reduce((sum, file) => sum + (file.size ?? 0), 0),
     files: facts.files.filter((file) => ARRIVED.has(file.phase)).length,
     totalFiles: facts.files.length,
@@ -84,7 +98,15 @@ export default function TransferPage({ code, id }: { code: string; id: string })
   )
 }
 
-function TransferSummary({ code, transfer, facts }: { code: string; transfer: Transfer; facts: TransferFacts }) {
+function TransferSummary({
+  code,
+  transfer,
+  facts,
+}: {
+  code: string
+  transfer: Transfer
+  facts: TransferFacts
+}) {
   const words = useWords()
   const formats = useFormats()
   const { transferStartDateTime: started, transferEndDateTime: ended } = transfer
@@ -96,7 +118,8 @@ function TransferSummary({ code, transfer, facts }: { code: string; transfer: Tr
         {text}
       </Anchor>
     )
-  const rate = duration && transfer.status === 'COMPLETED' ? formats.rate((bytes * 1000) / duration) : undefined
+  const rate =
+    duration && transfer.status === 'COMPLETED' ? formats.rate((bytes * 1000) / duration) : undefined
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" mt="lg">
       <Facts
@@ -146,7 +169,10 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
           {files.map((file, index) => {
             const progress = facts.files[index]
             const receipt = progress && words.transfer.receipts[progress.receipt]
-            const action = file.actionPost && file.actionPost in actions ? actions[file.actionPost as keyof typeof actions] : file.actionPost
+            const action =
+              file.actionPost && file.actionPost in actions
+                ? actions[file.actionPost as keyof typeof actions]
+                : file.actionPost
             return (
               <Table.Tr key={file.path ?? index}>
                 <Table.Td>
@@ -159,7 +185,10 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                 </Table.Td>
                 <Table.Td>{file.size !== undefined ? formats.size(Number(file.size)) : '—'}</Table.Td>
                 <Table.Td>
-                  {progress && (gaveUp && !ARRIVED.has(progress.phase) ? words.transfer.notArrived : words.transfer.phase[progress.phase])}
+                  {progress &&
+                    (gaveUp && !ARRIVED.has(progress.phase)
+                      ? words.transfer.notArrived
+                      : words.transfer.phase[progress.phase])}
                   {receipt && (
                     <Text fz="xs" c="dimmed">
                       {receipt}

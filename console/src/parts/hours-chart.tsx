@@ -44,8 +44,12 @@ export function HoursChart({ hours }: { hours: Hours }) {
 function Bars({ hours, measure }: { hours: Hours; measure: Measure }) {
   const words = useWords()
   const formats = useFormats()
-  const sum = (field: 'completed' | 'failed' | 'bytes') => hours.reduce((total, hour) => total + hour[field], 0)
-  const most = Math.max(1, ...hours.map((hour) => (measure === 'bytes' ? hour.bytes : hour.completed + hour.failed)))
+  const sum = (field: 'completed' | 'failed' | 'bytes') =>
+    hours.reduce((total, hour) => total + hour[field], 0)
+  const most = Math.max(
+    1,
+    ...hours.map((hour) => (measure === 'bytes' ? hour.bytes : hour.completed + hour.failed)),
+  )
   const height = (value: number) => (value === 0 ? 0 : Math.max(3, (value / most) * (BASE - 24)))
   const step = WIDTH / hours.length
   const show = (value: number) => (measure === 'bytes' ? formats.size(value) : formats.number(value))
@@ -108,7 +112,13 @@ function Legend({ tone, label, value }: { tone: 'good' | 'bad'; label: string; v
 function HoursTable({ hours }: { hours: Hours }) {
   const words = useWords()
   const formats = useFormats()
-  const columns = [words.overview.hour, words.overview.completed, words.overview.failed, words.overview.cancelled, words.overview.bytes]
+  const columns = [
+    words.overview.hour,
+    words.overview.completed,
+    words.overview.failed,
+    words.overview.cancelled,
+    words.overview.bytes,
+  ]
   return (
     <div className="scroll-table" tabIndex={0} role="region" aria-label={words.overview.hours}>
       <Table verticalSpacing={4}>

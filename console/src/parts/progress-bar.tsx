@@ -41,7 +41,8 @@ export function TransferProgress(props: Props) {
       <Group justify="space-between" gap="xs" mt={4}>
         <Text fz="xs" c="dimmed">
           {words.transfer.progressOf(formats.size(bytes), formats.size(totalBytes))}
-          {totalFiles > 1 && ` · ${words.transfer.filesDone(formats.number(files), formats.number(totalFiles))}`}
+          {totalFiles > 1 &&
+            ` · ${words.transfer.filesDone(formats.number(files), formats.number(totalFiles))}`}
         </Text>
         <Text fz="xs" c="dimmed">
           {moving && live && live.rate > 0 ? `${formats.rate(live.rate)} · ` : ''}

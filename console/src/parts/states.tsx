@@ -42,7 +42,11 @@ export function Failed({ error, again }: { error: unknown; again?: () => void })
   if (error instanceof ClientError && error.status === 404) return <NotFound />
   if (error instanceof ClientError && error.status === 403)
     return (
-      <Empty icon={<IconLock size={28} />} title={words.channel.forbidden} help={words.channel.forbiddenHelp} />
+      <Empty
+        icon={<IconLock size={28} />}
+        title={words.channel.forbidden}
+        help={words.channel.forbiddenHelp}
+      />
     )
   return (
     <Empty

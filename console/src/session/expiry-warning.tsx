@@ -63,6 +63,7 @@ function RenewForm({ done }: { done(): void }) {
           error={failed}
           data-autofocus
           required
+          withAsterisk={false}
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={done}>

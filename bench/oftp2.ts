@@ -1,0 +1,242 @@
+// OFTP2 over TLS against OpenSSH on loopback: the transport in two processes, file to file, without the engine above
+// it. One big file against `scp`, many small ones in one session against `sftp` and `rclone`, all to the same disk; a
+// ratio above 1 is faster than them. One run each, one after the other; cleans up after itself.
+//
+// node bench/oftp2.ts [MiB=1024] [files=2000]
+
+import { fork, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { mkdir, mkdtemp, open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { sessionCrypto } from '../src/engine/session-crypto.ts'
+import { generateSelfSigned } from '../src/engine/transforms/cms/self-signed.ts'
+import { MemoryHost } from '../src/engine/transports/conformance-ends.ts'
+import { createOftp2, listenOftp2 } from '../src/engine/transports/oftp2/oftp2.ts'
+import type { Oftp2Settings } from '../src/engine/transports/oftp2/settings.ts'
+import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
+import type { OpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
+import type { Admission, Session, SessionHost } from '../src/engine/transports/transport.ts'
+
+const SMALL = 10 * 1024
+const ENDS = { own: 'O0013BANCO', partner: 'O0013ACME' }
+const never = new AbortController().signal
+
+function party(localId: string, remoteId: string, pem: string): Admission<Oftp2Settings> {
+  return {
+    contactId: 'partner',
+    localId,
+    remoteId,
+    settings: {},
+    applications: ['FILES'],
+    ways: 'B',
+    timeouts: { connectMs: 30_000, syncMs: 30_000, ackMs: 60_000, idleMs: 60_000 },
+    security: {
+      encrypted: true,
+      authentication: 'NONE',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: pem,
+    },
+    compression: false,
+  }
+}
+
+/** As little as an engine can do with a file, which is what sshd does: open, write, close. */
+function offerPlainly(folder: string): SessionHost['offer'] {
+  return async ({ name }) => {
+    const file = await open(join(folder, name), 'w')
+    return {
+      position: 0,
+      read: async () => 0,
+      truncate: (length) => file.truncate(length),
+      write: async (chunk, position) => void (await file.write(chunk, 0, chunk.length, position)),
+      complete: () => file.close(),
+      abandon: () => file.close(),
+    }
+  }
+}
+
+/** The called end, in a process of its own as a node would be. */
+async function serve(folder: string, pemFile: string): Promise<void> {
+  const pem = await readFile(pemFile, 'utf8')
+  const host: SessionHost = Object.assign(new MemoryHost(), {
+    offer: offerPlainly(folder),
+    admit: <Settings>() => Promise.resolve(party(ENDS.partner, ENDS.own, pem) as Admission<Settings>), // the only ones here
+    opened: () => {},
+  })
+  const tls = { key: pem, cert: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
+  const listener = await listenOftp2({
+    host: '127.0.0.1',
+    port: 0,
+    tls,
+    sessionHost: host,
+    crypto: sessionCrypto,
+  })
+  const idle = process.memoryUsage().rss
+  let most = idle
+  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 50)
+  process.on('message', () => {
+    clearInterval(watch)
+    process.send?.({ idle, most })
+    void listener.close().then(() => process.disconnect())
+  })
+  process.send?.({ port: listener.address.port })
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return (performance.now() - began) / 1000
+}
+
+function run(command: string, args: readonly string[], input = ''): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['pipe', 'ignore', 'inherit'] })
+    child.once('error', reject)
+    child.once('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}`)),
+    )
+    child.stdin.end(input)
+  })
+}
+
+function say(what: string, ours: number, theirs: Record<string, number>): void {
+  const others = Object.entries(theirs).map(
+    ([name, seconds]) => `${name} ${seconds.toFixed(2)} s (ratio ${(seconds / ours).toFixed(2)})`,
+  )
+  console.log(`${what.padEnd(30)} OFTP2/TLS ${ours.toFixed(2)} s   ${others.join('   ')}`)
+}
+
+async function push(session: Session, folder: string, name: string, number: number): Promise<void> {
+  await using handle = await open(join(folder, name))
+  const { size } = await handle.stat()
+  const file = {
+    transferId: name,
+    key: { name, date: '20261115', time: String(number).padStart(10, '0') },
+    application: 'FILES',
+    name,
+    source: {
+      size,
+      read: async (into: Uint8Array, position: number) =>
+        (await handle.read(into, 0, into.length, position)).bytesRead,
+    },
+    format: { kind: 'U' as const, recordLength: 0 as const },
+    envelope: undefined,
+    originalSize: size,
+    restartFrom: 0,
+    signedReceipt: false,
+    verify: false,
+    mayBeThere: false,
+  }
+  await session.push(file, { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }, never)
+}
+
+/** Not all zeroes, and made quickly. */
+async function makeFiles(folder: string, mib: number, files: number): Promise<void> {
+  const block = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, at) => (at * 31 + (at >> 8)) % 253))
+  await using big = await open(join(folder, 'big.bin'), 'w')
+  for (let at = 0; at < mib; at++) await big.write(block)
+  for (let at = 0; at < files; at++)
+    await writeFile(join(folder, `small-${at}`), block.subarray(at, at + SMALL))
+}
+
+type Place = { from: string; to: string; sshd: OpenSsh; server: ChildProcess; port: number; pem: string }
+
+const SSH = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchMode=yes', 'LogLevel=ERROR']
+
+async function compare({ from, to, sshd, port, pem }: Place, mib: number, files: number): Promise<void> {
+  const call = { ...party(ENDS.own, ENDS.partner, pem), host: '127.0.0.1', port, signal: never }
+  const options = ['-q', '-F', '/dev/null', '-P', String(sshd.port), '-i', sshd.userKey.path]
+  options.push(...SSH.flatMap((option) => ['-o', option]))
+  const names = Array.from({ length: files }, (_, at) => `small-${at}`)
+  const oftp2 = createOftp2({ crypto: sessionCrypto })
+  // Call and goodbye count, as they do for the others.
+  const inSession = (work: (session: Session) => Promise<void>) =>
+    timed(async () => {
+      const session = await oftp2.connect(call, new MemoryHost())
+      await work(session)
+      await session.close()
+    })
+  const big = await inSession((session) => push(session, from, 'big.bin', 0))
+  const small = await inSession(async (session) => {
+    for (const [at, name] of names.entries()) await push(session, from, name, at + 1)
+  })
+  const target = `${sshd.username}@127.0.0.1`
+  const scp = await timed(() => run('scp', [...options, join(from, 'big.bin'), `${target}:${to}/scp.bin`]))
+  say(`${mib} MiB, one file`, big, { scp })
+  const puts = names.map((name) => `put ${from}/${name} ${to}/sftp-${name}\n`).join('')
+  const theirs: Record<string, number> = {
+    sftp: await timed(() => run('sftp', [...options, '-b', '-', target], puts)),
+  }
+  if (commandExists('rclone')) {
+    const remote = `:sftp,host=127.0.0.1,port=${sshd.port},user=${sshd.username},key_file=${sshd.userKey.path},disable_hashcheck=true:${to}/rclone`
+    theirs['rclone'] = await timed(() =>
+      run('rclone', ['copy', from, remote, '--include', 'small-*', '--retries', '1']),
+    )
+  }
+  say(`${files} files of 10 KiB`, small, theirs)
+}
+
+async function main(mib: number, files: number): Promise<void> {
+  if (noOpenSsh) {
+    console.log(`SKIPPED: ${noOpenSsh}`)
+    return
+  }
+  const root = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
+  const sshd = await startOpenSsh()
+  let server: ChildProcess | undefined
+  try {
+    const { bavail, bsize } = await statfs(root)
+    if (bavail * bsize < (3 * mib + 512) * 1024 * 1024) throw new Error(`not enough room in ${root}`)
+    const [from, to] = [join(root, 'from'), join(root, 'to')]
+    await mkdir(from)
+    await mkdir(join(to, 'rclone'), { recursive: true })
+    await makeFiles(from, mib, files)
+    const { privateKeyPem, certificatePem } = await generateSelfSigned({
+      commonName: 'bench',
+      bits: 2048,
+      days: 2,
+    })
+    const pemFile = join(root, 'tls.pem')
+    await writeFile(pemFile, `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`, { mode: 0o600 })
+    server = fork(fileURLToPath(import.meta.url), ['serve', to, pemFile])
+    const { port } = await heard<{ port: number }>(server)
+    console.log(
+      `load average at the start: ${loadavg()
+        .map((one) => one.toFixed(1))
+        .join(' ')}`,
+    )
+    const idle = process.memoryUsage().rss
+    await compare({ from, to, sshd, server, port, pem: certificatePem }, mib, files)
+    server.send('stop')
+    const memory = await heard<{ idle: number; most: number }>(server)
+    const inMib = (octets: number) => Math.round(octets / 1024 / 1024)
+    console.log(
+      `resident memory, MiB: receiving end ${inMib(memory.idle)} idle, ${inMib(memory.most)} at most; ` +
+        `sending end ${inMib(idle)} before, ${inMib(process.memoryUsage().rss)} after`,
+    )
+    console.log(
+      `load average at the end: ${loadavg()
+        .map((one) => one.toFixed(1))
+        .join(' ')}`,
+    )
+  } finally {
+    if (server?.connected) server.kill()
+    await sshd.stop()
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+function heard<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as T)) // what serve() sends
+    child.once('exit', () => reject(new Error('the receiving end is gone')))
+  })
+}
+
+const [first = '1024', second = '2000', third = ''] = process.argv.slice(2)
+if (first === 'serve') await serve(second, third)
+else await main(Number(first), Number(second))

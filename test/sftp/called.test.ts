@@ -1,0 +1,191 @@
+// A node that partners call with the SFTP clients they have: what they put becomes a reception in the inbound
+// directory, what they take completes an emission, an upload goes on after a restart of the node, and there is
+// nothing outside their own folders.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
+import {
+  commandExists,
+  freePort,
+  makeKey,
+  startCuttingProxy,
+} from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import type { KeyPair } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import { closeAfter, tempFolder, waitFor } from '../harness.ts'
+import { startSftpNode } from './node.ts'
+import type { SftpNode } from './node.ts'
+
+const need = (...names: string[]) => {
+  const absent = ['ssh-keygen', ...names].filter((name) => !commandExists(name))
+  return absent.length > 0 && `${absent.join(', ')} not installed`
+}
+
+type Outcome = { code: number; out: string }
+type Scene = SftpNode & { port: number; folder: string; key: KeyPair; dataDir: string }
+
+async function scene(t: TestContext): Promise<Scene> {
+  const folder = await tempFolder(t)
+  const dataDir = await tempFolder(t)
+  const key = await makeKey(folder, 'partner')
+  const port = await freePort()
+  // Made here, because making a key of that size takes its time.
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  await writeFile(join(dataDir, 'sftp-host-key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }), {
+    mode: 0o600,
+  })
+  const own = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(port) }, dataDir)
+  await own.apply(
+    { access: { username: 'acme', authorizedKeys: [key.public] } },
+    { connection: { advancedConfigurationTransmission: { downloadConf: true, registersBlock: 64 } } },
+  )
+  return { ...own, port, folder, key, dataDir }
+}
+
+function run({ folder }: Scene, command: string, args: string[], input = ''): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const options = { cwd: folder, env: { ...process.env, HOME: folder }, timeout: 60_000 }
+    const child = execFile(command, args, options, (error, out, complaints) =>
+      resolve({ code: error === null ? 0 : 1, out: out + complaints }),
+    )
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
+  })
+}
+
+const SSH = [
+  'StrictHostKeyChecking=no',
+  'UserKnownHostsFile=/dev/null',
+  'BatchMode=yes',
+  'IdentitiesOnly=yes',
+]
+
+function sftp(partner: Scene, script: string, port = partner.port): Promise<Outcome> {
+  const options = SSH.flatMap((option) => ['-o', option])
+  const args = [
+    '-q',
+    '-F',
+    '/dev/null',
+    '-P',
+    String(port),
+    '-i',
+    partner.key.path,
+    ...options,
+    '-b',
+    '-',
+    'acme@127.0.0.1',
+  ]
+  return run(partner, 'sftp', args, script)
+}
+
+/** What each client is told for: put up.bin in `in`, get down.bin from `out`. */
+const CLIENTS: Record<string, (partner: Scene) => Promise<Outcome>> = {
+  sftp: (partner) => sftp(partner, 'put up.bin /NOMINA/in/\nget /NOMINA/out/down.bin down.bin\n'),
+  lftp: (partner) => {
+    const ssh = `ssh -a -x -F /dev/null -i ${partner.key.path} ${SSH.map((option) => `-o ${option}`).join(' ')}`
+    const script = [
+      `set sftp:connect-program "${ssh}"`,
+      `open -u acme,none -p ${partner.port} sftp://127.0.0.1`,
+      'put -O /NOMINA/in up.bin',
+      'get /NOMINA/out/down.bin',
+      // It hangs up without closing the file when nothing follows; the listing makes it close what it has read.
+      'cls /NOMINA/out',
+    ]
+    return run(partner, 'lftp', ['-c', script.join('; ')])
+  },
+  rclone: async (partner) => {
+    const remote = `:sftp,host=127.0.0.1,port=${partner.port},user=acme,key_file=${partner.key.path},shell_type=none,disable_hashcheck=true,set_modtime=false:`
+    const put = await run(partner, 'rclone', [
+      'copyto',
+      'up.bin',
+      `${remote}/NOMINA/in/up.bin`,
+      '--retries',
+      '1',
+    ])
+    if (put.code !== 0) return put
+    return run(partner, 'rclone', ['copyto', `${remote}/NOMINA/out/down.bin`, 'down.bin', '--retries', '1'])
+  },
+}
+
+for (const [client, exchange] of Object.entries(CLIENTS))
+  test(
+    `${client} puts a file that is received, and takes one that was sent`,
+    { skip: need(client) },
+    async (t) => {
+      const partner = await scene(t)
+      const [up, down] = [sampleBytes(700_001, 1), sampleBytes(600_003, 2)]
+      await writeFile(join(partner.folder, 'up.bin'), up)
+      await partner.put('down.bin', down)
+      const id = await partner.send()
+      const { db } = partner.node.store
+      const lies = () => db.selectFrom('outbox_file').select('id').executeTakeFirst()
+      await waitFor('the file to lie in out', lies, 30_000)
+      assert.ok((await partner.transfers()).includes('EMISION IN_PROGRESS'), 'complete before it was taken')
+      const { code, out } = await exchange(partner)
+      assert.equal(code, 0, out)
+      assert.ok((await partner.arrived('up.bin')).equals(up))
+      assert.ok((await readFile(join(partner.folder, 'down.bin'))).equals(down))
+      assert.equal((await partner.ended(id)).state, 'COMPLETED')
+      const over = async () =>
+        (await partner.transfers()).sort().join() === 'EMISION COMPLETED,RECEPCION COMPLETED'
+      await waitFor('both transfers to be complete', over, 30_000)
+      assert.deepEqual(await partner.list('in'), ['up.bin'])
+    },
+  )
+
+test('an upload that was cut goes on after a restart of the node', { skip: need('sftp') }, async (t) => {
+  const partner = await scene(t)
+  const bytes = sampleBytes(4_000_000, 5)
+  await writeFile(join(partner.folder, 'long.bin'), bytes)
+  const proxy = await startCuttingProxy(partner.port)
+  closeAfter(t, () => proxy.stop())
+  proxy.cutAfter(2_000_000)
+  assert.equal((await sftp(partner, 'put long.bin /NOMINA/in/long.bin\n', proxy.port)).code, 1)
+  const { db } = partner.node.store
+  const kept = async () =>
+    (await db.selectFrom('partial_file').select('position').executeTakeFirst())?.position ?? 0
+  assert.ok((await waitFor('a restart point', kept, 20_000)) > 0)
+  await partner.node.stop()
+  const again = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(partner.port) }, partner.dataDir)
+  const { code, out } = await sftp(partner, 'ls -l /NOMINA/in\nreput long.bin /NOMINA/in/long.bin\n')
+  assert.equal(code, 0, out)
+  assert.match(out, /long\.bin/, 'the half file is not shown')
+  assert.ok((await again.arrived('long.bin')).equals(bytes))
+})
+
+test('there is no way out of the partner’s folders', { skip: need('sftp') }, async (t) => {
+  const partner = await scene(t)
+  await writeFile(join(partner.folder, 'x'), 'x')
+  const attempts = [
+    'get /etc/passwd',
+    'get /../../etc/passwd',
+    'get /NOMINA/out/../../../../etc/passwd',
+    `get ${partner.dataDir}/master.key`,
+    'ls /etc',
+    'put x /x',
+    'put x /NOMINA/x',
+    'put x /NOMINA/in/../../../tmp/x',
+    'put x /OTHER/in/x',
+    'mkdir /NOMINA/in/folder',
+    'symlink /etc/passwd /NOMINA/in/link',
+    'ln x /NOMINA/in/link',
+    'rename /NOMINA/in /elsewhere',
+    'rmdir /NOMINA/in',
+    'chmod 777 /NOMINA',
+  ]
+  for (const attempt of attempts) {
+    const { code, out } = await sftp(partner, `${attempt}\n`)
+    assert.equal(code, 1, `${attempt}: ${out}`)
+    assert.doesNotMatch(out, /root:/)
+  }
+  const { out } = await sftp(partner, 'ls -1a /\nls -1a /..\n')
+  const shown = out.split('\n').filter((line) => !line.startsWith('sftp>'))
+  const names = shown.map((line) => line.replace(/^.*\//, '')).filter((name) => !/^\.*$/.test(name))
+  assert.deepEqual([...new Set(names)], ['NOMINA'])
+  assert.deepEqual(await partner.transfers(), [])
+})
