@@ -35,7 +35,7 @@ try {
       ESCLUSA_LOG_LEVEL: 'warn',
     })
   const fastify = () => startOf([bare], env)
-  for (let warm = 0; warm < 2; warm++) await Promise.all([await node(), await fastify()])
+  for (let warm = 0; warm < 2; warm++) await node().then(fastify)
   const times: Run[] = []
   for (let run = 0; run < runs; run++) times.push({ bare: await fastify(), node: await node() })
   const of = (pick: (one: Run) => number) =>

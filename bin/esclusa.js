@@ -18,7 +18,9 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
   )
   if (!existsSync(own)) {
-    console.error(`Esclusa needs Node 24 or later; this is ${process.version}. Run npm ci, or install Node 24.`)
+    console.error(
+      `Esclusa needs Node 24 or later; this is ${process.version}. Run npm ci, or install Node 24.`,
+    )
     process.exit(2)
   }
   const ran = spawnSync(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })

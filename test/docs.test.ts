@@ -15,7 +15,9 @@ for (const [file, make] of Object.entries(generated))
     assert.equal(readFileSync(join(ROOT, 'docs', file), 'utf8'), make())
   })
 
-const markdown = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
+const markdown = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter(Boolean)
 
 test('every relative link in the docs leads to a file of the project', () => {
   const broken = markdown.flatMap((file) => {

@@ -10,10 +10,15 @@ import { ERROR_CODES } from '../src/errors.ts'
 
 const EXITS = ['done', 'failed', 'wrong use', 'refused by the node', 'not reachable']
 
-export const generated: Record<string, () => string> = { 'errors.md': errors, 'settings.md': settings, 'operations.md': operationsTable }
+export const generated: Record<string, () => string> = {
+  'errors.md': errors,
+  'settings.md': settings,
+  'operations.md': operationsTable,
+}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
@@ -36,7 +41,11 @@ ${table(['code', 'what it means', 'HTTP', 'tried again', 'exit code'], rows)}
 }
 
 function settings(): string {
-  const rows = Object.entries(SETTINGS).map(([name, [byDefault, meaning]]) => [`\`${name}\``, byDefault, meaning])
+  const rows = Object.entries(SETTINGS).map(([name, [byDefault, meaning]]) => [
+    `\`${name}\``,
+    byDefault,
+    meaning,
+  ])
   return `# Settings
 
 All of them are environment variables and all are optional. A wrong value, or a name that is not in this table, stops
@@ -50,14 +59,18 @@ and \`ESCLUSA_PASSWORD\` (for \`login\` and \`user\`, instead of a prompt).
 }
 
 function operationsTable(): string {
-  const rows = (Object.entries(operations) as [string, Operation][]).map(([name, { number, method, path, summary, roles, auth, codes }]) => [
-    String(number),
-    `\`${method} ${path}\``,
-    `\`${name}\``,
-    summary,
-    roles === 'public' ? 'anyone' : `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`,
-    codes.join(' '),
-  ])
+  const rows = (Object.entries(operations) as [string, Operation][]).map(
+    ([name, { number, method, path, summary, roles, auth, codes }]) => [
+      String(number),
+      `\`${method} ${path}\``,
+      `\`${name}\``,
+      summary,
+      roles === 'public'
+        ? 'anyone'
+        : `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`,
+      codes.join(' '),
+    ],
+  )
   return `# The 17 operations
 
 All paths are under \`${BASE_PATH}\`. A running node shows the full reference, every field included, at
@@ -68,4 +81,5 @@ ${table(['#', 'path', 'in the client', 'what it does', 'who', 'error codes'], ro
 }
 
 if (import.meta.main)
-  for (const [file, make] of Object.entries(generated)) writeFileSync(new URL(`../docs/${file}`, import.meta.url), make())
+  for (const [file, make] of Object.entries(generated))
+    writeFileSync(new URL(`../docs/${file}`, import.meta.url), make())

@@ -204,7 +204,8 @@ function start(node: DemoNode): ChildProcess {
 
 async function ready(node: DemoNode, child: ChildProcess | undefined): Promise<void> {
   const deadline = Date.now() + READY_MS
-  while (Date.now() < deadline && child?.exitCode === null) {
+  while (Date.now() < deadline) {
+    if (child?.exitCode !== null) break
     const answer = await fetch(`http://127.0.0.1:${node.httpPort}/readyz`).catch(() => undefined)
     if (answer?.status === 200) return
     await new Promise((done) => setTimeout(done, 100))

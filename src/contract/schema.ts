@@ -49,7 +49,7 @@ type Json = Record<string, unknown>
 
 function fieldsNullable(schema: TSchema | Json): Json {
   const plain: Json = { ...schema }
-  if (plain.items) plain.items = fieldsNullable(plain.items as Json)
+  if (plain.items) plain.items = fieldsNullable(plain.items)
   if (plain.properties) {
     const entries = Object.entries(plain.properties as Record<string, Json>)
     plain.properties = Object.fromEntries(

@@ -20,7 +20,7 @@ type Json = { [key: string]: unknown }
 
 /** Fields sent replace, nested objects merge, arrays replace whole, null clears. The original is left alone. */
 export function mergeChannel(channel: Channel, patch: ChannelPatch): Channel {
-  return merge(channel as Json, patch as Json) as Channel
+  return merge(channel, patch)
 }
 
 function merge(into: Json, patch: Json): Json {

@@ -115,11 +115,13 @@ async function smallestForm(
 }
 
 /** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
-function stagedName(
+async function stagedName(
   { work, transfer, held }: Emission,
   file: TransferFileRecord,
   id: string,
 ): Promise<string> {
+  // What earlier claims made and could not finish: a file that is cut off again and again must not fill the disk.
+  if (held.fence > 1) await work.staging.dropOutgoing(transfer.id, `${file.index}-`)
   return work.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
 }
 

@@ -11,6 +11,8 @@ import type { Step } from './transforms/step.ts'
 
 export type Staging = {
   outgoing(transferId: string, name: string): Promise<string>
+  /** Removes what lies there under names that begin so. */
+  dropOutgoing(transferId: string, prefix: string): Promise<void>
   incoming(name: string): Promise<string>
   quarantine(transferId: string, name: string): Promise<string>
   /** Where files wait for partners who call to take them. */
@@ -27,6 +29,10 @@ export function makeStaging(dataDir: string): Staging {
     outgoing: async (transferId, name) => {
       await ensureFolder(join(out, transferId))
       return join(out, transferId, name)
+    },
+    dropOutgoing: async (transferId, prefix) => {
+      for (const name of await readdir(join(out, transferId)).catch(() => []))
+        if (name.startsWith(prefix)) await rm(join(out, transferId, name), { force: true })
     },
     incoming: async (name) => {
       await ensureFolder(join(dataDir, 'partial'))

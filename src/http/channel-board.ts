@@ -118,20 +118,39 @@ function makeBoard(
         )
         return codes.map(([code]) => code).sort()
       }
-      return search(view, base, rest).filter((code) => status(code) === wanted)
+      return searchStill(view, base, rest, wanted).filter((code) => !over.has(code))
     },
   }
 }
 
+/** Those of a search whose status follows from configuration and clock alone; kept as long as these are. */
+function searchStill(
+  view: View,
+  base: Base,
+  filter: ChannelFilter,
+  wanted: ChannelStatusValue,
+): readonly string[] {
+  const key = `${wanted} ${JSON.stringify(filter)}`
+  return kept(base, key, () =>
+    search(view, base, filter).filter((code) => base.statuses.get(code) === wanted),
+  )
+}
+
 /** Paging through a search does not search again. */
 function search(view: View, base: Base, filter: ChannelFilter): readonly string[] {
-  const key = JSON.stringify(filter)
+  if (Object.values(filter).every((value) => value === undefined || value === '')) return view.codes
+  return kept(base, JSON.stringify(filter), () => {
+    const matches = matcher(filter)
+    const from =
+      filter.contactId === undefined ? view.codes : (view.codesByContact.get(filter.contactId) ?? [])
+    return from.filter((code) => matches(base.catalogue.channels.get(code)))
+  })
+}
+
+function kept(base: Base, key: string, find: () => readonly string[]): readonly string[] {
   const known = base.searches.get(key)
   if (known) return known
-  const matches = matcher(filter)
-  const plain = Object.values(filter).every((value) => value === undefined || value === '')
-  const from = filter.contactId === undefined ? view.codes : (view.codesByContact.get(filter.contactId) ?? [])
-  const codes = plain ? view.codes : from.filter((code) => matches(base.catalogue.channels.get(code)))
+  const codes = find()
   if (base.searches.size >= SEARCHES_KEPT) base.searches.clear()
   base.searches.set(key, codes)
   return codes

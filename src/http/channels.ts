@@ -203,7 +203,8 @@ function newFaults(before: Channel, after: Channel, context: Context): Fault[] {
 /** The fault with the value it is about: another wrong value in the same place is another fault. */
 function faultKey(channel: Channel, fault: Fault): string {
   let value: unknown = channel
-  for (const step of fault.pointer.split('/').slice(1)) value = (value as Record<string, unknown> | undefined)?.[step]
+  for (const step of fault.pointer.split('/').slice(1))
+    value = (value as Record<string, unknown> | undefined)?.[step]
   return JSON.stringify([fault, value])
 }
 

@@ -13,8 +13,8 @@ type Validate = ((data: unknown) => boolean) & { errors?: unknown }
 const here = createRequire(import.meta.url)
 
 /** A package that Fastify depends on, whatever the place npm gave it. */
-function besideFastify<T>(name: string): T {
-  return createRequire(here.resolve('fastify'))(name) as T // the package's own declared type
+function besideFastify(name: string): unknown {
+  return createRequire(here.resolve('fastify'))(name)
 }
 
 export const lazyCompilers: Factories = {
@@ -23,7 +23,7 @@ export const lazyCompilers: Factories = {
     return (route: unknown) => {
       let validate: Validate | undefined
       const lazy: Validate = (data) => {
-        compile ??= besideFastify<() => BuildValidator>('@fastify/ajv-compiler')()(schemas, options)
+        compile ??= (besideFastify('@fastify/ajv-compiler') as () => BuildValidator)()(schemas, options)
         validate ??= compile(route)
         const passed = validate(data)
         lazy.errors = validate.errors
@@ -37,7 +37,9 @@ export const lazyCompilers: Factories = {
     return (route) => {
       let serialise: ((data: unknown) => string) | undefined
       return (data) => {
-        compile ??= besideFastify<() => BuildSerializer>('@fastify/fast-json-stringify-compiler')()(...given)
+        compile ??= (besideFastify('@fastify/fast-json-stringify-compiler') as () => BuildSerializer)()(
+          ...given,
+        )
         serialise ??= compile(route)
         return serialise(data)
       }

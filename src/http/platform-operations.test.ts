@@ -186,7 +186,8 @@ test('a channel’s status in the list is the one that the status operation tell
   }
   await compare()
   // Whatever it has behind it, a channel that is switched off is just that.
-  for (const code of [FULL, PLAIN]) await node.call('updateChannel', { code, body: { deactivateChannel: true } })
+  for (const code of [FULL, PLAIN])
+    await node.call('updateChannel', { code, body: { deactivateChannel: true } })
   await compare()
 })
 

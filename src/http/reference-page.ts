@@ -41,7 +41,7 @@ function section(name: string, operation: Operation): string {
       : `${roles.join(', ')}${auth ? `; permission <code>${auth}</code>` : ''}`
   return `<section id="${name}"><h2>${number}. ${escape(summary)}${deprecated ? ' <em>deprecated</em>' : ''}</h2>
 <p><code>${method} ${escape(path)}</code></p><p><b>Who:</b> ${access}</p>
-${fields('Path', params as Schema)}${fields('Query', query as Schema)}${fields('Body', body as Schema)}${fields('Answer 200', ok as Schema)}
+${fields('Path', params)}${fields('Query', query)}${fields('Body', body)}${fields('Answer 200', ok)}
 <p><b>Errors:</b> ${codes.map((code) => `${code} ${STATUS_CODES[code]}`).join(', ')}</p></section>`
 }
 

@@ -64,7 +64,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   const platformHandlers = makePlatformHandlers()
   for (const name of Object.keys(platformOperations) as PlatformOperationName[])
     addOperation(app, context, platformOperations[name], platformHandlers[name])
-  return app as unknown as FastifyInstance
+  return app
 }
 
 function tlsOptions(tls: HttpOptions['tls']) {
@@ -85,7 +85,7 @@ function parseBodies(app: FastifyInstance<Server>): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
     if (body === '') done(null, undefined)
-    else parseJson(request, body, done)
+    else void parseJson(request, body, done)
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     if (body.length === 0) done(null, undefined)

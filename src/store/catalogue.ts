@@ -1,8 +1,6 @@
-// What lists show and search of every channel, kept in memory. One small read tells whether it is still right: each
-// change of a channel makes the sum of revisions grow, each one added or removed a new directory version. Then only
-// the channels that changed are read again.
+// What lists show and search of every channel, kept in memory. One tiny read tells whether it is still right: a change
+// of a channel makes one version grow, one added or removed another. Then only the channels that changed are read again.
 
-import { sql } from 'kysely'
 import type { Channel } from '../contract/channel.ts'
 import { findChannels } from './channels.ts'
 import type { ChannelRecord } from './channels.ts'
@@ -27,18 +25,18 @@ export type Catalogue = {
   contactNames: ReadonlyMap<string, string>
 }
 
-const versions = hot<object, { directory: string; revisions: number | null }>((db) =>
+const versions = hot<object, { name: string; value: string }>((db) =>
   db
     .selectFrom('meta')
-    .select(['value as directory', sql<number | null>`(select sum(revision) from channel)`.as('revisions')])
-    .where('name', '=', 'directory_version'),
+    .select(['name', 'value'])
+    .where('name', 'in', ['channels_version', 'directory_version'])
+    .orderBy('name'),
 )
 
 export function makeCatalogue(): (db: Db) => Promise<Catalogue> {
   let kept: Catalogue = { version: '', channels: new Map(), contactNames: new Map() }
   return async (db) => {
-    const [found] = await versions(db, {})
-    const version = `${found?.directory}/${found?.revisions}`
+    const version = (await versions(db, {})).map(({ value }) => value).join('/')
     if (kept.version !== version) kept = await reload(db, kept, version)
     return kept
   }

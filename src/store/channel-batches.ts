@@ -3,7 +3,7 @@
 
 import { ACTIVE } from '../domain/transfer.ts'
 import { batches } from './batches.ts'
-import { toChannel, toRow } from './channels.ts'
+import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
 import type { Dialect, Tx } from './open.ts'
 
@@ -34,6 +34,7 @@ export async function updateChannels(tx: Tx, channels: readonly ChannelRecord[])
       )
       .execute()
   }
+  if (channels.length > 0) await channelsChanged(tx)
 }
 
 export async function removeChannels(tx: Tx, codes: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 // Channels and their history. The configuration lies as JSON without its four secret fields; those lie sealed beside
 // it. Every change of a channel locks its row first, so two updates at once both apply.
 
+import { sql } from 'kysely'
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { NodeError } from '../errors.ts'
@@ -91,6 +92,14 @@ export async function insertChannels(tx: Tx, channels: readonly ChannelRecord[])
 export async function updateChannel(tx: Tx, channel: ChannelRecord): Promise<void> {
   const { code, ...row } = toRow({ ...channel, revision: channel.revision + 1 })
   await tx.updateTable('channel').set(row).where('code', '=', code).execute()
+  await channelsChanged(tx)
+}
+
+/** To be called in every transaction that changes a channel: what nodes keep of channels is read again. */
+export async function channelsChanged(tx: Tx): Promise<void> {
+  await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'channels_version'`.execute(
+    tx,
+  )
 }
 
 export async function removeChannel(tx: Tx, code: string): Promise<void> {

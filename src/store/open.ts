@@ -234,7 +234,7 @@ async function inSavepoint(
 ): Promise<void> {
   const point = await tx.savepoint('entry').execute()
   try {
-    await entry.run(point as unknown as ControlledTransaction<Tables>) // same executor, with the savepoint's name in its type
+    await entry.run(point)
     await point.releaseSavepoint('entry').execute()
     passed.push(entry)
   } catch (thrown) {
@@ -249,7 +249,7 @@ function openPostgres(url: string, leaseSeconds: number): Store {
   const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
   const settings = {
     connectionString: url,
-    types: types as pg.CustomTypesConfig,
+    types,
     application_name: 'esclusa',
     idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
   }

@@ -51,8 +51,10 @@ async function killOnce(trial: Trial, round: number): Promise<void> {
   for (const route of routes) {
     if ((await visible(route.source)).length > MOST_WAITING && route.original !== 'stays') continue
     const small = route.kind === 'moved' || route.kind === 'relay' ? 12 : 3
-    const mayBeBig = route.kind === 'deleted' || route.kind === 'fetched' || round % 5 === 0
-    await putFiles(route, trial, { small, big: mayBeBig ? (LONG ? 40 : 12) * MIB : 0 })
+    // What is signed or packed first starts anew after each crash: it must be done within the life of a node.
+    const big =
+      route.kind === 'deleted' || route.kind === 'fetched' ? (LONG ? 40 : 12) : round % 5 === 0 ? 5 : 0
+    await putFiles(route, trial, { small, big: big * MIB })
   }
   const moment: Moment = {
     kind: random.pick(['start', 'time', 'time', 'IN_PROGRESS', 'COMPLETED', 'progress', 'progress']),

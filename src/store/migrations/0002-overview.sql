@@ -31,8 +31,8 @@ update channel_state set error_id = (
   where t.channel_code = channel_state.code and t.ended_at is not null
   order by t.ended_at desc, t.position desc limit 1);
 
--- Its sum grows with every change of a channel: how a node knows that what it keeps of channels is still right.
-create index channel_revision on channel (revision);
+-- Grows with every change of a channel: how a node knows that what it keeps of channels is still right.
+insert into meta (name, value) values ('channels_version', '1');
 
 create index transfer_failed on transfer (ended_at, id, channel_code) where state = 'FAILED';
 create index transfer_retry on transfer (retry_of) where retry_of is not null;
