@@ -58,12 +58,7 @@ async function run(load: Load): Promise<LoadResult> {
     })
   }
 
-  // Never asleep: waking a sleeping reader is charged to whoever writes, and would weigh on the slower server alone.
-  let busy = true
-  const spin = () => void (busy && setImmediate(spin))
-  spin()
   await Promise.all(Array.from({ length: load.connections }, connection))
-  busy = false
   const seconds = (performance.now() - startedAt) / 1000
   times.sort((a, b) => a - b)
   const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0

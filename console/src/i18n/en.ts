@@ -135,7 +135,8 @@ export const en = {
     allReachable: 'Every partner can be reached',
     partnerFailures: (count: string) => `${count} calls in a row failed`,
     nextCall: (when: string) => `next call ${when}`,
-    partnerChannels: (count: string) => `${count} channels wait for it`,
+    partnerChannels: (count: string) =>
+      count === '1' ? '1 channel waits for it' : `${count} channels wait for it`,
     noTransfers: 'Your role shows channels, but not transfers.',
   },
   channels: {
