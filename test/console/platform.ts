@@ -212,7 +212,7 @@ export async function leave(
     }
     await insertTransfer(tx, { id, channelCode, ...made, now: at, files: [record] })
     await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at + 200 })
-    const error = ERRORS[at % ERRORS.length] ?? ERRORS[0]
+    const error = ERRORS[Math.floor(at / MINUTE_MS) % ERRORS.length] ?? ERRORS[0]
     await moveTransfer(tx, id, {
       from: 'IN_PROGRESS',
       to: state,

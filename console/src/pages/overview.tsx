@@ -163,6 +163,7 @@ function Partners({ partners }: { partners: NonNullable<Overview['partners']> })
                 <Text fz="sm" c="dimmed">
                   {words.overview.partnerFailures(formats.number(partner.failures))}
                   {partner.nextCallAt &&
+                    Date.parse(partner.nextCallAt) > Date.now() &&
                     ` · ${words.overview.nextCall(formats.relative(partner.nextCallAt))}`}
                 </Text>
               </div>
