@@ -13,7 +13,14 @@ import { NodeError, systemCode } from '../errors.ts'
 import { exists } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
 
-export type Candidate = { directory: number; name: string; path: string; size: number; modifiedAt: number }
+export type Candidate = {
+  directory: number
+  name: string
+  path: string
+  size: number
+  modifiedAt: number
+  changedAt?: number
+}
 
 export type SendSet = {
   files: Candidate[]
@@ -54,6 +61,7 @@ export async function findSendSet(
           path,
           size: stat.size,
           modifiedAt: Math.floor(stat.mtimeMs),
+          changedAt: stat.ctimeMs,
         })
       if (found.size > MOST_FILES)
         throw new NodeError(

@@ -98,7 +98,7 @@ const hashes = new LRUCache<string, string>({ max: 10_000 })
 async function wasSent({ store }: Asking, code: string, file: Candidate): Promise<boolean> {
   const sent = await sentHashes(store.db, code, file.name, file.size)
   if (sent.length === 0) return false
-  const version = JSON.stringify([file.path, file.size, file.modifiedAt])
+  const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
   const hash = hashes.get(version) ?? (await hashFile(file.path))
   // What was touched a moment ago may be touched again within the same millisecond.
   if (Date.now() - file.modifiedAt > SETTLED_MS) hashes.set(version, hash)
