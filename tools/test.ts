@@ -9,7 +9,7 @@ import { statSync } from 'node:fs'
 import { startPostgres } from '../test/postgres.ts'
 import type { PostgresServer } from '../test/postgres.ts'
 
-const DEFAULT_PLACES = ['src', 'sdk', 'test']
+const DEFAULT_PLACES = ['src', 'sdk', 'console/src', 'test']
 const FILE_TIMEOUT_MS = 300_000
 const FILES_AT_ONCE = 2
 

@@ -35,6 +35,7 @@ export const theme = createTheme({
     ],
   },
   defaultRadius: 'md',
+  respectReducedMotion: true,
   fontFamily:
     'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace:

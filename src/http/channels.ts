@@ -26,10 +26,9 @@ import {
 import type { ChannelRecord } from '../store/channels.ts'
 import { directoryChanged } from '../store/directory.ts'
 import { activeTransfers, lastEnded } from '../store/transfers.ts'
-import { Written } from './context.ts'
 import type { Context, Handler } from './context.ts'
 import { checkReach, reachChannel } from './guard.ts'
-import { askedPage, writePage } from './paging.ts'
+import { askedPage, writeArray, writePage } from './paging.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -46,7 +45,7 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
 
 export const channelConfiguration: Handler<'channelConfiguration'> = async (context, { input, user }) => {
   const channel = toWire(context, user, await reachChannel(context, user, input.channelCode))
-  return new Written(`[${write(channel)}]`)
+  return writeArray([write(channel)])
 }
 
 export const channelStatus: Handler<'channelStatus'> = async (context, { input, user }) => {
@@ -208,12 +207,12 @@ function faultKey(channel: Channel, fault: Fault): string {
   return JSON.stringify([fault, value])
 }
 
-const written = new WeakMap<Channel, string>()
+const written = new WeakMap<Channel, Buffer>()
 
 /** The store keeps the channels it has read until they change, so their text is made once. */
-function write(channel: Channel): string {
+function write(channel: Channel): Buffer {
   let json = written.get(channel)
-  if (json === undefined) written.set(channel, (json = JSON.stringify(channel)))
+  if (json === undefined) written.set(channel, (json = Buffer.from(JSON.stringify(channel))))
   return json
 }
 

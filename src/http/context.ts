@@ -39,10 +39,13 @@ export type Call<N extends OperationName> = {
   reply: FastifyReply
 }
 
-/** An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. */
+/**
+ * An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. As bytes,
+ * because text would be turned into UTF-8 anew for every answer.
+ */
 export class Written {
-  readonly json: string
-  constructor(json: string) {
+  readonly json: Buffer
+  constructor(json: Buffer) {
     this.json = json
   }
 }

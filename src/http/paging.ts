@@ -16,7 +16,18 @@ export function askedPage(
 }
 
 /** The page around items that are written as JSON already. */
-export function writePage(items: readonly string[], total: number, asked: AskedPage): Written {
-  const { content, ...rest } = makePage(items as string[], total, asked)
-  return new Written(`{"content":[${content.join(',')}],${JSON.stringify(rest).slice(1)}`)
+export function writePage(items: readonly Buffer[], total: number, asked: AskedPage): Written {
+  const { content: _items, ...rest } = makePage([...items], total, asked)
+  return writeBetween('{"content":[', items, `],${JSON.stringify(rest).slice(1)}`)
+}
+
+export function writeArray(items: readonly Buffer[]): Written {
+  return writeBetween('[', items, ']')
+}
+
+const COMMA = Buffer.from(',')
+
+function writeBetween(start: string, items: readonly Buffer[], end: string): Written {
+  const parts = items.flatMap((item, index) => (index > 0 ? [COMMA, item] : [item]))
+  return new Written(Buffer.concat([Buffer.from(start), ...parts, Buffer.from(end)]))
 }

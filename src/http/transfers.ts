@@ -25,13 +25,13 @@ export const listTransfers: Handler<'listTransfers'> = async (context, { input, 
   )
 }
 
-const written = new WeakMap<TransferRecord, { zone: Zone; json: string }>()
+const written = new WeakMap<TransferRecord, { zone: Zone; json: Buffer }>()
 
 /** The store keeps the records of finished transfers, so their text is made once. */
-function write(transfer: TransferRecord, zone: Zone): string {
+function write(transfer: TransferRecord, zone: Zone): Buffer {
   const known = written.get(transfer)
   if (known?.zone === zone) return known.json
-  const json = JSON.stringify(toWire(transfer, zone))
+  const json = Buffer.from(JSON.stringify(toWire(transfer, zone)))
   written.set(transfer, { zone, json })
   return json
 }

@@ -56,7 +56,13 @@ async function openPage(
   faults: string[],
   { colorScheme = 'light', width = 1280, watch }: OpenOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, locale: 'en-GB' })
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme,
+    locale: 'en-GB',
+    // A dialog that is still fading in has no contrast to speak of.
+    reducedMotion: 'reduce',
+  })
   const page = await context.newPage()
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== url && !request.url().startsWith('data:'))

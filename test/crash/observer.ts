@@ -26,7 +26,7 @@ export class Observer {
   async #watch(): Promise<void> {
     while (this.#state === 'watching') {
       await this.look()
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 
