@@ -1,5 +1,6 @@
 // Operations 3 to 11: channels read and changed.
 
+import { isDeepStrictEqual } from 'node:util'
 import { makePage } from '../contract/page.ts'
 import type { Channel, ChannelStatus } from '../contract/channel.ts'
 import type { HistoryEvent } from '../contract/channel.ts'
@@ -24,7 +25,7 @@ import {
   updateChannel as writeChannel,
 } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import { directoryChanged } from '../store/directory.ts'
+import { directoryChanged, lockDirectory } from '../store/directory.ts'
 import { activeTransfers, lastEnded } from '../store/transfers.ts'
 import type { Context, Handler } from './context.ts'
 import { checkReach, reachChannel } from './guard.ts'
@@ -88,6 +89,8 @@ type Change = {
   user: Account
   event: HistoryEvent
   change: (channel: Channel) => Channel
+  /** It may change who reaches the channel, which is a matter of the directory too. */
+  ofUsers?: boolean
   /** Turns the place of a fault in the channel into its place in the request's body. */
   inBody?: (pointer: string) => string
 }
@@ -104,6 +107,7 @@ export const updateChannel: Handler<'updateChannel'> = (context, { input, body, 
     user,
     event: 'CHANNEL_UPDATED',
     change: (channel) => mergeChannel(channel, body),
+    ofUsers: body.users !== undefined,
   })
 }
 
@@ -173,6 +177,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
   await checkValues(context, wanted)
   const now = context.now()
   const changed = await context.store.write(async (tx) => {
+    if (wanted.ofUsers) await lockDirectory(tx, context.store.dialect)
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
     const opened = openChannel(context.seal, before)
@@ -182,7 +187,8 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     await writeChannel(tx, after)
     await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}` }])
     await unparkTransfers(tx, code, now)
-    if (JSON.stringify(before.config.users) !== JSON.stringify(after.config.users)) await directoryChanged(tx)
+    if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
+      await directoryChanged(tx)
     return after
   })
   context.wake({ kind: 'configuration', channelCode: code })

@@ -79,14 +79,22 @@ function viewOf(snapshot: Snapshot, user: User): View {
   return { codes, codesByContact, contactIds: snapshot.contactIds }
 }
 
-/** To be called in every transaction that adds or removes channels or contacts, or changes a channel's users. */
+/**
+ * To be called in every transaction that adds or removes channels or contacts, or changes a channel's users; such a
+ * transaction begins with lockDirectory.
+ */
 export async function directoryChanged(tx: Tx): Promise<void> {
   await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(
     tx,
   )
 }
 
-/** Whoever changes the platform as a whole takes turns; on SQLite a write is alone anyway. */
+/**
+ * Whoever changes the directory takes turns; on SQLite a write is alone anyway.
+ *
+ * Whoever changes channels takes locks in this order, or two on PostgreSQL may wait for each other: the directory
+ * (here), channels by code, `channels_version`, the counters of channels (channel_state), their transfers.
+ */
 export async function lockDirectory(tx: Tx, dialect: Dialect): Promise<void> {
   if (dialect.rowLocks)
     await tx.selectFrom('meta').select('value').where('name', '=', 'directory_version').forUpdate().execute()
