@@ -28,6 +28,8 @@ export class TrialHost implements SessionHost {
   readonly sessions: Session[] = []
   readonly abandoned: { reason: unknown; keep: boolean }[] = []
   turns = 0
+  /** Files on their way in that were neither completed nor abandoned. */
+  unsettled = 0
   /** Called before the host does its own part; may wait, or throw what an engine would. */
   before: { [K in 'admit' | 'offer' | 'write' | 'complete' | 'receipt']?: () => Promise<void> | void } = {}
   onTurn: (session: Session) => Promise<void> = async () => undefined
@@ -63,6 +65,7 @@ export class TrialHost implements SessionHost {
   }
 
   #incoming(file: StoredFile, position: number): Incoming {
+    this.unsettled += 1
     return {
       position,
       read: async (into, at) => file.bytes.copy(into, 0, at, Math.min(file.size, at + into.length)),
@@ -82,12 +85,14 @@ export class TrialHost implements SessionHost {
         file.size = Math.max(file.size, at + chunk.length)
       },
       complete: async ({ size }) => {
+        this.unsettled -= 1
         await this.before.complete?.()
         if (size !== file.size) throw new NodeError('internal', `${size} octets announced, ${file.size} here`)
         file.complete = true
         if (this.acknowledges) this.#owe(file)
       },
       abandon: async (reason, keep) => {
+        this.unsettled -= 1
         this.abandoned.push({ reason, keep })
         if (!keep) file.size = 0
       },

@@ -151,16 +151,21 @@ export class TrialPartner {
     return command as CommandOf<K>
   }
 
-  /** Reads on until the node ends the session; gives the reason, then closes. */
-  async expectEnd(): Promise<string> {
+  /** Reads on until the node ends the session; gives its last word, then closes. */
+  async lastWord(): Promise<CommandOf<'ESID'> | undefined> {
     for (;;) {
       const command = await this.hear()
-      if (command === undefined) return 'closed'
+      if (command === undefined) return undefined
       if (command.kind !== 'ESID') continue
       this.#socket.end()
       await this.whenClosed()
-      return command.reason
+      return command
     }
+  }
+
+  /** The reason of that last word. */
+  async expectEnd(): Promise<string> {
+    return (await this.lastWord())?.reason ?? 'closed'
   }
 
   async whenClosed(): Promise<void> {
@@ -168,6 +173,11 @@ export class TrialPartner {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+  }
+
+  /** Closes in order, after what was said. */
+  hangUp(): void {
+    this.#socket.end()
   }
 
   close(): void {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { OwedReceipt, Session } from '../transport.ts'
-import type { Command, CommandKind } from './commands.ts'
-import { COMMAND_KINDS } from './commands.ts'
-import type { EndOptions } from './trial-ends.ts'
+import type { Session } from '../transport.ts'
+import type { Command } from './commands.ts'
 import {
   CALLED,
   CALLER,
-  keyPairs,
-  never,
   noise,
   nothingOpen,
   Progress,
@@ -19,23 +15,11 @@ import {
   tidy,
 } from './trial-ends.ts'
 import { SAMPLES, TrialPartner, TrialServer } from './trial-partner.ts'
+import { Gate, OWED, Scene, WAYS } from './trial-states.ts'
 
 afterEach(tidy)
 
 const U = { kind: 'U', recordLength: 0 } as const
-const owed: OwedReceipt = {
-  id: '1',
-  key: { name: 'FILE', date: '20261115', time: '1200000001' },
-  positive: true,
-  reason: '',
-  reasonCode: '',
-  hash: undefined,
-  signed: false,
-  suite: '00',
-  originator: 'X',
-  destination: 'Y',
-}
-
 type Called = (ends: TrialEnds, partner: TrialPartner) => Promise<void>
 
 async function named(_: TrialEnds, partner: TrialPartner): Promise<void> {
@@ -43,145 +27,7 @@ async function named(_: TrialEnds, partner: TrialPartner): Promise<void> {
   await partner.say(SAMPLES.SSID).expect('SSID')
 }
 
-/** A gate that a host waits at until it is opened, so that a state lasts as long as the test needs it. */
-function gate(): { wait: () => Promise<void>; entered: Promise<void>; open: () => void } {
-  const entered = Promise.withResolvers<void>()
-  const opened = Promise.withResolvers<void>()
-  return {
-    wait: () => {
-      entered.resolve()
-      return opened.promise
-    },
-    entered: entered.promise,
-    open: opened.resolve,
-  }
-}
-
-/** Ways into each state of the called end, and what it may hear there by the standard's tables. */
-const CALLED_STATES: Record<string, { legal: CommandKind[]; reach: Called }> = {
-  A_NC_ONLY: { legal: ['SSID'], reach: async (_, partner) => void (await partner.expect('SSRM')) },
-  A_WF_CONRS: {
-    legal: [],
-    reach: async (ends, partner) => {
-      const door = gate()
-      ends.called.before.admit = door.wait
-      await partner.expect('SSRM')
-      partner.say(SAMPLES.SSID)
-      await door.entered
-      opened.push(door.open)
-    },
-  },
-  IDLELI: { legal: ['SFID', 'EERP', 'NERP', 'CD'], reach: named },
-  OPIP: {
-    legal: [],
-    reach: async (ends, partner) => {
-      const door = gate()
-      ends.called.before.offer = door.wait
-      await named(ends, partner)
-      partner.say(SAMPLES.SFID)
-      await door.entered
-      opened.push(door.open)
-    },
-  },
-  OPI: {
-    legal: ['DATA', 'EFID'],
-    reach: async (ends, partner) => {
-      await named(ends, partner)
-      await partner.say(SAMPLES.SFID).expect('SFPA')
-    },
-  },
-  CLIP: {
-    legal: [],
-    reach: async (ends, partner) => {
-      const door = gate()
-      ends.called.before.complete = door.wait
-      await named(ends, partner)
-      await partner.say(SAMPLES.SFID).expect('SFPA')
-      partner.say(SAMPLES.DATA, SAMPLES.EFID)
-      await door.entered
-      opened.push(door.open)
-    },
-  },
-  RTRP: {
-    legal: [],
-    reach: async (ends, partner) => {
-      const door = gate()
-      ends.called.before.receipt = door.wait
-      await named(ends, partner)
-      partner.say(SAMPLES.EERP)
-      await door.entered
-      opened.push(door.open)
-    },
-  },
-  WF_CD: {
-    legal: ['CD'],
-    reach: async (ends, partner) => {
-      await named(ends, partner)
-      const [session] = ends.called.sessions
-      assert.ok(session)
-      push(session, wireFile(noise(10), U)).catch(() => undefined)
-      await partner.say(SAMPLES.SFID).expect('SFPA')
-      const answer = await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
-      assert.equal(answer.changeDirection, 'Y')
-    },
-  },
-  IDLESPCD: {
-    legal: [],
-    reach: async (ends, partner) => {
-      const door = gate()
-      ends.called.onTurn = door.wait
-      await named(ends, partner)
-      partner.say(SAMPLES.CD)
-      await door.entered
-      opened.push(door.open)
-    },
-  },
-  WF_RTR: {
-    legal: ['RTR'],
-    reach: async (ends, partner) => {
-      ends.called.owed.push(owed)
-      await named(ends, partner)
-      await partner.say(SAMPLES.CD).expect('EERP')
-    },
-  },
-  IDLELICD: {
-    legal: ['SFID', 'EERP', 'NERP'],
-    reach: async (ends, partner) => {
-      ends.called.owed.push(owed)
-      await named(ends, partner)
-      await partner.say(SAMPLES.CD).expect('EERP')
-      await partner.say(SAMPLES.RTR).expect('CD')
-    },
-  },
-}
-
-const opened: (() => void)[] = []
-
-for (const [state, { legal, reach }] of Object.entries(CALLED_STATES)) {
-  test(`called, in ${state}: every command out of place ends the session with ESID 02 and leaves no file`, async () => {
-    const ends = new TrialEnds()
-    const port = await ends.listen()
-    for (const kind of COMMAND_KINDS) {
-      if (kind === 'ESID' || legal.includes(kind)) continue
-      ends.called.before = {}
-      ends.called.owed.length = 0
-      ends.called.sessions.length = 0
-      ends.called.files.clear()
-      const partner = await TrialPartner.call(port)
-      await reach(ends, partner)
-      const before = ends.called.complete.length
-      assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', kind)
-      for (const open of opened.splice(0)) open()
-      assert.ok(ends.called.complete.length <= before + (state === 'CLIP' ? 1 : 0), kind)
-    }
-    ends.called.onTurn = async () => undefined
-    await ends.close()
-  })
-}
-
 type CallerScene = { session: Promise<Session>; partner: TrialPartner; ends: TrialEnds }
-type CallerReach = (scene: CallerScene) => Promise<void>
-
 const answerSsid: Command = { ...SAMPLES.SSID, code: CALLED, credit: 2, bufferSize: 128 }
 
 async function met({ partner, session }: CallerScene): Promise<Session> {
@@ -190,116 +36,25 @@ async function met({ partner, session }: CallerScene): Promise<Session> {
   return session
 }
 
-async function offered(scene: CallerScene, size = 10): Promise<void> {
-  const session = await met(scene)
-  push(session, wireFile(noise(size), U)).catch(() => undefined)
-  await scene.partner.expect('SFID')
-}
+for (const role of ['calling', 'called'] as const) {
+  test(`${role}: a wrong answer to the challenge ends the session with ESID 11`, async () => {
+    const scene = await Scene.begin(role, true)
+    await WAYS.WF_AURP(scene)
+    assert.equal(await scene.partner.say(SAMPLES.AURP).expectEnd(), '11')
+    await scene.end()
+    assert.equal(scene.host.sessions.length, 0)
+    assert.equal(scene.host.refusals.length, role === 'called' ? 1 : 0)
+  })
 
-const CALLER_STATES: Record<string, { legal: CommandKind[]; reach: CallerReach; end?: EndOptions }> = {
-  I_WF_RM: { legal: ['SSRM'], reach: async () => undefined },
-  I_WF_SSID: {
-    legal: ['SSID'],
-    reach: async ({ partner }) => void (await partner.say(SAMPLES.SSRM).expect('SSID')),
-  },
-  IDLESP: { legal: [], reach: async (scene) => void (await met(scene)) },
-  OPOP: { legal: ['SFPA', 'SFNA'], reach: (scene) => offered(scene) },
-  OPOWFC: {
-    legal: ['CDT'],
-    reach: async (scene) => {
-      await offered(scene, 2000)
-      await scene.partner.say(SAMPLES.SFPA).expect('DATA')
-      await scene.partner.expect('DATA')
-    },
-  },
-  CLOP: {
-    legal: ['EFPA', 'EFNA'],
-    reach: async (scene) => {
-      await offered(scene)
-      await scene.partner.say(SAMPLES.SFPA).expect('DATA')
-      await scene.partner.expect('EFID')
-    },
-  },
-  WF_RTR: {
-    legal: ['RTR'],
-    reach: async (scene) => {
-      scene.ends.caller.owed.push(owed)
-      await met(scene)
-      await scene.partner.expect('EERP')
-    },
-  },
-  IDLELICD: {
-    legal: ['SFID', 'EERP', 'NERP'],
-    reach: async (scene) => {
-      const session = await met(scene)
-      session.fetch(never).catch(() => undefined)
-      await scene.partner.expect('CD')
-    },
-  },
-}
-
-for (const [state, { legal, reach }] of Object.entries(CALLER_STATES)) {
-  test(`calling, in ${state}: every command out of place ends the session with ESID 02`, async () => {
-    const server = new TrialServer()
-    const port = await server.listen()
-    for (const kind of COMMAND_KINDS) {
-      if (kind === 'ESID' || legal.includes(kind)) continue
-      const ends = new TrialEnds()
-      const arriving = server.next()
-      const session = ends.call(port)
-      session.catch(() => undefined)
-      const partner = await arriving
-      await reach({ session, partner, ends })
-      assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', kind)
-      await session.then(
-        (one) => one.close(),
-        () => undefined,
-      )
-      assert.equal(ends.caller.complete.length, 0)
-    }
-    await server.close()
-    await nothingOpen()
+  test(`${role}: a challenge that opens to something else than 20 octets ends the session with ESID 11`, async () => {
+    const scene = await Scene.begin(role, true)
+    await WAYS.WF_AUCH(scene)
+    const challenge = new Uint8Array(19)
+    assert.equal(await scene.partner.say({ kind: 'AUCH', challenge }).expectEnd(), '11')
+    await scene.end()
+    assert.equal(scene.host.sessions.length, 0)
   })
 }
-
-const pairs = keyPairs()
-
-test(
-  'during authentication every command out of place ends the session with ESID 02',
-  { skip: pairs === undefined ? 'no openssl here' : false },
-  async () => {
-    if (pairs === undefined) return
-    const [own, other] = pairs
-    const security = {
-      authentication: 'CERTIFICATE' as const,
-      rsaLocalKey: own.key,
-      rsaRemoteKey: other.cert,
-    }
-    const ends = new TrialEnds({ called: { security } })
-    const port = await ends.listen()
-    const ssid: Command = { ...SAMPLES.SSID, authentication: 'Y' }
-    for (const [state, legal] of [
-      ['WF_SECD', 'SECD'],
-      ['WF_AURP', 'AURP'],
-    ] as const) {
-      for (const kind of COMMAND_KINDS) {
-        if (kind === 'ESID' || kind === legal) continue
-        const partner = await TrialPartner.call(port)
-        await partner.expect('SSRM')
-        await partner.say(ssid).expect('SSID')
-        if (state === 'WF_AURP') await partner.say(SAMPLES.SECD).expect('AUCH')
-        assert.equal(await partner.say(SAMPLES[kind]).expectEnd(), '02', `${kind} in ${state}`)
-      }
-    }
-    const partner = await TrialPartner.call(port)
-    await partner.expect('SSRM')
-    await partner.say(ssid).expect('SSID')
-    await partner.say(SAMPLES.SECD).expect('AUCH')
-    assert.equal(await partner.say(SAMPLES.AURP).expectEnd(), '11')
-    assert.equal(ends.called.sessions.length, 0)
-    await ends.close()
-  },
-)
 
 type Broken = [title: string, reason: string, act: (partner: TrialPartner, ends: TrialEnds) => Promise<void>]
 
@@ -557,7 +312,7 @@ test('what the partner says after the end is not heard', async () => {
 test('partners of levels 1.2 to 1.4 are spoken to in their own layouts', async () => {
   for (const level of [1, 2, 4] as const) {
     const ends = new TrialEnds()
-    ends.called.owed.push(owed, { ...owed, id: '2', positive: false, reasonCode: '34' })
+    ends.called.owed.push(OWED, { ...OWED, id: '2', positive: false, reasonCode: '34' })
     ends.called.onTurn = async (session) => {
       await push(session, wireFile(noise(10), U), new Progress())
     }
@@ -587,7 +342,7 @@ test('partners of levels 1.2 to 1.4 are spoken to in their own layouts', async (
 test('a file is confirmed only after the engine has put it in place, a receipt only after it is recorded', async () => {
   const ends = new TrialEnds()
   const partner = await TrialPartner.call(await ends.listen())
-  const doors = [gate(), gate()] as const
+  const doors = [new Gate(), new Gate()] as const
   ends.called.before = { complete: doors[0].wait, receipt: doors[1].wait }
   await opening(partner, ends)
   partner.say(SAMPLES.DATA, SAMPLES.EFID)
