@@ -7,20 +7,23 @@ import type { TransferStatus } from '../contract/transfer.ts'
 import type { Tx } from './open.ts'
 
 export const HOUR_MS = 3_600_000
+/** Twice what the chart shows; nothing else reads them. */
+export const HOURS_KEPT = 48
 
 export type Ended = { id: string; channelCode: string; endedAt: number; state: TransferStatus }
 
 /** To be called once, after the transfer's row says that it is over and its files lie in the database. */
 export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ended): Promise<void> {
+  const hour = Math.floor(endedAt / HOUR_MS)
   const one = (which: TransferStatus) => (state === which ? 1 : 0)
   const bytes =
     state === 'COMPLETED'
       ? sql<number>`(select cast(coalesce(sum(size), 0) as bigint) from transfer_file where transfer_id = ${id})`
       : 0
-  await tx
+  const counted = await tx
     .insertInto('transfer_hour')
     .values({
-      hour: Math.floor(endedAt / HOUR_MS),
+      hour,
       channel_code: channelCode,
       completed: one('COMPLETED'),
       failed: one('FAILED'),
@@ -35,8 +38,22 @@ export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ende
         bytes: eb('transfer_hour.bytes', '+', eb.ref('excluded.bytes')),
       })),
     )
-    .execute()
+    .returning(['completed', 'failed', 'cancelled'])
+    .executeTakeFirstOrThrow()
+  if (counted.completed + counted.failed + counted.cancelled === 1) await dropOldHours(tx, channelCode, hour)
   await noteError(tx, channelCode)
+}
+
+/**
+ * Done by the first end of an hour in a channel, for that channel alone: a few rows along an index, under the lock on
+ * the channel's counters that the caller holds, so nobody waits for anybody. A channel never has more than HOURS_KEPT.
+ */
+async function dropOldHours(tx: Tx, channelCode: string, hour: number): Promise<void> {
+  await tx
+    .deleteFrom('transfer_hour')
+    .where('channel_code', '=', channelCode)
+    .where('hour', '<=', hour - HOURS_KEPT)
+    .execute()
 }
 
 /** The same rule as the status operation's: the transfer that ended last, if it failed and is not settled. */
