@@ -6,21 +6,15 @@
 // answered after the commit. A write must not wait for anything but the database: the lock is held meanwhile.
 
 import Database from 'better-sqlite3'
-import {
-  Kysely,
-  PostgresDialect,
-  SqliteAdapter,
-  SqliteDriver,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely'
+import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, ControlledTransaction, DatabaseConnection, Transaction } from 'kysely'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
-import { NodeError, messageOf, systemCode } from '../errors.ts'
+import { NodeError, messageOf } from '../errors.ts'
+import { translate } from './driver-errors.ts'
 import { readDirectly } from './hot.ts'
 import { migrate } from './migrate.ts'
+import { openPostgres } from './postgres.ts'
 import type { Tables } from './tables.ts'
 
 export type Db = Kysely<Tables>
@@ -39,6 +33,8 @@ export type Store = {
   readonly db: Db
   readonly dialect: Dialect
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  /** Connections set aside for what must not wait behind ordinary work: signs of life, claims. */
+  readonly urgent: { readonly db: Db; write<T>(change: (tx: Tx) => Promise<T>): Promise<T> }
   /** PostgreSQL: a connection for LISTEN, kept by the caller. */
   listen?: (channel: string, heard: (payload: string) => void) => Promise<() => Promise<void>>
   notify(channel: string, payload: string): Promise<void>
@@ -46,10 +42,6 @@ export type Store = {
 }
 
 const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }
-const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }
-
-const POOL_SIZE = 10
-const DEADLOCK_TRIES = 5
 
 export type OpenOptions = {
   databaseUrl?: string | undefined
@@ -84,6 +76,7 @@ function openSqlite(dataDir: string): Store {
   const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
   const db = new Kysely<Tables>({ dialect: sqliteDialect(reader) })
   const snapshot = sharedSnapshot(reader)
+  const write = groupedWrites(writes, snapshot.end)
   readDirectly(db, (sql) => {
     const statement = reader.prepare(sql)
     return (parameters) => {
@@ -94,7 +87,8 @@ function openSqlite(dataDir: string): Store {
   return {
     db,
     dialect: SQLITE,
-    write: groupedWrites(writes, snapshot.end),
+    write,
+    urgent: { db, write },
     notify: () => Promise.resolve(),
     close: async () => {
       snapshot.end()
@@ -242,89 +236,4 @@ async function inSavepoint(
     await point.releaseSavepoint('entry').execute()
     entry.fail(translate(thrown))
   }
-}
-
-function openPostgres(url: string, leaseSeconds: number): Store {
-  // bigint columns hold milliseconds and sizes, all below 2^53.
-  const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
-  const settings = {
-    connectionString: url,
-    types,
-    application_name: 'esclusa',
-    idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
-  }
-  const pool = new pg.Pool({ ...settings, max: POOL_SIZE, connectionTimeoutMillis: 10_000 })
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
-  pool.on('error', () => {})
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return {
-    db,
-    dialect: POSTGRES,
-    write: (change) => writeAgain(db, change, DEADLOCK_TRIES),
-    listen: (channel, heard) => listenForever(settings, channel, heard),
-    notify: async (channel, payload) =>
-      void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
-    close: () => db.destroy(),
-  }
-}
-
-/** A write touches nothing but the database, so one that lost a deadlock is simply run again. */
-async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: number): Promise<T> {
-  try {
-    return await db.transaction().execute(change)
-  } catch (thrown) {
-    if (tries > 1 && systemCode(thrown) === '40P01') return writeAgain(db, change, tries - 1)
-    throw translate(thrown)
-  }
-}
-
-/** LISTEN on a connection of its own, opened again whenever it breaks; after each opening it hears '' once. */
-async function listenForever(settings: pg.ClientConfig, channel: string, heard: (payload: string) => void) {
-  let stopped = false
-  let client: pg.Client | undefined
-  let retry: NodeJS.Timeout | undefined
-  async function open(): Promise<void> {
-    const fresh = new pg.Client(settings)
-    const again = () => {
-      if (client !== fresh) return
-      client = undefined
-      if (!stopped) retry = setTimeout(() => void open().catch(again), 1000)
-    }
-    client = fresh
-    fresh.on('error', again)
-    fresh.on('end', again)
-    fresh.on('notification', (message) => heard(message.payload ?? ''))
-    try {
-      await fresh.connect()
-      await fresh.query(`listen ${channel}`)
-      heard('')
-    } catch {
-      again()
-      await fresh.end().catch(() => {})
-    }
-  }
-  await open()
-  return async () => {
-    stopped = true
-    clearTimeout(retry)
-    await client?.end().catch(() => {})
-  }
-}
-
-/** A unique index said no: the one driver error that is an answer and not a fault. */
-export function isUniqueViolation(thrown: unknown): boolean {
-  const code = systemCode(thrown instanceof NodeError ? thrown.cause : thrown)
-  return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === '23505'
-}
-
-function translate(thrown: unknown): unknown {
-  const code = systemCode(thrown)
-  if (code === 'SQLITE_BUSY' || code === 'ECONNREFUSED' || code === '57P01' || code === '25P03')
-    return new NodeError('unavailable', 'the database does not answer', {
-      cause: thrown,
-      retryAfterSeconds: 1,
-    })
-  if (code === 'SQLITE_FULL' || code === '53100')
-    return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
-  return thrown
 }

@@ -11,7 +11,7 @@ import type { FilePhase, ReceiptState, TransferFileRecord, TransferRecord } from
 import { NodeError } from '../errors.ts'
 import { batches } from './batches.ts'
 import { hot } from './hot.ts'
-import { isUniqueViolation } from './open.ts'
+import { isUniqueViolation } from './driver-errors.ts'
 import { countEnd, noteError } from './ended.ts'
 import type { Db, Tx } from './open.ts'
 import type { TransferFileRow, TransferRow } from './tables.ts'
