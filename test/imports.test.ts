@@ -12,6 +12,7 @@ const MAY: Record<string, string[]> = {
   'src/errors.ts': [],
   'src/log.ts': [],
   'src/config.ts': [],
+  'src/root.ts': [],
   'src/contract': [],
   'src/domain': ['src/contract'],
   'src/store': ['src/contract', 'src/domain'],
@@ -45,8 +46,8 @@ const MAY: Record<string, string[]> = {
   'src/cli': ['src', 'sdk'],
   sdk: ['src/contract'],
 }
-/** All may use errors; the log and the settings arrive as values, so only their types are imported. */
-const FOR_ALL = ['src/errors.ts', 'src/log.ts:type', 'src/config.ts:type']
+/** All may use errors and the project's place; the log and the settings arrive as values, so only their types are imported. */
+const FOR_ALL = ['src/errors.ts', 'src/root.ts', 'src/log.ts:type', 'src/config.ts:type']
 
 type Import = { from: string; to: string; typeOnly: boolean }
 

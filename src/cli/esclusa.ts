@@ -2,18 +2,14 @@
 // starts fast. Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by the node, 4 not reachable.
 
 import { Command, CommanderError } from 'commander'
-import { readFileSync } from 'node:fs'
 import { ERROR_CODES, NodeError, messageOf, systemCode } from '../errors.ts'
+import { VERSION } from '../root.ts'
 import { addClientCommands } from './client-commands.ts'
 import { addNodeCommands } from './node-commands.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
-
 const program = new Command('esclusa')
   .description('A managed file-transfer node: channels between banks and companies.')
-  .version(version, '-V, --version', 'print the version')
+  .version(VERSION, '-V, --version', 'print the version')
   .helpCommand('help [command]', 'print help for a command')
   .showHelpAfterError('(see esclusa --help)')
   .exitOverride()

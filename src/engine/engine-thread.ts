@@ -24,6 +24,8 @@ export type EngineThread = {
 }
 
 const RESTART_MS = 1000
+// Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
+const THREAD = new URL(import.meta.url.endsWith('.ts') ? 'thread.ts' : 'thread.js', import.meta.url)
 
 export type ThreadParts = {
   config: Config
@@ -44,7 +46,7 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
   function launch(): Promise<void> {
     // Each start is another holder of leases: what the dead one held is not ours by name.
     const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
-    const made = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
+    const made = new Worker(THREAD, { workerData: data })
     worker = made
     over = false
     return new Promise((resolve, reject) => {

@@ -12,8 +12,9 @@ import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { NodeError } from '../errors.ts'
+import { fromRoot } from '../root.ts'
 
-const DIST = fileURLToPath(new URL('../../console/dist/', import.meta.url))
+const DIST = fileURLToPath(fromRoot('console/dist/'))
 const NONCE = '__CSP_NONCE__'
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

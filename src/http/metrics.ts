@@ -2,12 +2,12 @@
 // partner, no person. Transfers are the platform's, so every node of one shows the same: take the maximum, not the sum.
 
 import type { FastifyInstance } from 'fastify'
-import { readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from '../contract/transfer.ts'
 import { isAdministrator } from '../domain/user.ts'
 import { ACTIVE, isOver } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
+import { VERSION } from '../root.ts'
 import type { Db } from '../store/open.ts'
 import { countActive, countEnded } from '../store/transfer-counts.ts'
 import type { TransferCount } from '../store/transfer-counts.ts'
@@ -23,9 +23,6 @@ type Labels = Record<string, string>
 type Sample = { labels?: Labels; value: number }
 type Metric = { name: string; type: 'counter' | 'gauge'; help: string; samples: Sample[] }
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 /** An end is written with its time a moment before it is visible to others; only what is older than this is counted. */
 const SETTLED_MS = 10_000
 const LAG_RESOLUTION_MS = 20
@@ -52,7 +49,7 @@ export function addMetricsRoute(
       answers(),
       ...lag(),
       ...processMetrics(),
-      { ...single('esclusa_build_info', 'gauge', 'What runs here.', 1, { version, node: process.version }) },
+      { ...single('esclusa_build_info', 'gauge', 'What runs here.', 1, { version: VERSION, node: process.version }) },
     ]
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.map(write).join(''))
   })

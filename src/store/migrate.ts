@@ -4,9 +4,10 @@
 import { sql } from 'kysely'
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeError } from '../errors.ts'
+import { fromRoot } from '../root.ts'
 import type { Store, Tx } from './open.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = fromRoot('src/store/migrations/')
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database
 
 export async function migrate(store: Store): Promise<void> {
