@@ -2,13 +2,12 @@
 // touches a file that is no longer the one that was sent: somebody may have put a new one under the same name.
 
 import { lstat, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../domain/time.ts'
 import { NodeError, fromFileError } from '../errors.ts'
 import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../files/place.ts'
 import { syncFolder } from '../files/folder-sync.ts'
 import { requireConfined } from '../files/roots.ts'
-import { dirname } from 'node:path'
 
 export type Original = { path: string; size: number | null; modifiedAt: number | null; hash: string | null }
 
@@ -16,7 +15,8 @@ export type Original = { path: string; size: number | null; modifiedAt: number |
 export async function deleteOriginal(file: Original): Promise<void> {
   if (!(await isSame(file))) return
   try {
-    await rm(file.path)
+    // Gone meanwhile is as good: a runner that lost its lease may be a step behind, doing the same.
+    await rm(file.path, { force: true })
     await syncFolder(dirname(file.path))
   } catch (thrown) {
     throw fromFileError(thrown, file.path)
@@ -54,8 +54,9 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
       else await placeFile(file.path, target)
       return target
     } catch (thrown) {
-      if (!(thrown instanceof NodeError) || thrown.code !== 'name_taken' || !to.rename || nth > 99)
-        throw thrown
+      if (!(thrown instanceof NodeError)) throw thrown
+      if (thrown.code === 'file_missing' && (await exists(target))) return target
+      if (thrown.code !== 'name_taken' || !to.rename || nth > 99) throw thrown
     }
   }
 }

@@ -123,8 +123,10 @@ export async function placeWhole(
     try {
       return await placeFile(from, target)
     } catch (thrown) {
-      if (!(thrown instanceof NodeError) || thrown.code !== 'name_taken' || !mayRename || nth > 99)
-        throw thrown
+      if (!(thrown instanceof NodeError)) throw thrown
+      // A runner that lost its lease may be a step behind, doing the same.
+      if (thrown.code === 'file_missing' && !(await exists(from))) return
+      if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
     }
   }
 }
