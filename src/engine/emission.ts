@@ -174,8 +174,12 @@ function openWire(file: TransferFileRecord): Promise<FileSource> {
   return FileSource.open(file.path, { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 })
 }
 
-/** Restart points are kept about this often unless the channel says otherwise by registersBlock. */
-const RESTART_EVERY = 32 * 1024 * 1024
+/**
+ * Restart points are kept about this often unless the channel says otherwise by registersBlock: a break costs at most so
+ * much again. Each costs a write to the database, and a sync of the data at the receiving end; down to 4 MiB that could
+ * not be told from 32 MiB in the time of a file over OFTP2, at 1 and 2 MiB it could (docs/engine.md).
+ */
+const RESTART_EVERY = 4 * 1024 * 1024
 
 function watch(
   emission: Emission,
@@ -185,21 +189,30 @@ function watch(
 ): PushProgress & { settled: () => Promise<void> } {
   const every = restartEvery(emission.plan, directoryOf(emission, file))
   let kept = file.position
+  let latest = file.position
   let writing = false
   let keeping: Promise<void> = Promise.resolve()
+  // The last word before a break may come while an earlier point is still being written: it is kept after it.
+  const keep = async () => {
+    while (latest - kept >= every) {
+      kept = latest - (latest % every)
+      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
+      await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
+    }
+    writing = false
+  }
   return {
     moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
     safe: (position) => {
-      if (writing || position - kept < every || position >= source.size) return
+      if (position < source.size) latest = position
+      if (writing) return
       writing = true
-      kept = position - (position % every)
-      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
-      keeping = record(emission, file, { phase: 'STAGED', position: kept })
-        .catch(() => {})
-        .finally(() => (writing = false))
+      keeping = keep()
     },
     placing: async () => {
       await keeping
+      // From here on the row says "about to be visible", and no restart point may take its place.
+      kept = placingMark(source)
       const wireHash = await source.finish()
       const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
       await record(emission, file, {

@@ -10,16 +10,19 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
-import { freePort, startCuttingProxy } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import { freePort } from '../../src/engine/transports/ssh/openssh-fixture.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
+import type { PlatformContact } from '../../src/platform/schema.ts'
 import { openStore } from '../../src/store/open.ts'
 import { makeSeal } from '../../src/store/seal.ts'
 import { NodeProcess } from '../crash/node-process.ts'
 import { closeAfter, tempFolder, waitFor } from '../harness.ts'
 import { startPair } from './pair.ts'
-import type { Pair } from './pair.ts'
+import type { ChannelSetting, Pair, Relation, Side } from './pair.ts'
+import { WireTap } from './wire-tap.ts'
+import type { Break } from './wire-tap.ts'
 
 const SIZE = 3 * 1024 * 1024 + 17
 const PATIENCE_MS = 90_000
@@ -35,54 +38,119 @@ function channel(format: 'BINARIO' | 'FIJO') {
   }
 }
 
-/** One file through a line that breaks after so many octets, and then holds. */
-async function cutAt(pair: Pair, t: TestContext, format: 'BINARIO' | 'FIJO', octets: number): Promise<void> {
-  const proxy = await startCuttingProxy(pair.right.plainPort)
-  closeAfter(t, () => proxy.stop())
-  const form = format === 'FIJO' ? { fileFormat: 'FIJO', registerLength: 100 } : {}
+type Line = { relation: Relation; tap: WireTap }
+
+/** A relation of its own whose calls from the left go through a tapped line. */
+async function tapped(
+  pair: Pair,
+  t: TestContext,
+  setting: ChannelSetting,
+  form: object = {},
+  oftp2: PlatformContact['oftp2'] = {},
+): Promise<Line> {
+  const tap = await WireTap.open(pair.right.plainPort)
+  closeAfter(t, () => tap.close())
+  const end = (made: Relation, side: Side) => ({
+    oftp2,
+    channels: { FILES: { ...setting, directories: pair.directories(made, side, 'FILES', form) } },
+  })
   const relation = await pair.relate((made) => ({
-    left: {
-      port: proxy.port,
-      channels: { FILES: { ...channel(format), directories: pair.directories(made, 'left', 'FILES', form) } },
-    },
-    right: {
-      channels: {
-        FILES: { ...channel(format), directories: pair.directories(made, 'right', 'FILES', form) },
-      },
-    },
+    left: { ...end(made, 'left'), port: tap.port },
+    right: end(made, 'right'),
   }))
-  const bytes = sampleBytes(format === 'FIJO' ? SIZE - (SIZE % 100) : SIZE, octets)
+  return { relation, tap }
+}
+
+/** Sends the file over a line that breaks once; it arrives all the same, once, byte for byte. */
+async function breakOnce(pair: Pair, { relation, tap }: Line, bytes: Buffer, where: Break): Promise<void> {
   await pair.put(relation, 'left', 'FILES', 'a.bin', bytes)
-  proxy.cutAfter(octets)
+  tap.breakNext(where)
   const id = await pair.send('left', relation.code('left', 'FILES'))
-  const attempts = async () => {
-    const { db } = pair.left.store
-    const row = await db
-      .selectFrom('transfer')
-      .select(['attempts', 'state'])
-      .where('id', '=', id)
-      .executeTakeFirst()
-    return (row?.attempts ?? 0) > 0 || row?.state === 'FAILED'
-  }
-  await waitFor('the line to break', attempts, PATIENCE_MS)
-  proxy.cutAfter(Number.POSITIVE_INFINITY)
   const { state, error } = await pair.ended('left', id, PATIENCE_MS)
   assert.equal(state, 'COMPLETED', error ?? '')
   assert.ok((await pair.arrived(relation, 'right', 'FILES', 'a.bin')).equals(bytes), 'other bytes arrived')
   assert.deepEqual(await pair.received(relation, 'right', 'FILES'), ['a.bin'])
+  await waitFor('the line to break', () => Promise.resolve(tap.calls[0]?.broken === true), PATIENCE_MS)
 }
 
-test('a line that breaks anywhere: the transfer goes on and the bytes are identical', async (t) => {
+// Buffers of 16 KiB, four at a time: a file of many commands that is small all the same.
+const FINE = { bufferSize: 16_384, credit: 4 }
+const FINE_SIZE = 80_017
+
+test('a line that breaks at any command, or inside one: the transfer goes on and the bytes are identical', async (t) => {
   const pair = await startPair(t)
-  const random = () => 300 + Math.floor(Math.random() * (SIZE - 400))
-  const points = [
-    ['BINARIO', 150],
-    ['BINARIO', random()],
-    ['FIJO', random()],
-    ['BINARIO', SIZE + 250],
-  ] as const
-  for (const [format, octets] of points)
-    await t.test(`${format}, cut after ${octets} octets`, (inner) => cutAt(pair, inner, format, octets))
+  const setting = channel('BINARIO')
+  const sound = await tapped(pair, t, setting, {}, FINE)
+  await pair.put(sound.relation, 'left', 'FILES', 'a.bin', sampleBytes(FINE_SIZE, 1))
+  const id = await pair.send('left', sound.relation.code('left', 'FILES'))
+  assert.equal((await pair.ended('left', id, PATIENCE_MS)).state, 'COMPLETED')
+  const [call] = sound.tap.calls
+  assert.ok(call)
+  const seen = new Map<string, number>()
+  const points = call.said.flatMap(({ from, command: { kind } }) => {
+    const nth = (seen.get(`${from} ${kind}`) ?? 0) + 1
+    seen.set(`${from} ${kind}`, nth)
+    return [true, false].map((inside): Break => ({ from, kind, nth, inside }))
+  })
+  for (const kind of ['SSID', 'SFID', 'DATA', 'EFID', 'CD', 'RTR'])
+    assert.ok(seen.has(`caller ${kind}`), `${kind} was not said: ${[...seen.keys()].join(', ')}`)
+  for (const kind of ['SSRM', 'SSID', 'SFPA', 'CDT', 'EFPA', 'EERP'])
+    assert.ok(seen.has(`called ${kind}`), `${kind} was not said: ${[...seen.keys()].join(', ')}`)
+  const lines = []
+  for (const where of points) lines.push({ where, line: await tapped(pair, t, setting, {}, FINE) })
+  await Promise.all(
+    lines.map(({ where, line }, number) =>
+      t.test(`${where.inside ? 'inside' : 'after'} ${where.from} ${where.kind} ${where.nth}`, () =>
+        breakOnce(pair, line, sampleBytes(FINE_SIZE, number), where),
+      ),
+    ),
+  )
+})
+
+/** What the second call did not carry again, in octets of the file. */
+function savedBy({ tap }: Line, unit: number, size: number): number {
+  const [first, second] = tap.calls
+  const [restart] = second?.restarts ?? []
+  assert.ok(first && second && restart, 'there was no second call with the file')
+  assert.equal(first.restarts[0]?.answered, 0)
+  assert.ok(restart.answered <= restart.offered)
+  // Not only said: what lies before the restart point does not travel again.
+  assert.equal(second.carried, size - restart.answered * unit)
+  assert.ok(first.carried >= restart.answered * unit, 'it goes on beyond what was sent')
+  return restart.answered * unit
+}
+
+test('a file that breaks off goes on at the last restart point, and only the rest travels again', async (t) => {
+  const pair = await startPair(t)
+  const MIB = 1024 * 1024
+  const half = (octets: number): Break => ({
+    from: 'caller',
+    kind: 'DATA',
+    nth: Math.ceil(octets / 98_000),
+    inside: true,
+  })
+  await t.test('where the channel says how often: registersBlock in blocks', async (inner) => {
+    const line = await tapped(pair, inner, channel('BINARIO'))
+    await breakOnce(pair, line, sampleBytes(SIZE, 7), half(2 * MIB))
+    const saved = savedBy(line, 1024, SIZE)
+    assert.ok(saved >= 2 * MIB - 64 * 1024 - 100_000, `went on at ${saved}`)
+  })
+  await t.test('in records', async (inner) => {
+    const size = SIZE - (SIZE % 100)
+    const form = { fileFormat: 'FIJO', registerLength: 100 }
+    const line = await tapped(pair, inner, channel('FIJO'), form)
+    await breakOnce(pair, line, sampleBytes(size, 8), half(2 * MIB))
+    const saved = savedBy(line, 100, size)
+    assert.ok(saved >= 2 * MIB - 70_000 - 100_000, `went on at ${saved}`)
+  })
+  await t.test('by default: every 4 MiB', async (inner) => {
+    const setting = { connection: { advancedConfigurationConnection: { retries: 5 } } }
+    const line = await tapped(pair, inner, setting)
+    const size = 24 * MIB + 17
+    await breakOnce(pair, line, sampleBytes(size, 9), half(13 * MIB))
+    const saved = savedBy(line, 1024, size)
+    assert.ok(saved >= 12 * MIB, `went on at ${saved}`)
+  })
 })
 
 // Nodes that die

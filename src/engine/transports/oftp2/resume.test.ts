@@ -6,6 +6,8 @@ import type { Cut, EndOptions } from './trial-ends.ts'
 import {
   boundaries,
   BreakingLine,
+  commandsIn,
+  contentsOfData,
   noise,
   Progress,
   push,
@@ -62,15 +64,46 @@ async function cutAndResume(
   // The receiver sees the end of the broken session in its own time; only then is the file free for another.
   await Promise.all(ends.called.sessions.map((session) => session.close()))
   const resumed = new StartSeen(file, { restartFrom: first.safePosition, mayBeThere: first.placed })
+  const arrived = ends.called.complete.length === 1
+  const here = [...ends.called.files.values()][0]?.size ?? 0
   if (again) {
-    const session = await ends.call()
+    const sound = new BreakingLine(await ends.listen())
+    const session = await ends.call(await sound.open())
     await push(session, resumed.file)
     await session.close()
+    await sound.close()
+    if (!arrived)
+      carriedTheRest(sound, { content, format, end, title: '' }, Math.min(first.safePosition, here))
   }
   assert.equal(ends.called.complete.length, 1, `cut ${JSON.stringify(cut)}`)
   assert.ok(contentOf(ends.called.complete[0]).equals(content), `cut ${JSON.stringify(cut)}: other octets`)
   await ends.close()
   return { again, from: resumed.from }
+}
+
+/** The second try began at the last restart point before `known` octets, and what lies before it did not travel again. */
+function carriedTheRest({ sent }: BreakingLine, { content, format, end }: Case, known: number): void {
+  const [sfid] = commandsIn(sent.caller).filter((command) => command.kind === 'SFID')
+  const [sfpa] = commandsIn(sent.called).filter((command) => command.kind === 'SFPA')
+  assert.ok(sfid && sfpa && sfpa.position <= sfid.restart)
+  const ends = restartPoints(content, format).filter((octets) => octets <= known)
+  const expected = end.settings?.restart === false ? 0 : ends.length - 1
+  assert.equal(Number(sfpa.position), expected, `${known} octets were known to have arrived`)
+  let carried = 0
+  for (const command of commandsIn(sent.caller)) {
+    if (command.kind !== 'DATA') continue
+    const { octets, records } = contentsOfData(command.payload)
+    carried += octets + (format.kind === 'V' ? 2 * records : 0)
+  }
+  assert.equal(carried, content.length - (ends[expected] ?? 0))
+}
+
+/** Where restart point 0, 1, 2... lies in the file. */
+function restartPoints(content: Buffer, { kind, recordLength }: RecordFormat): number[] {
+  const points = [0]
+  for (let at = 0; at < content.length; points.push(at))
+    at += kind === 'V' ? 2 + content.readUInt16BE(at) : kind === 'F' ? recordLength : 1024
+  return points
 }
 
 /** A file that remembers where its sending began. */

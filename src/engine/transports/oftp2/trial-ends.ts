@@ -26,6 +26,8 @@ import type {
   Timeouts,
   WireFile,
 } from '../transport.ts'
+import type { Command } from './commands.ts'
+import { decodeCommand } from './commands.ts'
 import { createOftp2, listenOftp2 } from './oftp2.ts'
 import type { ListenLimits } from './listen.ts'
 import type { Oftp2Settings, SessionCrypto } from './settings.ts'
@@ -355,4 +357,28 @@ export function boundaries(sent: readonly Buffer[]): number[] {
     ends.push(at)
   }
   return ends
+}
+
+/** The commands of what was sent, as far as they came whole. */
+export function commandsIn(sent: readonly Buffer[]): Command[] {
+  const all = Buffer.concat(sent)
+  let start = 0
+  return boundaries(sent).flatMap((end) => {
+    const exchange = all.subarray(start + 4, end)
+    start = end
+    return end > all.length ? [] : [decodeCommand(exchange, 5)]
+  })
+}
+
+/** What a DATA payload stands for: octets, and ends of records. A sub-record is its count, then octets or one for all. */
+export function contentsOfData(payload: Uint8Array): { octets: number; records: number } {
+  const found = { octets: 0, records: 0 }
+  for (let at = 0; at < payload.length;) {
+    const header = payload[at] ?? 0
+    const count = header & 0x3f
+    found.octets += count
+    found.records += header >>> 7
+    at += 1 + ((header & 0x40) === 0 ? count : 1)
+  }
+  return found
 }
