@@ -32,5 +32,5 @@ export async function callFailed(work: Work, contactId: string, error: string): 
 
 export async function callSucceeded(work: Work, contactId: string): Promise<void> {
   if (!(await findHealth(work.store.db, contactId))) return
-  await work.store.write((tx) => clearHealth(tx, contactId))
+  await work.store.write((tx) => clearHealth(tx, contactId, work.now()))
 }

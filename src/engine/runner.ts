@@ -18,6 +18,8 @@ import { addHistory, findChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { parkClaim, requireHeld, setSnapshot } from '../store/leases.ts'
 import type { Claim, Held } from '../store/leases.ts'
+import { stillDown } from '../store/health.ts'
+import type { Tx } from '../store/open.ts'
 import { moveTransfer } from '../store/transfers.ts'
 import { callNotBefore } from './breaker.ts'
 import { act, sendFiles } from './emission.ts'
@@ -56,7 +58,7 @@ export async function runTransfer(
     if (!channel) return
     if (transfer.state === 'PENDING') {
       const later = await notBefore(runner, channel, transfer, given)
-      if (later > 0) return await work.store.write((tx) => parkClaim(tx, held, later))
+      if (later) return await work.store.write((tx) => park(tx, work, held, later))
     }
     const snapshot = claim.snapshot ?? snapshotOf(channel)
     const plan = await makePlan(work.store.db, work.seal, snapshot)
@@ -70,23 +72,37 @@ export async function runTransfer(
   }
 }
 
-/** 0: now. A time: look again then. PARKED: not before something changes. */
+/** When to look again, PARKED: not before something changes; and the partner that must be well before. */
+type Later = { at: number; down?: string }
+
+/** undefined: now. */
 async function notBefore(
   runner: Runner,
   channel: ChannelRecord,
   transfer: TransferRecord,
   given?: Session,
-): Promise<number> {
+): Promise<Later | undefined> {
   const { work, sessions } = runner
-  const { config } = channel
-  if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return PARKED
+  const { config, contactId } = channel
+  if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return { at: PARKED }
   const opening = nextOpening(hoursOf(channel.config), work.now(), work.zone)
-  if (opening > work.now()) return opening
+  if (opening > work.now()) return { at: opening }
   const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
   // The partner is on the line, but not for this channel: it waits for what it waited for.
-  if (given) return suits(given, plan) && callingEnd(plan) !== 'LOCAL' ? 0 : Math.max(1, transfer.dueAt)
-  if (callingEnd(plan) === 'REMOTO') return isSpooled(plan) || sessions.calledBy(plan) ? 0 : PARKED
-  return callNotBefore(work, channel.contactId)
+  if (given)
+    return suits(given, plan) && callingEnd(plan) !== 'LOCAL'
+      ? undefined
+      : { at: Math.max(1, transfer.dueAt) }
+  if (callingEnd(plan) === 'REMOTO')
+    return isSpooled(plan) || sessions.calledBy(plan) ? undefined : { at: PARKED }
+  const at = await callNotBefore(work, contactId)
+  return at > 0 ? { at, down: contactId } : undefined
+}
+
+/** A partner that was found well meanwhile woke those that wait for it: this one must not go to sleep after that. */
+async function park(tx: Tx, { store, now }: Work, held: Held, { at, down }: Later): Promise<void> {
+  const waits = down === undefined || (await stillDown(tx, store.dialect, down))
+  await parkClaim(tx, held, waits ? at : now())
 }
 
 async function start({ work, transfer, held }: Running, claim: Claim, snapshot: string): Promise<void> {
@@ -129,7 +145,7 @@ function announce(
 }
 
 async function emit(runner: Runner, running: Running, given?: Session): Promise<void> {
-  const { plan, work } = running
+  const { plan } = running
   const capabilities = capabilitiesFor(runner, plan)
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
@@ -139,7 +155,7 @@ async function emit(runner: Runner, running: Running, given?: Session): Promise<
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
     else await complete(running)
-    if (!given && capabilities.receipts) await letPartnerSpeak(work, lent.session)
+    if (capabilities.receipts) await lent.letPartnerSpeak()
   } finally {
     await lent.giveBack(ok)
   }
@@ -153,15 +169,6 @@ async function noteEncryption({ work, transfer, held }: Running): Promise<void> 
   })
 }
 
-/** Its receipts, and whatever it has for us. The transfer does not depend on it: receipts may come another day. */
-async function letPartnerSpeak(work: Work, session: Session): Promise<void> {
-  await session
-    .fetch(work.stopping)
-    .catch((thrown: unknown) =>
-      work.log.info({ err: thrown, contact: session.contactId }, 'the partner’s turn broke off'),
-    )
-}
-
 function capabilitiesFor(runner: Runner, plan: Plan): Capabilities {
   const capabilities = runner.capabilitiesOf(plan.contact.protocol)
   if (!capabilities)
@@ -169,8 +176,9 @@ function capabilitiesFor(runner: Runner, plan: Plan): Capabilities {
   return capabilities
 }
 
+/** Whoever called has the turn again when this end has nothing left to send: the transport sees to that. */
 function lentAs(session: Session): Lent {
-  return { session, giveBack: () => Promise.resolve() }
+  return { session, letPartnerSpeak: () => Promise.resolve(), giveBack: () => Promise.resolve() }
 }
 
 /** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */

@@ -1,6 +1,7 @@
 // How partners are doing: the memory of the circuit breaker, shared by all nodes.
 
-import type { Db, Tx } from './open.ts'
+import { PARKED } from '../domain/transfer.ts'
+import type { Db, Dialect, Tx } from './open.ts'
 
 export type Health = { contactId: string; failures: number; openUntil: number; error: string | null }
 
@@ -39,6 +40,28 @@ export async function takeProbe(tx: Tx, seen: Health, until: number, owner: stri
   return taken.numUpdatedRows === 1n
 }
 
-export async function clearHealth(tx: Tx, contactId: string): Promise<void> {
+/**
+ * The partner answers again: what waited for it is due now. Transfers that wait for something else (their hour, the
+ * partner's call) are looked at and put back; a time that never comes by itself is left alone.
+ */
+export async function clearHealth(tx: Tx, contactId: string, now: number): Promise<void> {
   await tx.deleteFrom('partner_health').where('contact_id', '=', contactId).execute()
+  await tx
+    .updateTable('transfer')
+    .set({ due_at: now })
+    .where('state', '=', 'PENDING')
+    .where('lease_owner', 'is', null)
+    .where('due_at', '>', now)
+    .where('due_at', '<', PARKED)
+    .where('channel_code', 'in', (eb) =>
+      eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
+    )
+    .execute()
+}
+
+/** Whether it is still down; if so, it cannot be found well before this transaction is over. */
+export async function stillDown(tx: Tx, dialect: Dialect, contactId: string): Promise<boolean> {
+  let query = tx.selectFrom('partner_health').select('contact_id').where('contact_id', '=', contactId)
+  if (dialect.rowLocks) query = query.forKeyShare()
+  return (await query.executeTakeFirst()) !== undefined
 }
