@@ -9,6 +9,7 @@ import { closedBecause, directoriesFor, goes, hoursOf } from '../domain/channel.
 import { isOpenAt } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 import { contactsOwed } from '../store/receptions.ts'
+import { livingOwners } from '../store/signs-of-life.ts'
 import { requestSend } from '../transfers/request.ts'
 import { callNotBefore } from './breaker.ts'
 import { isSpooled } from './outbox-spool.ts'
@@ -43,9 +44,10 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   }
   const look = async () => {
     const runs = await readRuns(work)
+    const living = await livingOwners(work.store.db, work.now())
     for (const channel of await automatedChannels(work.store.db)) {
       const run = runs.get(channel.code)
-      if (!isDue(work, channel, run)) continue
+      if (!isDue(work, channel, run, living)) continue
       // Those that find no place now must not be the same ones at every look.
       while (busy.size >= AT_ONCE) await Promise.race(busy.values())
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
@@ -71,16 +73,25 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   }
 }
 
-type Run = { ran_at: number; held_until: number }
+type Run = { ran_at: number; held_by: string | null; held_until: number }
 
 async function readRuns({ store }: Work): Promise<Map<string, Run>> {
   const rows = await store.db.selectFrom('automation_run').selectAll().execute()
   return new Map(rows.map((row) => [row.channel_code, row]))
 }
 
-function isDue(work: Work, channel: ChannelRecord, run: Run | undefined): boolean {
+function isDue(
+  work: Work,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  living: ReadonlySet<string>,
+): boolean {
+  if (!run) return true
   const now = work.now()
-  return !run || (run.held_until <= now && nextTurn(channel, run.ran_at, work) <= now)
+  // One of our own that was not given back (the database did not answer) is not another's: `busy` knows better.
+  const others = run.held_by !== null && run.held_by !== work.owner && living.has(run.held_by)
+  const held = run.held_until > now || others
+  return !held && nextTurn(channel, run.ran_at, work) <= now
 }
 
 async function takeTurn(
@@ -92,51 +103,28 @@ async function takeTurn(
   const { work } = runner
   const now = work.now()
   if (!isOpenAt(hoursOf(channel.config), now, work.zone) || !(await holdTurn(work, channel, run, now))) return
-  const turn = keepTurn(work, channel.code)
+  // A fetch may take hours: the turn is kept as leases are, so that a dead node's is soon free and a live one's is not.
+  const signal = AbortSignal.any([work.heartbeat.unbroken, work.stopping])
   try {
     await send(work, channel, wake)
-    await fetch(runner, channel, turn.signal)
+    await fetch(runner, channel, signal)
   } catch (thrown) {
     work.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
   } finally {
-    turn.end()
-    await setHold(work, channel.code, { held_by: null, held_until: 0 })
+    await giveBack(work, channel.code)
   }
 }
 
-/** True for the node that still has the turn. */
-async function setHold(
-  work: Work,
-  code: string,
-  hold: { held_by: string | null; held_until: number },
-): Promise<boolean> {
-  const set = await work.store.write((tx) =>
+/** Unless another node has taken it meanwhile. */
+async function giveBack({ store, owner }: Work, code: string): Promise<void> {
+  await store.write((tx) =>
     tx
       .updateTable('automation_run')
-      .set(hold)
+      .set({ held_by: null, held_until: 0 })
       .where('channel_code', '=', code)
-      .where('held_by', '=', work.owner)
-      .executeTakeFirst(),
+      .where('held_by', '=', owner)
+      .execute(),
   )
-  return set.numUpdatedRows === 1n
-}
-
-/** A fetch may take hours: the turn is held as leases are, so that a dead node's is soon free and a live one's is not. */
-function keepTurn(work: Work, code: string): { signal: AbortSignal; end(): void } {
-  const lost = new AbortController()
-  const renew = async () => {
-    const hold = { held_by: work.owner, held_until: work.now() + work.leaseMs }
-    if (!(await setHold(work, code, hold)))
-      lost.abort(new NodeError('lease_lost', `another node takes the turns of channel ${code}`))
-  }
-  const timer = setInterval(
-    () =>
-      void renew().catch((thrown: unknown) =>
-        work.log.warn({ err: thrown, channel: code }, 'a turn could not be kept'),
-      ),
-    work.leaseMs / 3,
-  )
-  return { signal: AbortSignal.any([lost.signal, work.stopping]), end: () => clearInterval(timer) }
 }
 
 /** One compare-and-set decides which node takes this turn. */

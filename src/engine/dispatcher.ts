@@ -1,8 +1,9 @@
 // Finds due transfers and has them run, as many at once as is useful; keeps their leases; stops those that were reset
-// or lost. Woken by a write and by the clock, never by polling faster than once a second.
+// or lost. Woken by a write and by the clock, never by polling faster than once a second (with leases shorter than
+// that, four times in a lease: what a dead node held must be found within two).
 
 import { NodeError } from '../errors.ts'
-import { claimDue, nextDueAt, renewLeases } from '../store/leases.ts'
+import { claimDue, heldBy, letGo, nextDueAt } from '../store/leases.ts'
 import type { Claim, Held } from '../store/leases.ts'
 import type { Session } from './transports/transport.ts'
 import type { Work } from './work.ts'
@@ -17,7 +18,10 @@ export class Dispatcher {
   readonly #work: Work
   readonly #run: Run
   readonly #most: number
+  readonly #tickMs: number
   readonly #held = new Map<string, { held: Held; stop: AbortController }>()
+  /** Released since the last look at what the database says we hold; most were given up in it before. */
+  readonly #released = new Map<string, Held>()
   readonly #running = new Set<Promise<void>>()
   #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
   #looking: Promise<void> = Promise.resolve()
@@ -28,10 +32,11 @@ export class Dispatcher {
     this.#work = work
     this.#run = run
     this.#most = workers * IN_HAND_PER_SLOT
+    this.#tickMs = Math.min(TICK_MS, work.leaseMs / 4)
   }
 
   start(): void {
-    this.#renewal = setInterval(() => void this.#renew(), this.#work.leaseMs / 3)
+    this.#renewal = setInterval(() => void this.#keep(), this.#work.leaseMs / 3)
     this.wake()
   }
 
@@ -50,19 +55,21 @@ export class Dispatcher {
         this.#state = 'looking'
         await this.#claim()
       } while ((this.#state as string) === 'look again')
-      due = await nextDueAt(this.#work.store.db)
+      due = await nextDueAt(this.#work.store.urgent.db)
     } catch (thrown) {
       this.#work.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
     }
     if ((this.#state as string) === 'stopped') return
     this.#state = 'idle'
-    const wait = due === undefined ? TICK_MS : Math.max(1, Math.min(TICK_MS, due - this.#work.now()))
-    this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? TICK_MS : wait)
+    const tick = this.#tickMs
+    const wait = due === undefined ? tick : Math.max(1, Math.min(tick, due - this.#work.now()))
+    this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? tick : wait)
   }
 
   async #claim(): Promise<void> {
     const room = this.#most - this.#held.size
     if (room <= 0) return
+    await this.#work.heartbeat.ensure()
     const now = this.#work.now()
     const claims = await claimDue(
       this.#work.store,
@@ -81,7 +88,7 @@ export class Dispatcher {
       .catch((thrown: unknown) =>
         this.#work.log.error(
           { err: thrown, transfer: held.id },
-          'a transfer could not be brought to an end; its lease runs out',
+          'a transfer could not be brought to an end; it is let go',
         ),
       )
       .finally(() => {
@@ -101,7 +108,9 @@ export class Dispatcher {
   }
 
   release(held: Held): void {
-    if (this.#held.get(held.id)?.held.fence === held.fence) this.#held.delete(held.id)
+    if (this.#held.get(held.id)?.held.fence !== held.fence) return
+    this.#held.delete(held.id)
+    this.#released.set(held.id, held)
   }
 
   background(running: Promise<void>): void {
@@ -118,22 +127,26 @@ export class Dispatcher {
     else this.background(this.#work.staging.clear(transferId))
   }
 
-  async #renew(): Promise<void> {
-    const all = [...this.#held.values()]
+  /** Signs that we live, then looks what is still ours: what was reset or taken is stopped, what was left is let go. */
+  async #keep(): Promise<void> {
+    const { heartbeat, store, owner, log } = this.#work
+    const held = [...this.#held.values()].map((one) => one.held)
+    const released = [...this.#released.values()]
     try {
-      const lost = await renewLeases(
-        this.#work.store,
-        all.map((one) => one.held),
-        this.#work.now() + this.#work.leaseMs,
-      )
-      for (const { id } of lost) this.#stopLost(id)
+      await heartbeat.beat()
+      const ours = new Map((await heldBy(store.urgent.db, owner)).map((one) => [one.id, one.fence]))
+      for (const { id, fence } of held) if (ours.get(id) !== fence) this.#stopLost(id, fence)
+      const left = released.filter(({ id, fence }) => ours.get(id) === fence)
+      if (left.length > 0) await store.urgent.write((tx) => letGo(tx, left))
+      for (const { id, fence } of released)
+        if (this.#released.get(id)?.fence === fence) this.#released.delete(id)
     } catch (thrown) {
-      this.#work.log.warn({ err: thrown }, 'leases could not be renewed')
+      log.warn({ err: thrown }, 'leases could not be renewed')
     }
   }
 
   /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
-  #stopLost(id: string): void {
+  #stopLost(id: string, fence: number): void {
     const reason = async () => {
       const row = await this.#work.store.db
         .selectFrom('transfer')
@@ -143,9 +156,11 @@ export class Dispatcher {
       return row === undefined || row.state === 'CANCELLED' ? 'cancelled' : 'lease_lost'
     }
     this.background(
-      reason().then((code) =>
-        this.#held.get(id)?.stop.abort(new NodeError(code, `transfer ${id} is no longer held`)),
-      ),
+      reason().then((code) => {
+        const held = this.#held.get(id)
+        if (held?.held.fence === fence)
+          held.stop.abort(new NodeError(code, `transfer ${id} is no longer held`))
+      }),
     )
   }
 
@@ -158,6 +173,9 @@ export class Dispatcher {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running])
     clearTimeout(timer)
     clearInterval(this.#renewal)
+    await this.#work.heartbeat
+      .end()
+      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'the sign of life stays behind'))
   }
 
   #stopAll(): void {

@@ -16,6 +16,7 @@ import { Dispatcher } from './dispatcher.ts'
 import { openDoors } from './doors.ts'
 import type { Running } from './emission.ts'
 import type { Publish } from './events.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { clearLeftovers } from './leftovers.ts'
 import { OfferMemory } from './offer-memory.ts'
 import { runTransfer } from './runner.ts'
@@ -110,6 +111,7 @@ function makeWork(
   stopping: AbortSignal,
   counters: Counters,
 ): Work {
+  const leaseMs = config.leaseSeconds * 1000
   return {
     owner,
     store,
@@ -120,7 +122,8 @@ function makeWork(
     codePage: config.codePage,
     staging: makeStaging(resolve(config.dataDir)),
     slots: makeSlots(config.workers),
-    leaseMs: config.leaseSeconds * 1000,
+    leaseMs,
+    heartbeat: new Heartbeat({ store, owner, leaseMs, now: Date.now }),
     scriptMs: config.scriptSeconds * 1000,
     now: Date.now,
     stopping,

@@ -7,6 +7,7 @@ import type { Store } from '../store/open.ts'
 import type { Seal } from '../store/seal.ts'
 import type { CodePage } from './transforms/code-pages.ts'
 import type { Publish } from './events.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import type { Slots } from './slots.ts'
 import type { Staging } from './staging.ts'
 
@@ -22,6 +23,7 @@ export type Work = {
   staging: Staging
   slots: Slots
   leaseMs: number
+  heartbeat: Heartbeat
   scriptMs: number
   now: () => number
   /** Aborted when the engine stops: nothing new is begun. */

@@ -1,12 +1,15 @@
 // Who runs a transfer. A claim takes the row under a lease and raises its fence; from then on only a writer that shows
-// that very fence may change it. A node that dies stops renewing, and another claims; a node that merely slept finds
-// its fence outdated at its next write and must stop.
+// that very fence may change it. What an engine has claimed stays its own while its sign of life is renewed
+// (signs-of-life.ts): one small write keeps a thousand leases. A node that dies falls silent, and others claim; a node
+// that merely slept finds its fence outdated at its next write and must stop.
 
+import type { ExpressionBuilder } from 'kysely'
 import type { TransferRecord } from '../domain/transfer.ts'
 import { ACTIVE } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
+import { batches } from './batches.ts'
 import type { Db, Dialect, Store, Tx } from './open.ts'
-import type { TransferFileRow, TransferRow } from './tables.ts'
+import type { Tables, TransferFileRow } from './tables.ts'
 import { toFile, toTransfer } from './transfers.ts'
 
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
@@ -14,32 +17,45 @@ export type Holder = { owner: string; until: number; now: number }
 
 /** Takes due transfers that nobody holds, oldest first. On PostgreSQL rows that another node is taking are skipped. */
 export async function claimDue(store: Store, holder: Holder, limit: number): Promise<Claim[]> {
-  if (!(await anythingDue(store.db, holder.now))) return []
-  return store.write(async (tx) => {
-    let query = tx
-      .selectFrom('transfer')
-      .selectAll()
-      .where('state', 'in', ACTIVE)
-      .where('due_at', '<=', holder.now)
-      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', holder.now)]))
-      .orderBy('due_at')
-      .limit(limit)
-    if (store.dialect.rowLocks) query = query.forUpdate().skipLocked()
+  const { urgent, dialect } = store
+  // A look without a lock: an idle node must not write at every tick.
+  if ((await dueAndFree(urgent.db, holder.now, 1).execute()).length === 0) return []
+  return urgent.write(async (tx) => {
+    let query = dueAndFree(tx, holder.now, limit)
+    if (dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
     return take(tx, await query.execute(), holder)
   })
 }
 
-/** A look without a lock: an idle node must not write at every tick. */
-async function anythingDue(db: Db, now: number): Promise<boolean> {
-  const row = await db
+function dueAndFree(db: Db, now: number, limit: number) {
+  return db
     .selectFrom('transfer')
-    .select('id')
+    .select('transfer.id')
     .where('state', 'in', ACTIVE)
     .where('due_at', '<=', now)
-    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', now)]))
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+    .where(heldByNobody(now))
+    .orderBy('due_at')
+    .limit(limit)
+}
+
+/** Never claimed, given back, or claimed by one that has been silent for longer than its lease. */
+function heldByNobody(now: number) {
+  return (eb: ExpressionBuilder<Tables, 'transfer'>) =>
+    eb.or([
+      eb('transfer.lease_until', 'is', null),
+      eb.and([
+        eb('transfer.lease_until', '<', now),
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('sign_of_life')
+              .select('sign_of_life.owner')
+              .whereRef('sign_of_life.owner', '=', 'transfer.lease_owner')
+              .where('alive_until', '>=', now),
+          ),
+        ),
+      ]),
+    ])
 }
 
 /** What waits for this partner, whatever its due time: the partner is on the line now. */
@@ -52,12 +68,13 @@ export async function claimForContact(
   return store.write(async (tx) => {
     let query = tx
       .selectFrom('transfer')
-      .innerJoin('channel', 'channel.code', 'transfer.channel_code')
-      .selectAll('transfer')
-      .where('channel.contact_id', '=', contactId)
+      .select('transfer.id')
+      .where('transfer.channel_code', 'in', (eb) =>
+        eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
+      )
       .where('transfer.state', '=', 'PENDING')
       .where('transfer.direction', '=', 'EMISION')
-      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', holder.now)]))
+      .where(heldByNobody(holder.now))
       .orderBy('transfer.requested_at')
       .limit(limit)
     if (store.dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
@@ -65,45 +82,59 @@ export async function claimForContact(
   })
 }
 
-async function take(tx: Tx, rows: TransferRow[], holder: Holder): Promise<Claim[]> {
-  const claims: Claim[] = []
-  for (const row of rows) {
-    const fence = row.fence + 1
-    await tx
+/** In the order given. A few statements for all of them: a dead node's transfers are taken over together. */
+async function take(tx: Tx, found: readonly { id: string }[], holder: Holder): Promise<Claim[]> {
+  const claims = new Map<string, Claim>()
+  for (const some of batches(found.map(({ id }) => id))) {
+    const rows = await tx
       .updateTable('transfer')
-      .set({ lease_owner: holder.owner, lease_until: holder.until, fence })
-      .where('id', '=', row.id)
+      .set((eb) => ({
+        lease_owner: holder.owner,
+        lease_until: holder.until,
+        fence: eb('fence', '+', 1),
+      }))
+      .where('id', 'in', some)
+      .returningAll()
       .execute()
     const files = await tx
       .selectFrom('transfer_file')
       .selectAll()
-      .where('transfer_id', '=', row.id)
+      .where('transfer_id', 'in', some)
+      .orderBy('transfer_id')
       .orderBy('idx')
       .execute()
-    claims.push({ transfer: { ...toTransfer(row, files), fence }, snapshot: row.snapshot })
+    const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
+    for (const row of rows)
+      claims.set(row.id, {
+        transfer: toTransfer(row, byTransfer.get(row.id) ?? []),
+        snapshot: row.snapshot,
+      })
   }
-  return claims
+  return found.flatMap(({ id }) => claims.get(id) ?? [])
 }
 
 export type Held = { id: string; fence: number }
 
-/** Renews the leases; returns those that are no longer held (reset, removed, or taken by another node). */
-export async function renewLeases(store: Store, held: readonly Held[], until: number): Promise<Held[]> {
-  if (held.length === 0) return []
-  return store.write(async (tx) => {
-    const lost: Held[] = []
-    for (const one of held) {
-      const renewed = await tx
-        .updateTable('transfer')
-        .set({ lease_until: until })
-        .where('id', '=', one.id)
-        .where('fence', '=', one.fence)
-        .where('state', 'in', ACTIVE)
-        .executeTakeFirst()
-      if (renewed.numUpdatedRows === 0n) lost.push(one)
-    }
-    return lost
-  })
+/** What that engine holds, as the database sees it: a reset or another node's claim has taken the rest away. */
+export async function heldBy(db: Db, owner: string): Promise<Held[]> {
+  return db
+    .selectFrom('transfer')
+    .select(['id', 'fence'])
+    .where('state', 'in', ACTIVE)
+    .where('lease_owner', '=', owner)
+    .execute()
+}
+
+/** Claims whose end could not be written: they are nobody's again, for whoever looks next. */
+export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
+  for (const { id, fence } of held)
+    await tx
+      .updateTable('transfer')
+      .set({ lease_owner: null, lease_until: null })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('state', 'in', ACTIVE)
+      .execute()
 }
 
 /** Gives a claim back unstarted, to be looked at again at `dueAt`. */

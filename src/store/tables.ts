@@ -29,6 +29,7 @@ export type Tables = {
     error: string | null
     probed_by: string | null
   }
+  sign_of_life: { owner: string; alive_until: number }
   automation_run: { channel_code: string; ran_at: number; held_by: string | null; held_until: number }
   outbox_file: {
     id: string

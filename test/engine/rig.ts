@@ -16,6 +16,7 @@ import { makeHost } from '../../src/engine/desk.ts'
 import { Dispatcher } from '../../src/engine/dispatcher.ts'
 import type { Running } from '../../src/engine/emission.ts'
 import { Finishing } from '../../src/engine/finishing.ts'
+import { Heartbeat } from '../../src/engine/heartbeat.ts'
 import { OfferMemory } from '../../src/engine/offer-memory.ts'
 import { makePlan, snapshotOf } from '../../src/engine/plan.ts'
 import { runTransfer } from '../../src/engine/runner.ts'
@@ -99,8 +100,11 @@ export class Rig {
   }
 
   #makeWork(options: RigOptions): Work {
+    const owner = randomUUID()
+    const leaseMs = options.leaseMs ?? 15_000
+    const now = () => Date.now() + this.#ahead
     return {
-      owner: randomUUID(),
+      owner,
       store: this.store,
       seal: makeSeal('a master key for tests, 32 bytes long'),
       log: makeLog('silent', 'test'),
@@ -109,9 +113,10 @@ export class Rig {
       codePage: '1047',
       staging: makeStaging(this.place.dataDir),
       slots: makeSlots(options.workers ?? 2),
-      leaseMs: options.leaseMs ?? 15_000,
+      leaseMs,
+      heartbeat: new Heartbeat({ store: this.store, owner, leaseMs, now }),
       scriptMs: options.scriptMs ?? 10_000,
-      now: () => Date.now() + this.#ahead,
+      now,
       stopping: this.#stopping.signal,
       publish: (event) => void this.events.push(event),
       counted: (direction, octets) => void (this.counted[direction] += octets),
