@@ -5,13 +5,19 @@ import { NodeError } from '../errors.ts'
 import { channelsOfContact } from '../store/channels.ts'
 import { callFailed, callSucceeded } from './breaker.ts'
 import { applicationOf } from './inbound-channel.ts'
+import { PartnersTurn } from './partners-turn.ts'
 import type { Plan } from './plan.ts'
 import type { Call, Session, SessionHost, Transport } from './transports/transport.ts'
 import type { Work } from './work.ts'
 
-type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined }
+type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: PartnersTurn }
 
-export type Lent = { session: Session; giveBack: (ok: boolean) => Promise<void> }
+export type Lent = {
+  session: Session
+  /** Its receipts, and whatever it has for us. No transfer depends on it: receipts may come another day. */
+  letPartnerSpeak: () => Promise<void>
+  giveBack: (ok: boolean) => Promise<void>
+}
 
 export class Sessions {
   readonly #work: Work
@@ -59,7 +65,8 @@ export class Sessions {
     const session = await opening
     const kept = this.#opened.get(key)
     if (kept?.session === session) return this.#use(key, kept, plan)
-    const fresh: Kept = { session, users: 0, idle: undefined }
+    const turn = new PartnersTurn(() => this.#letPartnerSpeak(session))
+    const fresh: Kept = { session, users: 0, idle: undefined, turn }
     this.#opened.set(key, fresh)
     session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
     return this.#use(key, fresh, plan)
@@ -73,14 +80,17 @@ export class Sessions {
   #use(key: string, kept: Kept, plan: Plan): Lent {
     clearTimeout(kept.idle)
     kept.users++
+    const sharing = kept.turn.begin()
     let back = false
     const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
     return {
       session: kept.session,
+      letPartnerSpeak: () => sharing.turn(),
       giveBack: async (ok) => {
         if (back) return
         back = true
         kept.users--
+        sharing.end()
         if (kept.users > 0) return
         if (ok && !hangUp) {
           kept.idle = setTimeout(() => void this.#close(key, kept), plan.timeouts.idleMs)
@@ -88,6 +98,15 @@ export class Sessions {
         } else await this.#close(key, kept)
       },
     }
+  }
+
+  #letPartnerSpeak(session: Session): Promise<void> {
+    const { stopping, log } = this.#work
+    return session
+      .fetch(stopping)
+      .catch((thrown: unknown) =>
+        log.info({ err: thrown, contact: session.contactId }, 'the partner’s turn broke off'),
+      )
   }
 
   async #close(key: string, kept: Kept): Promise<void> {

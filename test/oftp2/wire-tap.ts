@@ -50,6 +50,7 @@ export class WireTap {
   readonly #sockets = new Set<Socket>()
   readonly #server = createServer((near) => this.#join(near))
   #break: Break | undefined
+  #held: Promise<void> = Promise.resolve()
 
   private constructor(target: number) {
     this.#target = target
@@ -71,6 +72,13 @@ export class WireTap {
     this.#break = where
   }
 
+  /** Calls from now on are answered by nobody until they are released. */
+  holdNext(): { release: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#held = promise
+    return { release: resolve }
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy()
     await new Promise((resolve) => this.#server.close(resolve))
@@ -83,16 +91,20 @@ export class WireTap {
     this.#break = undefined
     const far = connect({ port: this.#target, host: '127.0.0.1', noDelay: true })
     near.setNoDelay(true)
-    this.#pass(call, 'caller', near, far, where)
-    this.#pass(call, 'called', far, near, where)
+    for (const socket of [near, far]) {
+      this.#sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => this.#sockets.delete(socket))
+    }
+    void this.#held.then(() => {
+      this.#pass(call, 'caller', near, far, where)
+      this.#pass(call, 'called', far, near, where)
+    })
   }
 
   #pass(call: TappedCall, from: From, socket: Socket, other: Socket, where: Break | undefined): void {
     const buffers = new StreamBuffers()
-    this.#sockets.add(socket)
-    socket.on('error', () => {})
     socket.on('close', () => {
-      this.#sockets.delete(socket)
       if (!call.broken) other.destroy()
     })
     socket.on('data', (chunk: Buffer) => {

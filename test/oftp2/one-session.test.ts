@@ -1,0 +1,135 @@
+// What waits for a partner goes over one session: the turn is given when nothing more is to be sent, and for all at once.
+
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { Command } from '../../src/engine/transports/oftp2/commands.ts'
+import { tidy } from '../../src/engine/transports/oftp2/trial-ends.ts'
+import { SAMPLES, TrialServer } from '../../src/engine/transports/oftp2/trial-partner.ts'
+import type { TrialPartner } from '../../src/engine/transports/oftp2/trial-partner.ts'
+import { closeAfter, waitFor } from '../harness.ts'
+import { startPair } from './pair.ts'
+import type { ChannelSetting, Pair, Relation } from './pair.ts'
+import { WireTap } from './wire-tap.ts'
+
+afterEach(tidy)
+
+const CHANNELS = Array.from({ length: 8 }, (_, number) => `FILES${number}`)
+/** One channel has a file, the next two, and so on: they are not done at the same time. */
+const ALL_FILES = (CHANNELS.length * (CHANNELS.length + 1)) / 2
+
+function channels(setting: ChannelSetting) {
+  return Object.fromEntries(CHANNELS.map((application) => [application, setting]))
+}
+
+async function sendAll(pair: Pair, relation: Relation): Promise<string[]> {
+  for (const [at, application] of CHANNELS.entries())
+    for (let number = 0; number <= at; number += 1)
+      await pair.put(
+        relation,
+        'left',
+        application,
+        `${application}-${number}.txt`,
+        `${application} ${number}`,
+      )
+  return Promise.all(CHANNELS.map((application) => pair.send('left', relation.code('left', application))))
+}
+
+/** All of them are in hand: from here on nothing but the partner keeps them waiting. */
+async function allStarted(pair: Pair, ids: readonly string[]): Promise<void> {
+  await waitFor('every transfer to start', async () => {
+    const { db } = pair.left.store
+    const rows = await db.selectFrom('transfer').select('state').where('id', 'in', ids).execute()
+    return rows.every(({ state }) => state === 'IN_PROGRESS')
+  })
+}
+
+async function allCompleted(pair: Pair, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const { state, error } = await pair.ended('left', id)
+    assert.equal(state, 'COMPLETED', error ?? '')
+  }
+}
+
+test('transfers of many channels with receipts take one session and few turns', async (t) => {
+  const pair = await startPair(t)
+  const tap = await WireTap.open(pair.right.plainPort)
+  closeAfter(t, () => tap.close())
+  const setting = { connection: { advancedConfigurationTransmission: { downloadConf: true } } }
+  const relation = await pair.relate(() => ({
+    left: { port: tap.port, channels: channels(setting) },
+    right: { channels: channels(setting) },
+  }))
+  const hold = tap.holdNext()
+  const ids = await sendAll(pair, relation)
+  await allStarted(pair, ids)
+  hold.release()
+  const began = Date.now()
+  await allCompleted(pair, ids)
+  const tookMs = Date.now() - began
+  assert.equal(tap.calls.length, 1)
+  const [call] = tap.calls
+  assert.ok(call)
+  assert.equal(call.count('caller', 'EFID'), ALL_FILES)
+  assert.equal(call.count('called', 'EERP'), ALL_FILES)
+  // One when all is sent; on a slow machine one every two seconds until then.
+  const turns = call.count('caller', 'CD')
+  assert.ok(turns <= 1 + tookMs / 2000, `${turns} turns in ${tookMs} ms`)
+  for (const [at, application] of CHANNELS.entries())
+    assert.equal((await pair.received(relation, 'right', application)).length, at + 1)
+})
+
+test('a partner that hangs up whenever it has the turn is called once for all that waits', async (t) => {
+  const pair = await startPair(t)
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const relation = await pair.relate(() => ({
+    left: { port, channels: channels({}) },
+    right: { channels: channels({}) },
+  }))
+  const seen: Seen = { sessions: 0, files: 0 }
+  const stop = answerCalls(t, server, relation, seen)
+  const ids = await sendAll(pair, relation)
+  await allStarted(pair, ids)
+  stop.open()
+  await allCompleted(pair, ids)
+  assert.deepEqual(seen, { sessions: 1, files: ALL_FILES })
+})
+
+type Seen = { sessions: number; files: number }
+
+/** A foreign partner: takes every file, has nothing to say, and ends the session when it is given the turn. */
+function answerCalls(t: TestContext, server: TrialServer, relation: Relation, seen: Seen): { open(): void } {
+  const ready = Promise.withResolvers<void>()
+  let over = false
+  closeAfter(t, () => {
+    over = true
+    return Promise.resolve()
+  })
+  const answer = async (): Promise<void> => {
+    while (!over) {
+      const partner = await server.next()
+      seen.sessions += 1
+      await ready.promise
+      await takeFiles(partner, relation, seen)
+    }
+  }
+  void answer()
+  return { open: ready.resolve }
+}
+
+async function takeFiles(partner: TrialPartner, relation: Relation, seen: Seen): Promise<void> {
+  const [, remote = ''] = relation.code('left', '').split('-')
+  const ssid: Command = { ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: 4 }
+  await partner.say(SAMPLES.SSRM).expect('SSID')
+  partner.say(ssid)
+  for (let command = await partner.hear(); command !== undefined; command = await partner.hear()) {
+    if (command.kind === 'SFID') partner.say(SAMPLES.SFPA)
+    if (command.kind === 'EFID') {
+      seen.files += 1
+      partner.say(SAMPLES.EFPA)
+    }
+    if (command.kind === 'CD') partner.say(SAMPLES.ESID)
+  }
+}
