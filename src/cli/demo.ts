@@ -5,27 +5,31 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createClient } from '../../sdk/index.ts'
 import { readConfig } from '../config.ts'
-import { fixedLines, makeFolders, payrollFile, paymentsFile, put, statementFile } from '../demo/files.ts'
+import { keepAlive, makeFolders, writeSamples } from '../demo/life.ts'
+import { LATE } from '../demo/partners.ts'
 import { writePast } from '../demo/past.ts'
 import { bankPlatform, partnerPlatform } from '../demo/platforms.ts'
 import type { DemoNode, DemoParts } from '../demo/platforms.ts'
+import { freePorts } from '../demo/ports.ts'
 import { generateSelfSigned } from '../engine/transforms/cms/self-signed.ts'
 import { NodeError } from '../errors.ts'
 import { readSecrets } from '../files/secrets.ts'
 import { applyPlatform } from '../platform/apply.ts'
 import { readPlatform } from '../platform/read.ts'
+import type { Platform } from '../platform/schema.ts'
+import { fromRoot } from '../root.ts'
 import { openStore } from '../store/open.ts'
 import { makeSeal } from '../store/seal.ts'
 import { remark, say } from './print.ts'
 
 const MARK = 'made-by-esclusa-demo'
-const READY_MS = 30_000
-const LIFE_MS = 15_000
+const READY_MS = 60_000
+const LIFE_MS = 60_000
+const DAY_MS = 86_400_000
 
 export type DemoOptions = { folder: string; port: number }
 
@@ -33,13 +37,16 @@ export async function demo(options: DemoOptions): Promise<void> {
   const folder = freshFolder(resolve(options.folder))
   remark('making two nodes, their keys, channels and files …')
   const parts = await makeParts(folder, options.port)
-  await prepare(parts.bank, bankPlatform(parts), true)
-  await prepare(parts.partner, partnerPlatform(parts), false)
+  const [banks, partners] = [bankPlatform(parts), partnerPlatform(parts)]
+  for (const platform of [banks, partners]) makeFolders(platform)
   writeSamples(parts)
+  await prepare(parts.bank, banks, true)
+  await prepare(parts.partner, partners, false)
   const nodes = [start(parts.bank), start(parts.partner)]
   const life = setInterval(() => keepAlive(parts), LIFE_MS)
   try {
     await Promise.all([ready(parts.bank, nodes[0]), ready(parts.partner, nodes[1])])
+    await firstSends(parts)
     welcome(parts, folder)
     await ended(nodes)
   } finally {
@@ -78,58 +85,27 @@ function isRunning(pid: number): boolean {
 }
 
 async function makeParts(folder: string, port: number): Promise<DemoParts> {
-  const ports = await freePorts(5)
-  const node = async (name: string, httpPort: number, at: number): Promise<DemoNode> => {
+  const ports = await freePorts(port, 7)
+  const node = async (name: string, at: number): Promise<DemoNode> => {
     const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: name, days: 365 })
     const identity = `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
     return {
       folder: join(folder, name),
-      httpPort,
-      oftp2Port: ports[at] ?? 0,
-      oftp2TlsPort: ports[at + 1] ?? 0,
+      httpPort: ports[at] ?? 0,
+      oftp2Port: ports[at + 2] ?? 0,
+      oftp2TlsPort: ports[at + 4] ?? 0,
       identity,
       certificate: certificatePem,
     }
   }
-  const [bank, partner] = await Promise.all([
-    node('bank', await portOr(port), 0),
-    node('partner', await portOr(port + 1), 2),
-  ])
+  const [bank, partner] = await Promise.all([node('bank', 0), node('partner', 1)])
   return {
     bank,
     partner,
-    closedPort: ports[4] ?? 1,
+    closedPort: ports[6] ?? 1,
     password: randomBytes(9).toString('base64url'),
     now: new Date(),
   }
-}
-
-async function portOr(wanted: number): Promise<number> {
-  return (await isFree(wanted)) ? wanted : ((await freePorts(1))[0] ?? 0)
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', () => done(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => done(true)))
-  })
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((done) => {
-          const server = createServer()
-          server.listen(0, '127.0.0.1', () => done(server))
-        }),
-    ),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-  return ports
 }
 
 function settingsOf(node: DemoNode): Record<string, string> {
@@ -142,7 +118,7 @@ function settingsOf(node: DemoNode): Record<string, string> {
 }
 
 /** The platform file is written out, for people to read, and applied like any other. */
-async function prepare(node: DemoNode, platform: object, withPast: boolean): Promise<void> {
+async function prepare(node: DemoNode, platform: Platform, withPast: boolean): Promise<void> {
   mkdirSync(node.folder, { recursive: true, mode: 0o700 })
   writeFileSync(join(node.folder, 'oftp2-tls.pem'), node.identity, { mode: 0o600 })
   const { stringify } = await import('yaml')
@@ -153,46 +129,16 @@ async function prepare(node: DemoNode, platform: object, withPast: boolean): Pro
   const store = await openStore(config)
   try {
     const read = readPlatform(file, { env: {}, roots: config })
-    await applyPlatform(store, makeSeal(readSecrets(config).masterKey), read.platform, { now: Date.now() })
-    if (withPast) await writePast(store, Date.now())
+    const now = Date.now()
+    await applyPlatform(store, makeSeal(readSecrets(config).masterKey), read.platform, { now: now - DAY_MS })
+    if (withPast) await writePast(store, join(node.folder, 'files'), now)
   } finally {
     await store.close()
   }
 }
 
-function writeSamples({ bank, partner, now }: DemoParts): void {
-  makeFolders(bank.folder, [
-    'norte/in',
-    'norte/out',
-    'files/cobros/out',
-    'files/avisos/out',
-    'files/cierre/out',
-    'files/listas/out',
-  ])
-  put(join(bank.folder, 'files/nomina/out/nomina-noviembre.txt'), payrollFile(50_000))
-  put(join(bank.folder, 'files/nomina/out/atrasos.txt'), payrollFile(120))
-  put(join(bank.folder, 'files/pagos/out/pagos-1.xml'), paymentsFile('P1', 5000))
-  put(join(bank.folder, 'files/extracto/out/extracto-inicial.txt'), statementFile(now))
-  put(join(bank.folder, 'files/cobros/out/cobros.txt'), payrollFile(200))
-  put(join(bank.folder, 'files/cierre/out/cierre.txt'), payrollFile(10))
-  put(join(bank.folder, 'norte/out/lista-1.txt'), fixedLines(500, 80))
-  // 79 characters where 80 are agreed: what a refused file looks like.
-  put(join(bank.folder, 'files/listas/out/lista-mala.txt'), fixedLines(10, 79))
-  put(join(partner.folder, 'files/nomina/out/altas.txt'), payrollFile(80))
-  put(join(partner.folder, 'files/extracto/out/extracto-acme.txt'), statementFile(now))
-}
-
-/** Something moves every now and then, so that the console has life in it. */
-function keepAlive({ bank, partner }: DemoParts): void {
-  const at = new Date()
-  const stamp = at.toISOString().slice(11, 19).replaceAll(':', '')
-  put(join(bank.folder, `files/extracto/out/extracto-${stamp}.txt`), statementFile(at))
-  if (at.getSeconds() % 2 === 0)
-    put(join(partner.folder, `files/extracto/out/acme-${stamp}.txt`), statementFile(at))
-}
-
 function start(node: DemoNode): ChildProcess {
-  const entry = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
+  const entry = fileURLToPath(fromRoot('bin/esclusa.js'))
   const env: Record<string, string | undefined> = { ...settingsOf(node) }
   for (const name of ['PATH', 'HOME', 'LANG', 'NODE_COMPILE_CACHE']) env[name] = process.env[name]
   const child = spawn(process.execPath, [entry, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -211,6 +157,28 @@ async function ready(node: DemoNode, child: ChildProcess | undefined): Promise<v
     await new Promise((done) => setTimeout(done, 100))
   }
   throw new NodeError('unavailable', `a node did not start: see ${join(node.folder, 'node.log')}`)
+}
+
+/**
+ * What ana has just asked for: a big file that moves, one that waits for the partner's call, one that is refused, and
+ * one that fails because the partner's folder is not there; then it is, and a retry goes well.
+ */
+async function firstSends({ bank, password }: DemoParts): Promise<void> {
+  const client = createClient({
+    url: `http://127.0.0.1:${bank.httpPort}`,
+    credentials: { username: 'ana', password },
+  })
+  const send = (channelCode: string) => client.sendTransfer({ channelCode })
+  await Promise.all(['CUSTODIA-DEPOSITO-ARCHIVO', 'BANCO-TIRRENO-CONFIRM', 'BANCO-NORTE-TARIFAS'].map(send))
+  const channelCode = 'BANCO-LEVANTE-RECIBOS'
+  const { transferId = '' } = await send(channelCode)
+  const deadline = Date.now() + READY_MS
+  while (Date.now() < deadline) {
+    const { status } = await client.transferDetail({ channelCode, transferId })
+    if (status === 'FAILED') break
+    await new Promise((done) => setTimeout(done, 100))
+  }
+  for (const name of ['in', 'out']) mkdirSync(join(bank.folder, LATE, name), { recursive: true })
 }
 
 function welcome({ bank, partner, password }: DemoParts, folder: string): void {

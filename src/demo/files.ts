@@ -1,7 +1,8 @@
 // Sample files: invented people, accounts and amounts.
 
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 
 const NAMES = [
   'GARCIA LOPEZ MARIA',
@@ -55,6 +56,7 @@ export function fixedLines(count: number, length: number): string {
   )
 }
 
-export function makeFolders(folder: string, names: readonly string[]): void {
-  for (const name of names) mkdirSync(join(folder, name), { recursive: true })
+/** Bytes that compress badly, as those of scanned documents. */
+export function archiveFile(mib: number): Buffer {
+  return randomBytes(mib * 1024 * 1024)
 }

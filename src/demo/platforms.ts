@@ -1,5 +1,10 @@
-// The two platforms of the demo: a bank and a company that is its partner, and two more partners to show what trouble
-// looks like. Written as ordinary platform files, so that a reader can see how such channels are made.
+// The two platforms of the demo: a bank with partners of every kind, and a node that plays two of those partners.
+// Written as ordinary platform files, so that a reader can see how such channels are made.
+
+import type { Platform, PlatformChannel, PlatformUser } from '../platform/schema.ts'
+import { archive, payments, payroll, simple, statements } from './channels.ts'
+import type { Keys } from './channels.ts'
+import { called, partnersOf } from './partners.ts'
 
 export type DemoNode = {
   folder: string
@@ -13,8 +18,6 @@ export type DemoNode = {
 
 export type DemoParts = { bank: DemoNode; partner: DemoNode; closedPort: number; password: string; now: Date }
 
-type Keys = { localKey: string; remoteKey: string; rsaLocalKey: string; rsaRemoteKey: string }
-
 const BANK_SECRET = 'BANKPASS'
 const PARTNER_SECRET = 'ACMEPASS'
 
@@ -23,116 +26,126 @@ function keysOf(own: DemoNode, localKey: string, other: DemoNode, remoteKey: str
   return { localKey, remoteKey, rsaLocalKey: own.identity, rsaRemoteKey: other.certificate }
 }
 
-export function bankPlatform({ bank, partner, closedPort, password, now }: DemoParts): object {
-  const files = `${bank.folder}/files`
-  const keys = keysOf(bank, BANK_SECRET, partner, PARTNER_SECRET)
-  const hour = (ahead: number) => new Date(now.getTime() + ahead * 3_600_000).toISOString().slice(11, 16)
+export function bankPlatform(parts: DemoParts): Platform {
+  const { bank, partner, password, now } = parts
+  const user = (
+    username: string,
+    name: string,
+    lastName: string,
+    rest: Pick<PlatformUser, 'language' | 'role'>,
+  ) => ({
+    username,
+    email: `${username}@banco.example`,
+    password,
+    name,
+    lastName,
+    ...rest,
+  })
   return {
-    localEntities: [{ code: 'BANCO', name: 'Banco Azul', oftp2: { id: 'O0013BANCO' } }],
+    localEntities: [
+      { code: 'BANCO', name: 'Banco Azul', oftp2: { id: 'O0013BANCO' } },
+      { code: 'CUSTODIA', name: 'Azul Custodia', oftp2: { id: 'O0013CUSTODIA' } },
+    ],
     users: [
-      {
-        username: 'ana',
-        email: 'ana@banco.example',
-        password,
-        name: 'Ana',
-        lastName: 'Ruiz',
-        language: 'en',
-        role: 'ROLE_ADMIN',
-      },
-      {
-        username: 'luis',
-        email: 'luis@banco.example',
-        password,
-        name: 'Luis',
-        lastName: 'Vega',
-        language: 'es',
-        role: 'ROLE_OPERATOR',
-      },
-      {
-        username: 'marta',
-        email: 'marta@banco.example',
-        password,
-        name: 'Marta',
-        lastName: 'Gil',
-        language: 'es',
-        role: 'ROLE_CONTROLATOR',
-      },
+      user('ana', 'Ana', 'Ruiz', { language: 'en', role: 'ROLE_ADMIN' }),
+      user('luis', 'Luis', 'Vega', { language: 'es', role: 'ROLE_OPERATOR' }),
+      user('marta', 'Marta', 'Gil', { language: 'es', role: 'ROLE_CONTROLATOR' }),
     ],
-    contacts: [
-      contact('acme', 'Acme SA', 'ACME', partner.oftp2TlsPort),
-      contact('lejano', 'Transportes Lejano', 'LEJANO', closedPort),
-      {
-        id: 'norte',
-        name: 'Cooperativa Norte',
-        os: 'LINUX',
-        remoteCodes: [{ id: 'n1', code: 'NORTE', name: 'Norte' }],
-        protocol: 'folder',
-        folder: { inbox: `${bank.folder}/norte/in`, outbox: `${bank.folder}/norte/out` },
-      },
-    ],
-    channels: [
-      payroll('BANCO-ACME-NOMINA', 'acme', files, keys),
-      payments('BANCO-ACME-PAGOS', 'acme', files, keys),
-      statements('BANCO-ACME-EXTRACTO', 'acme', files, keys),
-      {
-        code: 'BANCO-LEJANO-COBROS',
-        contact: 'lejano',
-        name: 'Direct debits to a partner that is down',
-        category: 'Collections',
-        direction: 'EMISION',
-        connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { timeout: 2, retries: 1 } },
-        directories: [{ direction: 'EMISION', filePath: `${files}/cobros/out` }],
-      },
-      {
-        code: 'BANCO-LEJANO-AVISOS',
-        contact: 'lejano',
-        name: 'Notices, switched off',
-        category: 'Collections',
-        direction: 'EMISION',
-        deactivateChannel: true,
-        directories: [{ direction: 'EMISION', filePath: `${files}/avisos/out` }],
-      },
-      {
-        code: 'BANCO-NORTE-CIERRE',
-        contact: 'norte',
-        name: 'End of day, open only in its hours',
-        category: 'Statements',
-        direction: 'EMISION',
-        connection: { advancedConfigurationConnection: { initialHour: hour(6), finishHour: hour(8) } },
-        directories: [{ direction: 'EMISION', filePath: `${files}/cierre/out` }],
-      },
-      {
-        code: 'BANCO-NORTE-LISTAS',
-        contact: 'norte',
-        name: 'Price lists with records of 80',
-        category: 'Lists',
-        direction: 'BIDIRECCIONAL',
-        automation: { every: '5m' },
-        integrations: {
-          postEmisionAction: 'EMISION_MOVE',
-          postEmisionDirectory: `${files}/listas/sent`,
-          postEmisionRename: true,
-        },
-        directories: [
-          {
-            direction: 'EMISION',
-            filePath: `${files}/listas/out`,
-            fileFormat: 'FIJO',
-            registerLength: 80,
-            delimitator: 'UNIX',
-          },
-          { direction: 'RECEPCION', filePath: `${files}/listas/in` },
-        ],
-      },
-    ],
+    contacts: partnersOf(parts),
+    channels: bankChannels(`${bank.folder}/files`, keysOf(bank, BANK_SECRET, partner, PARTNER_SECRET), now),
   }
 }
 
-export function partnerPlatform({ bank, partner, password }: DemoParts): object {
-  const files = `${partner.folder}/files`
+function bankChannels(files: string, keys: Keys, now: Date): PlatformChannel[] {
+  const at = (code: string) => ({ code, contact: (code.split('-')[1] ?? '').toLowerCase(), files })
+  const plain = (code: string, name: string, category: string, more: Partial<PlatformChannel> = {}) =>
+    simple(at(code), [name, category], more)
+  const out = { direction: 'EMISION' } as const
+  const back = { direction: 'RECEPCION', integrations: { postReceptionRename: true } } as const
+  const hour = (ahead: number) => new Date(now.getTime() + ahead * 3_600_000).toISOString().slice(11, 16)
+  const connection = (
+    advanced: NonNullable<PlatformChannel['connection']>['advancedConfigurationConnection'],
+  ) => ({
+    connection: { advancedConfigurationConnection: advanced },
+  })
+  return [
+    payroll(at('BANCO-ACME-NOMINA'), keys),
+    payments(at('BANCO-ACME-PAGOS'), keys),
+    statements(at('BANCO-ACME-EXTRACTO'), keys),
+    plain('BANCO-ACME-DIRECT', 'Management payroll, open to Ana alone', 'Salaries', {
+      ...out,
+      users: ['ana'],
+    }),
+    archive(at('CUSTODIA-DEPOSITO-ARCHIVO'), keys, 'EMISION'),
+    plain('BANCO-LEJANO-COBROS', 'Direct debits, the partner is down', 'Collections', {
+      ...out,
+      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { timeout: 2, retries: 1 } },
+    }),
+    plain('BANCO-LEJANO-AVISOS', 'Notices, switched off', 'Collections', { ...out, deactivateChannel: true }),
+    plain('BANCO-TIRRENO-CONFIRM', 'Confirmations, the partner calls', 'Payments', {
+      ...out,
+      ...connection({ callingEnd: 'REMOTO' }),
+    }),
+    plain('BANCO-TIRRENO-TRASPASO', 'Transfers between banks', 'Payments', back),
+    plain('BANCO-NORTE-LISTAS', 'Price lists, fetched every five minutes', 'Lists', {
+      ...back,
+      automation: { every: '5m' },
+    }),
+    tariffs(plain('BANCO-NORTE-TARIFAS', 'Tariffs with records of 80', 'Lists', out)),
+    plain('BANCO-NORTE-CIERRE', 'End of day, in its hours alone', 'Statements', {
+      ...out,
+      ...connection({ initialHour: hour(6), finishHour: hour(8) }),
+    }),
+    plain('BANCO-LEVANTE-RECIBOS', 'Insurance receipts', 'Collections', {
+      ...out,
+      ...connection({ retries: 0 }),
+    }),
+    plain('BANCO-LEVANTE-POLIZAS', 'Policies', 'Insurance', back),
+    plain('BANCO-LEVANTE-SINIESTROS', 'Claims paid', 'Insurance', out),
+    plain('BANCO-LAGO-SEPA', 'SEPA credit transfers', 'Payments', {
+      ...out,
+      automation: { watch: true },
+      integrations: { postEmisionAction: 'EMISION_DELETE' },
+    }),
+    plain('BANCO-LAGO-RECHAZOS', 'Rejected payments', 'Payments', back),
+    plain('BANCO-LAGO-EXTRACTO', 'Statements MT940', 'Statements', out),
+    plain('BANCO-HANSA-SEPA', 'SEPA instant, batches', 'Payments', out),
+    plain('BANCO-HANSA-DIVISAS', 'Currency confirmations', 'Treasury', back),
+    plain('BANCO-HANSA-EXTRACTO', 'Statements camt.053', 'Statements', {
+      ...out,
+      ...connection({ initialHour: hour(-3), finishHour: hour(-1) }),
+    }),
+    plain('BANCO-CANTABRIA-RECIBOS', 'Electricity bills', 'Collections', {
+      ...back,
+      automation: { watch: true },
+    }),
+    plain('BANCO-CANTABRIA-DEVOLUCION', 'Returned debits', 'Collections', out),
+    plain('BANCO-CANTABRIA-LECTURAS', 'Meter readings, retired', 'Lists', {
+      ...out,
+      deactivateChannel: true,
+    }),
+  ]
+}
+
+/** Every line has exactly 80 characters; what has not is refused. */
+function tariffs(channel: PlatformChannel): PlatformChannel {
+  const directories = channel.directories?.map((directory) => ({
+    ...directory,
+    fileFormat: 'FIJO' as const,
+    registerLength: 80,
+    delimitator: 'UNIX' as const,
+  }))
+  return { ...channel, directories }
+}
+
+export function partnerPlatform({ bank, partner, password }: DemoParts): Platform {
   const keys = keysOf(partner, PARTNER_SECRET, bank, BANK_SECRET)
+  const at = (code: string, contact: string) => ({ code, contact, files: `${partner.folder}/files` })
   return {
-    localEntities: [{ code: 'ACME', name: 'Acme SA', oftp2: { id: 'O0013ACME' } }],
+    localEntities: [
+      { code: 'ACME', name: 'Acme SA', oftp2: { id: 'O0013ACME' } },
+      { code: 'DEPOSITO', name: 'Depósito Digital', oftp2: { id: 'O0013DEPOSITO' } },
+    ],
     users: [
       {
         username: 'eva',
@@ -144,119 +157,15 @@ export function partnerPlatform({ bank, partner, password }: DemoParts): object 
         role: 'ROLE_ADMIN',
       },
     ],
-    contacts: [contact('banco', 'Banco Azul', 'BANCO', bank.oftp2TlsPort)],
+    contacts: [
+      called('banco', 'Banco Azul', bank.oftp2TlsPort, [['Ana', 'Ruiz', 'Operations']]),
+      called('custodia', 'Azul Custodia', bank.oftp2TlsPort, [['Luis', 'Vega', 'Operations']]),
+    ],
     channels: [
-      payroll('ACME-BANCO-NOMINA', 'banco', files, keys),
-      payments('ACME-BANCO-PAGOS', 'banco', files, keys),
-      statements('ACME-BANCO-EXTRACTO', 'banco', files, keys),
+      payroll(at('ACME-BANCO-NOMINA', 'banco'), keys),
+      payments(at('ACME-BANCO-PAGOS', 'banco'), keys),
+      statements(at('ACME-BANCO-EXTRACTO', 'banco'), keys),
+      archive(at('DEPOSITO-CUSTODIA-ARCHIVO', 'custodia'), keys, 'RECEPCION'),
     ],
   }
-}
-
-function contact(id: string, name: string, code: string, port: number): object {
-  return {
-    id,
-    name,
-    version: '1.0',
-    os: 'LINUX',
-    remoteCodes: [{ id: `${id}-code`, code, name }],
-    remoteIPs: [{ id: `${id}-ip`, ipAddress: '127.0.0.1', port }],
-    contactInfo: [
-      {
-        id: `${id}-1`,
-        name: 'Eva',
-        lastName: 'Soto',
-        email: `eva@${id}.example`,
-        phone: '+34 900 000 001',
-        ocupation: 'Treasury',
-      },
-      {
-        id: `${id}-2`,
-        name: 'Jon',
-        lastName: 'Arana',
-        email: `jon@${id}.example`,
-        phone: '+34 900 000 002',
-        ocupation: 'Systems',
-      },
-    ],
-    protocol: 'oftp2',
-    oftp2: { id: `O0013${code}` },
-  }
-}
-
-/** Both ways, a receipt for every file, what was sent is moved aside. */
-function payroll(code: string, contactId: string, files: string, keys: Keys): object {
-  return {
-    code,
-    contact: contactId,
-    name: 'Payroll',
-    category: 'Salaries',
-    direction: 'BIDIRECCIONAL',
-    connection: {
-      ips: ['127.0.0.1'],
-      advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 60 },
-      advancedConfigurationConnection: { retries: 3, validateIp: true },
-    },
-    security: { cryptography: true, ciphrate: 'TRANSMISION', authentication: 'PASSWORD', ...keys },
-    integrations: {
-      postEmisionAction: 'EMISION_MOVE',
-      postEmisionDirectory: `${files}/nomina/sent`,
-      postEmisionRename: true,
-      postReceptionRename: true,
-    },
-    directories: [
-      { direction: 'EMISION', filePath: `${files}/nomina/out` },
-      { direction: 'RECEPCION', filePath: `${files}/nomina/in` },
-    ],
-  }
-}
-
-/** Encrypted session, files signed and encrypted end to end, hashes compared. */
-function payments(code: string, contactId: string, files: string, keys: Keys): object {
-  return {
-    code,
-    contact: contactId,
-    name: 'Payments, signed and encrypted',
-    category: 'Payments',
-    direction: 'BIDIRECCIONAL',
-    svcff: true,
-    emissionff: true,
-    receptionff: true,
-    validationHashFiles: true,
-    connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3 } },
-    security: { cryptography: true, ciphrate: 'ALL', ...keys },
-    integrations: { postEmisionAction: 'EMISION_DELETE', postReceptionRename: true },
-    directories: [
-      { direction: 'EMISION', filePath: `${files}/pagos/out`, fileGroupsName: '*.xml' },
-      { direction: 'RECEPCION', filePath: `${files}/pagos/in` },
-    ],
-  }
-}
-
-/** Text lines that travel in EBCDIC; sent by itself when something appears. */
-function statements(code: string, contactId: string, files: string, keys: Keys): object {
-  return {
-    code,
-    contact: contactId,
-    name: 'Statements, sent by themselves',
-    category: 'Statements',
-    direction: 'BIDIRECCIONAL',
-    automation: { watch: true },
-    connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 3 } },
-    security: { cryptography: true, ciphrate: 'TRANSMISION', ...keys },
-    integrations: { postEmisionAction: 'EMISION_DELETE', postReceptionRename: true },
-    directories: [
-      { direction: 'EMISION', filePath: `${files}/extracto/out`, ...LINES },
-      { direction: 'RECEPCION', filePath: `${files}/extracto/in`, ...LINES },
-    ],
-  }
-}
-
-const LINES = {
-  fileFormat: 'VARIABLE',
-  registerLength: 0,
-  delimitator: 'UNIX',
-  alphabet: 'ASCII',
-  traduction: 'EBCDIC',
-  translateStatus: true,
 }
