@@ -142,8 +142,8 @@ test('each failure says whether it can be retried, and why not', async (t) => {
   })
   const facts = await (await as('operator')).transferFacts({ channelCode: FULL, transferId: 'new' })
   assert.deepEqual(
-    [facts.retry, facts.errorCode, facts.requestedBy],
-    ['POSSIBLE', 'connect_failed', 'operator'],
+    [facts.retry, facts.errorCode, facts.requestedBy, facts.attempts],
+    ['POSSIBLE', 'connect_failed', 'operator', 1],
   )
   await leave(node, 'next', FULL, 'PENDING')
   assert.equal((await answers()).new, 'BUSY')

@@ -123,7 +123,8 @@ async function factsOf(
     channelCode: transfer.channelCode,
     requestedAt: showTime(transfer.requestedAt, context.zone),
     ...(more.requestedBy !== null && { requestedBy: more.requestedBy }),
-    attempts: transfer.attempts,
+    // The store counts those that were followed by another.
+    attempts: transfer.attempts + (transfer.state === 'FAILED' && transfer.startedAt !== null ? 1 : 0),
     ...(waits && { nextAttemptAt: showTime(transfer.dueAt, context.zone) }),
     ...(more.errorCode !== null && { errorCode: more.errorCode }),
     ...(transfer.state === 'FAILED' && { retry: retryAnswer(board, transfer) }),

@@ -56,7 +56,7 @@ function TransferRow({ code, transfer }: { code: string; transfer: Transfer }) {
       <Table.Td className="words">
         {files.length === 1 ? files[0]?.fileName : formats.number(files.length)}
       </Table.Td>
-      <Table.Td>{formats.size(bytes)}</Table.Td>
+      <Table.Td className="unbroken">{formats.size(bytes)}</Table.Td>
       <Table.Td>
         {started && ended ? formats.duration(Date.parse(ended) - Date.parse(started)) : '—'}
       </Table.Td>

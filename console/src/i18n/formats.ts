@@ -14,7 +14,7 @@ export type Formats = {
   duration(ms: number): string
 }
 
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+const UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
 export function makeFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale)
@@ -44,10 +44,11 @@ export function makeFormats(locale: string): Formats {
     }),
   }))
   const size = (bytes: number) => {
-    const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+    if (bytes < 1000) return `${number.format(Math.round(bytes))} B`
+    const step = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
     const value = bytes / 1000 ** step
-    const unit = units[step]
-    return (step === 0 || value >= 100 ? unit?.whole : unit?.fine)?.format(value) ?? String(bytes)
+    const unit = units[step - 1]
+    return (value >= 100 ? unit?.whole : unit?.fine)?.format(value) ?? String(bytes)
   }
   const part = (value: number, unit: string) =>
     new Intl.NumberFormat(locale, {

@@ -31,6 +31,9 @@ export default function OverviewPage() {
   })
   if (error && !data) return <Failed error={error} again={() => void refetch()} />
   if (!data) return <Loading />
+  const partners = data.partners && <Partners partners={data.partners} />
+  // A partner that is down is the reason of failures: it stands before them.
+  const isSomeoneDown = (data.partners?.length ?? 0) > 0
   return (
     <Stack gap="lg">
       <PageTitle text={words.overview.title} />
@@ -40,8 +43,9 @@ export default function OverviewPage() {
         {data.active && <UnderWay active={data.active} />}
         {data.hours && <HoursChart hours={data.hours} />}
       </SimpleGrid>
+      {isSomeoneDown && partners}
       {data.failures && <Failures failures={data.failures} />}
-      {data.partners && <Partners partners={data.partners} />}
+      {!isSomeoneDown && partners}
     </Stack>
   )
 }

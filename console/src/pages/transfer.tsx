@@ -183,7 +183,9 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                     {file.path}
                   </Text>
                 </Table.Td>
-                <Table.Td>{file.size !== undefined ? formats.size(Number(file.size)) : '—'}</Table.Td>
+                <Table.Td className="unbroken">
+                  {file.size !== undefined ? formats.size(Number(file.size)) : '—'}
+                </Table.Td>
                 <Table.Td>
                   {progress &&
                     (gaveUp && !ARRIVED.has(progress.phase)
