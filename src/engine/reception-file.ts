@@ -167,7 +167,8 @@ export class Reception implements Incoming {
     try {
       await this.#put(await this.#whole(end))
     } catch (thrown) {
-      if (this.#inPlace()) await this.#leaveInPlace(thrown)
+      const unsure = this.#running !== undefined && isUnavailable(thrown)
+      if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
       else await this.abandon(thrown, false)
       throw thrown
     }
@@ -204,14 +205,19 @@ export class Reception implements Incoming {
   }
 
   /**
-   * The file is there and that could not be recorded: it must neither be taken back nor count as failed. Whoever
-   * claims the transfer next finds it in place and goes on; the partner is told to ask again later.
+   * The file is here and the database does not answer: it must neither be taken back nor count as failed, and another
+   * node may be at it already. Whoever claims the transfer next finds how far it got and goes on from there; the
+   * partner is told to ask again later.
    */
-  async #leaveInPlace(reason: unknown): Promise<void> {
+  async #leaveToNext(reason: unknown): Promise<void> {
     this.#end()
+    await this.#file?.close()
     const { work, release } = this.#desk
     const { held, transfer } = this.#run()
-    work.log.warn({ err: reason, transfer: transfer.id }, 'a received file is in place but not recorded')
+    work.log.warn(
+      { err: reason, transfer: transfer.id },
+      'a received file is here but that could not be recorded',
+    )
     if (this.#joined) return
     await work.store.write((tx) => parkClaim(tx, held, work.now())).catch(() => {})
     release(held)
@@ -295,7 +301,7 @@ export class Reception implements Incoming {
     if (resumable) await file?.keepAll().catch(() => {})
     await file?.close()
     // Whoever holds the transfer now may be at the same file.
-    if (!file || resumable || code === 'lease_lost') return
+    if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return
     try {
       if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
         await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path)
@@ -305,6 +311,10 @@ export class Reception implements Incoming {
       work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away')
     }
   }
+}
+
+function isUnavailable(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'unavailable'
 }
 
 /** The received file and its local form. */

@@ -252,6 +252,8 @@ async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: un
 export async function failReception(running: Running, reason: unknown, owesReceipts = false): Promise<void> {
   const { work, transfer, held, plan } = running
   if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost')) return
+  // The database did not answer: the next claim knows better how far it got than we do.
+  if (reason instanceof NodeError && reason.code === 'unavailable' && !work.stopping.aborted) return
   const now = work.now()
   const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
   const moved = await work.store.write(async (tx) => {

@@ -148,6 +148,60 @@ test('what is in place when it cannot be recorded stays, and the next claim fini
   assert.ok(await rig.store.db.selectFrom('received_file').selectAll().executeTakeFirst())
 })
 
+test('a database that stops answering at any write of a reception costs neither the file nor its end', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 600 })
+  const store = rig.work.store as { write: Store['write'] }
+  const { write } = store
+  const over = async () => {
+    const open = await rig.store.db
+      .selectFrom('transfer')
+      .select('id')
+      .where('ended_at', 'is', null)
+      .execute()
+    return open.length === 0
+  }
+  let failed = 0
+  for (let nth = 0; nth < 6; nth++)
+    for (const heard of ['never began', 'was done, and nobody heard']) {
+      const name = `${nth} ${heard}`
+      const offered = offerOf(name, { size: 1, restartFrom: 1 })
+      const incoming = await rig.host().offer(offered)
+      await incoming.write(Buffer.from('a'), 0)
+      let count = 0
+      store.write = async (change) => {
+        const fails = count++ >= nth
+        const value = fails && heard === 'never began' ? undefined : await write(change)
+        if (!fails) return value as Awaited<ReturnType<typeof change>>
+        // Down from here on, until somebody looks at it.
+        throw new NodeError('unavailable', 'the database does not answer')
+      }
+      const refused = await incoming.complete({ size: 1 }).then(
+        () => false,
+        () => true,
+      )
+      if (refused) failed++
+      await waitFor('the fault', () => count > nth || !refused)
+      store.write = write
+      await waitFor(`the end of what began with ${name}`, over)
+      // Acknowledged, it is here. Not acknowledged, the partner offers it again, and is believed or told that it is here.
+      if (refused)
+        await rig
+          .host()
+          .offer(offered)
+          .then(async (again) => {
+            if (again.position === 0) await again.write(Buffer.from('a'), 0)
+            await again.complete({ size: 1 })
+          })
+      await waitFor('all is over', over)
+      assert.deepEqual(
+        (await rig.list('in')).filter((one) => one.startsWith(name)),
+        [name],
+      )
+      assert.equal((await rig.read('in', name)).toString(), 'a')
+    }
+  assert.ok(failed >= 4, `only ${failed} receptions met the fault`)
+})
+
 test('sizes and hashes that do not fit what arrived fail the reception', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig))
   for (const [end, code] of [
