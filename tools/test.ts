@@ -10,7 +10,7 @@ import { startPostgres } from '../test/postgres.ts'
 import type { PostgresServer } from '../test/postgres.ts'
 
 const DEFAULT_PLACES = ['src', 'sdk', 'console/src', 'test']
-const FILE_TIMEOUT_MS = 300_000
+const FILE_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 300_000
 const FILES_AT_ONCE = 2
 
 const root = new URL('..', import.meta.url)
