@@ -27,9 +27,10 @@ import {
 import type { ChannelRecord } from '../store/channels.ts'
 import { directoryChanged, lockDirectory } from '../store/directory.ts'
 import { activeTransfers, lastEnded } from '../store/transfers.ts'
+import { Written } from './context.ts'
 import type { Context, Handler } from './context.ts'
 import { checkReach, reachChannel } from './guard.ts'
-import { askedPage, writeArray, writePage } from './paging.ts'
+import { askedPage, joinItems, writePage } from './paging.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -38,7 +39,7 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
   const channels = await findChannels(context.store.db, codes.slice(asked.offset, asked.offset + asked.size))
   channels.sort((a, b) => (a.code < b.code ? -1 : 1))
   return writePage(
-    channels.map((channel) => write(toWire(context, user, channel))),
+    joinItems(channels.map((channel) => write(toWire(context, user, channel)))),
     codes.length,
     asked,
   )
@@ -46,7 +47,7 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
 
 export const channelConfiguration: Handler<'channelConfiguration'> = async (context, { input, user }) => {
   const channel = toWire(context, user, await reachChannel(context, user, input.channelCode))
-  return writeArray([write(channel)])
+  return new Written(`[${write(channel)}]`)
 }
 
 export const channelStatus: Handler<'channelStatus'> = async (context, { input, user }) => {
@@ -213,12 +214,12 @@ function faultKey(channel: Channel, fault: Fault): string {
   return JSON.stringify([fault, value])
 }
 
-const written = new WeakMap<Channel, Buffer>()
+const written = new WeakMap<Channel, string>()
 
 /** The store keeps the channels it has read until they change, so their text is made once. */
-function write(channel: Channel): Buffer {
+function write(channel: Channel): string {
   let json = written.get(channel)
-  if (json === undefined) written.set(channel, (json = Buffer.from(JSON.stringify(channel))))
+  if (json === undefined) written.set(channel, (json = JSON.stringify(channel)))
   return json
 }
 

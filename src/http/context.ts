@@ -40,12 +40,12 @@ export type Call<N extends OperationName> = {
 }
 
 /**
- * An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. As bytes,
- * because text would be turned into UTF-8 anew for every answer.
+ * An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. As text: Node
+ * joins it to the head and writes both at once, which costs a third less than writing bytes after a head.
  */
 export class Written {
-  readonly json: Buffer
-  constructor(json: Buffer) {
+  readonly json: string
+  constructor(json: string) {
     this.json = json
   }
 }

@@ -15,19 +15,15 @@ export function askedPage(
   return { page, size, offset: (page - 1) * size }
 }
 
+/** The items of a page as JSON, with commas between them. */
+export type Items = { count: number; json: string }
+
+export function joinItems(items: readonly string[]): Items {
+  return { count: items.length, json: items.join(',') }
+}
+
 /** The page around items that are written as JSON already. */
-export function writePage(items: readonly Buffer[], total: number, asked: AskedPage): Written {
-  const { content: _items, ...rest } = makePage([...items], total, asked)
-  return writeBetween('{"content":[', items, `],${JSON.stringify(rest).slice(1)}`)
-}
-
-export function writeArray(items: readonly Buffer[]): Written {
-  return writeBetween('[', items, ']')
-}
-
-const COMMA = Buffer.from(',')
-
-function writeBetween(start: string, items: readonly Buffer[], end: string): Written {
-  const parts = items.flatMap((item, index) => (index > 0 ? [COMMA, item] : [item]))
-  return new Written(Buffer.concat([Buffer.from(start), ...parts, Buffer.from(end)]))
+export function writePage({ count, json }: Items, total: number, asked: AskedPage): Written {
+  const { content: _items, ...rest } = makePage(new Array<unknown>(count), total, asked)
+  return new Written(`{"content":[${json}],${JSON.stringify(rest).slice(1)}`)
 }

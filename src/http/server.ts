@@ -24,6 +24,13 @@ import { makePlatformHandlers } from './platform-operations.ts'
 const BODY_LIMIT = 1_048_576
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling; nobody for public operations. */
+    account?: Account
+  }
+}
+
 export type HttpOptions = {
   log: FastifyBaseLogger
   tls?: { certPath: string; keyPath: string } | undefined
@@ -59,6 +66,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     replyWithError(noRoute(request, reply), request, reply, context.now(), context.zone),
   )
   parseBodies(app)
+  app.decorateRequest('account')
   for (const name of Object.keys(operations) as OperationName[])
     addOperation(app, context, operations[name], handlers[name])
   const platformHandlers = makePlatformHandlers()
@@ -102,7 +110,6 @@ function addOperation(
   operation: Operation,
   handle: AnyHandler,
 ): void {
-  const users = new WeakMap<FastifyRequest, Account>()
   const integers = integersOf(operation)
   app.route({
     method: operation.method,
@@ -117,7 +124,7 @@ function addOperation(
       if (operation.roles === 'public') return
       const user = await authenticate(context, request)
       authorise(operation, user)
-      users.set(request, user)
+      request.account = user
       if (operation.emptyBody) forgetTypeOfNothing(request)
     },
     preValidation: (request, _reply, done) => {
@@ -130,7 +137,7 @@ function addOperation(
       const call = {
         input,
         body: request.body,
-        user: users.get(request),
+        user: request.account,
         request,
         reply,
       } as never

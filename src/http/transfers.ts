@@ -11,28 +11,31 @@ import { resetChannel as reset } from '../transfers/reset.ts'
 import type { Call, Context, Handler } from './context.ts'
 import { readStatus } from './channels.ts'
 import { reachChannel } from './guard.ts'
-import { askedPage, writePage } from './paging.ts'
+import { askedPage, joinItems, writePage } from './paging.ts'
+import type { Items } from './paging.ts'
 
 export const listTransfers: Handler<'listTransfers'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
   const span = spanOf(input, context.zone)
   const channel = await reachChannel(context, user, input.channelCode)
   const { total, transfers } = await pageOfTransfers(context.store.db, channel.code, { ...asked, ...span })
-  return writePage(
-    transfers.map((transfer) => write(transfer, context.zone)),
-    total,
-    asked,
-  )
+  return writePage(itemsOf(transfers, context.zone), total, asked)
 }
 
-const written = new WeakMap<TransferRecord, { zone: Zone; json: Buffer }>()
+// The store keeps the records of finished transfers, and whole pages while nothing changes: as long as they are the
+// same objects, their text is too.
+const pages = new WeakMap<readonly TransferRecord[], Items>()
+const written = new WeakMap<TransferRecord, string>()
 
-/** The store keeps the records of finished transfers, so their text is made once. */
-function write(transfer: TransferRecord, zone: Zone): Buffer {
-  const known = written.get(transfer)
-  if (known?.zone === zone) return known.json
-  const json = Buffer.from(JSON.stringify(toWire(transfer, zone)))
-  written.set(transfer, { zone, json })
+function itemsOf(transfers: readonly TransferRecord[], zone: Zone): Items {
+  let items = pages.get(transfers)
+  if (!items) pages.set(transfers, (items = joinItems(transfers.map((transfer) => write(transfer, zone)))))
+  return items
+}
+
+function write(transfer: TransferRecord, zone: Zone): string {
+  let json = written.get(transfer)
+  if (!json) written.set(transfer, (json = JSON.stringify(toWire(transfer, zone))))
   return json
 }
 

@@ -288,7 +288,10 @@ export async function pageOfTransfers(db: Db, code: string, asked: TransferPage)
   const to = high - asked.offset
   if (to < low) return { total, transfers: [] }
   const span = { code, from: Math.max(low, to - asked.size + 1), to }
-  return { total, transfers: await readTransfers(db, (await between(db, span)) as Listed[]) }
+  const listed = (await between(db, span)) as Listed[]
+  let transfers = pages.get(listed)
+  if (!transfers) pages.set(listed, (transfers = await readTransfers(db, listed)))
+  return { total, transfers }
 }
 
 /** Position of the first transfer listed at or after that time; one past the last if there is none. */
@@ -297,6 +300,9 @@ async function rankOf(db: Db, code: string, at: number, count: number): Promise<
 }
 
 type Listed = { id: string; state: TransferStatus }
+
+// SQLite answers with the same rows while nothing changes.
+const pages = new WeakMap<readonly Listed[], readonly TransferRecord[]>()
 
 // A transfer that is over stays as it is (but for `settled`, which lists do not show): it is read once and kept.
 const over = new LRUCache<string, TransferRecord>({ max: 20_000 })
