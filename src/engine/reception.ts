@@ -70,8 +70,6 @@ function refuseUnfit(
     )
   if (capabilities.records && plan.encryptFiles && !offer.envelope?.encrypted)
     throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
-  if (capabilities.records && plan.signedFilesOnly && !offer.envelope?.signed)
-    throw new NodeError('bad_signature', `channel ${channel.code} takes signed files alone`)
   const mismatch = formatMismatch(directory, offer.format, capabilities)
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
   const name = offer.name

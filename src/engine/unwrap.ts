@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { NodeError } from '../errors.ts'
 import type { Running } from './emission.ts'
 import { FileSource, piecesOf } from './file-source.ts'
 import type { Inbound } from './inbound-channel.ts'
@@ -24,6 +25,11 @@ export async function unwrap(
   offer: Offer,
   received: Received,
 ): Promise<Unwrapped> {
+  // Only now, and not when it was offered: a file that is not signed fails its transfer and is kept in quarantine.
+  if (capabilities.records && plan.signedFilesOnly && !offer.envelope?.signed)
+    throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
+      cause: { fileReason: '20' },
+    })
   const wireHash = await wireHashOf(received, offer.envelope?.suite)
   const steps = incomingSteps({ plan, directory, capabilities, codePage: work.codePage }, offer)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import type { TestContext } from 'node:test'
 import type { Command } from '../../src/engine/transports/oftp2/commands.ts'
 import { tidy } from '../../src/engine/transports/oftp2/trial-ends.ts'
 import { SAMPLES, TrialServer } from '../../src/engine/transports/oftp2/trial-partner.ts'
@@ -89,7 +88,7 @@ test('a partner that hangs up whenever it has the turn is called once for all th
     right: { channels: channels({}) },
   }))
   const seen: Seen = { sessions: 0, files: 0 }
-  const stop = answerCalls(t, server, relation, seen)
+  const stop = answerCalls(server, relation, seen)
   const ids = await sendAll(pair, relation)
   await allStarted(pair, ids)
   stop.open()
@@ -100,15 +99,10 @@ test('a partner that hangs up whenever it has the turn is called once for all th
 type Seen = { sessions: number; files: number }
 
 /** A foreign partner: takes every file, has nothing to say, and ends the session when it is given the turn. */
-function answerCalls(t: TestContext, server: TrialServer, relation: Relation, seen: Seen): { open(): void } {
+function answerCalls(server: TrialServer, relation: Relation, seen: Seen): { open(): void } {
   const ready = Promise.withResolvers<void>()
-  let over = false
-  closeAfter(t, () => {
-    over = true
-    return Promise.resolve()
-  })
-  const answer = async (): Promise<void> => {
-    while (!over) {
+  const answer = async (): Promise<never> => {
+    for (;;) {
       const partner = await server.next()
       seen.sessions += 1
       await ready.promise

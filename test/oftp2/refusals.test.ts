@@ -2,6 +2,8 @@
 // words, nothing has arrived, and the called node's channels remember callers that were turned away.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeIdentity, startPair } from './pair.ts'
 import type { ChannelSetting, Pair, RelationEnd } from './pair.ts'
@@ -21,6 +23,8 @@ type Refusal = {
   error: RegExp
   /** The called channel's history says so; a stranger leaves no history. */
   history?: RegExp
+  /** The octets were taken before it was refused: the called end has a transfer that failed so, and the file in quarantine. */
+  received?: string
 }
 
 function closedNow(): { initialHour: string; finishHour: string } {
@@ -115,7 +119,8 @@ async function refusals(pair: Pair): Promise<Refusal[]> {
       title: 'a file without signature where one is asked for',
       called: { svcff: true, receptionff: true },
       code: 'remote_refused',
-      error: /SFNA/,
+      error: /EFNA 20/,
+      received: 'bad_signature',
     },
   ]
 }
@@ -144,6 +149,18 @@ async function turnedAway(pair: Pair, refusal: Refusal): Promise<void> {
   const refused = history.filter(({ event }) => event === 'CONNECTION_REFUSED')
   if (refusal.history) assert.match(refused[0]?.detail ?? 'nothing in the history', refusal.history)
   else assert.deepEqual(refused, [])
+  const { db } = pair.right.store
+  const taken = await db
+    .selectFrom('transfer')
+    .select(['id', 'state', 'error_code', 'direction'])
+    .where('channel_code', '=', relation.code('right', application))
+    .execute()
+  if (refusal.received === undefined) return assert.deepEqual(taken, [])
+  const [{ id: kept, ...failed } = { id: '' }] = taken
+  assert.deepEqual(failed, { state: 'FAILED', error_code: refusal.received, direction: 'RECEPCION' })
+  assert.ok(history.some(({ event, detail }) => event === 'TRANSFER_FAILED' && detail?.includes(kept)))
+  const path = join(pair.right.dataDir, 'quarantine', kept, 'a.bin')
+  assert.equal(await readFile(path, 'utf8'), 'not for everybody')
 }
 
 test('what is refused over OFTP2, and what is said of it', async (t) => {

@@ -5,7 +5,7 @@ import type { Incoming, SessionHost } from '../transport.ts'
 import type { Command, CommandOf } from './commands.ts'
 import type { Conversation } from './conversation.ts'
 import { DataDecoder } from './data-decode.ts'
-import { fault, fileFault, fileReasonOf } from './reasons.ts'
+import { fault, fileFault, fileReasonOf, offerReasonOf } from './reasons.ts'
 import { readReceipt } from './receipts.ts'
 import type { WireShape } from './restart.ts'
 import { restartPoint } from './restart.ts'
@@ -68,7 +68,7 @@ export class ListenerRole {
       file = { offered, incoming: await this.#host.offer(offered.offer) }
     } catch (error) {
       if (conversation.isOver) return
-      const { reason, retry, text } = fileReasonOf(error)
+      const { reason, retry, text } = offerReasonOf(error)
       conversation.say({ kind: 'SFNA', reason, retry: retry ? 'Y' : 'N', text })
       return
     }

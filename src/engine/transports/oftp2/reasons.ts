@@ -159,6 +159,15 @@ export function fileReasonOf(error: unknown): { reason: FileReason; retry: boole
   }
 }
 
+/** Reasons that the standard knows at a file's end alone (5.3.10). */
+const AT_THE_END: ReadonlySet<FileReason> = new Set(['21', '22', '23'])
+
+/** The same for a file that is refused when it is offered. */
+export function offerReasonOf(error: unknown): ReturnType<typeof fileReasonOf> {
+  const answer = fileReasonOf(error)
+  return AT_THE_END.has(answer.reason) ? { ...answer, reason: '99' } : answer
+}
+
 /** What the partner may read of the error that ends the session. */
 export function esidText(error: NodeError): string {
   return error.code === 'protocol_violation' ? error.message : ESID_REASONS[esidOf(error)]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { NodeError } from '../../../errors.ts'
 import type { Session } from '../transport.ts'
 import type { Command } from './commands.ts'
 import {
@@ -185,6 +186,20 @@ for (const [title, reason, fields] of REFUSED) {
     assert.equal(ends.called.complete.length, 1)
   })
 }
+
+test('a reason that the standard knows at a file’s end alone is not given when it is offered', async () => {
+  for (const code of ['bad_signature', 'bad_envelope'] as const) {
+    const ends = new TrialEnds()
+    const partner = await TrialPartner.call(await ends.listen())
+    await named(ends, partner)
+    ends.called.before.offer = () => Promise.reject(new NodeError(code, 'not like this'))
+    const { reason, text } = await partner.say(SAMPLES.SFID).expect('SFNA')
+    assert.deepEqual([reason, text], ['99', 'not like this'])
+    partner.say(SAMPLES.CD)
+    assert.equal(await partner.expectEnd(), '00')
+    await ends.close()
+  }
+})
 
 const REJECTED: [string, string, Partial<typeof SAMPLES.SFID>, number[], Partial<typeof SAMPLES.EFID>][] = [
   ['fewer octets than announced', '11', {}, [0x82, 1, 2], {}],
