@@ -106,9 +106,36 @@ export function carrierOf(protocol: Protocol, sections: { sftp?: unknown; access
 }
 
 export function channelFindings(channel: PlatformChannel, carrier: Carrier): Findings {
-  const faults = carrier.protocol === 'oftp2' ? applicationFaults(channel) : []
   const without = IDLE_FIELDS[carrier.protocol].filter(({ isSet }) => isSet(channel, carrier))
-  return { faults, warnings: without.map(({ pointer, why }) => ({ pointer, message: why })) }
+  const warnings = without.map(({ pointer, why }) => ({ pointer, message: why }))
+  if (carrier.protocol !== 'oftp2') return { faults: [], warnings }
+  const proof = proofFindings(channel)
+  return {
+    faults: [...applicationFaults(channel), ...proof.faults],
+    warnings: [...warnings, ...proof.warnings],
+  }
+}
+
+/**
+ * Keys without which the partner proves nothing. One that the file takes away is a fault; one that it leaves out may be
+ * in the database, since an export leaves secrets out, and there are partners without a password: that is warned of.
+ */
+function proofFindings({ security = {} }: PlatformChannel): Findings {
+  const keyed = typeof security.localKey === 'string' || typeof security.remoteKey === 'string'
+  const authentication = security.authentication ?? (keyed ? 'PASSWORD' : 'NONE')
+  const needed = { PASSWORD: ['remoteKey'], CERTIFICATE: ['rsaLocalKey', 'rsaRemoteKey'], NONE: [] } as const
+  const found: Findings = { faults: [], warnings: [] }
+  for (const key of needed[authentication]) {
+    const message =
+      authentication === 'PASSWORD'
+        ? 'is needed for authentication PASSWORD: without it the partner’s password is not checked'
+        : 'is needed for authentication CERTIFICATE: without it no session begins'
+    const pointer = `/security/${key}`
+    if (security[key] === null && security.authentication) found.faults.push({ pointer, message })
+    else if (typeof security[key] !== 'string')
+      found.warnings.push({ pointer, message: `${message}; it is not here, and one in the database stays` })
+  }
+  return found
 }
 
 /** OFTP2 carries the application in eight characters of its own alphabet. */

@@ -450,3 +450,20 @@ test('a file that is not there is told', async (t) => {
     /gone.yaml cannot be read \(ENOENT\)/,
   )
 })
+
+test('a key without which an OFTP2 partner proves nothing is warned of, and refused where the file takes it away', async (t) => {
+  const { read, faults } = await reader(t)
+  const of = (security: object) =>
+    read(withChannel({ security })).warnings.map((line) => line.replace(/^.*:\d+:\d+: /, ''))
+  const unchecked =
+    '/channels/0/security/remoteKey is needed for authentication PASSWORD: without it the partner’s password is not ' +
+    'checked; it is not here, and one in the database stays'
+  assert.deepEqual(of({ authentication: 'PASSWORD', localKey: 'OURS' }), [unchecked])
+  assert.deepEqual(of({ localKey: 'OURS' }), [unchecked], 'PASSWORD is the default where keys are set')
+  assert.deepEqual(of({ authentication: 'PASSWORD', localKey: 'OURS', remoteKey: 'THEIRS' }), [])
+  assert.deepEqual(of({ version: '1' }), [], 'nobody asked for a proof')
+  assert.equal(of({ authentication: 'CERTIFICATE' }).length, 2)
+  assert.deepEqual(said(faults(withChannel({ security: { authentication: 'PASSWORD', remoteKey: null } }))), [
+    '/channels/0/security/remoteKey is needed for authentication PASSWORD: without it the partner’s password is not checked',
+  ])
+})
