@@ -3,12 +3,15 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ErrorBody } from '../contract/error-body.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 
-export function errorBody(error: NodeError, path: string, at: number, zone: Zone): ErrorBody {
+type Shown = Pick<NodeError, 'status' | 'message'>
+
+export function errorBody(error: Shown, path: string, at: number, zone: Zone): ErrorBody {
   return {
     timestamp: showTime(at, zone),
     status: error.status,
@@ -39,6 +42,31 @@ export function replyWithError(
     .header('Content-Type', 'application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send(errorBody(shown, pathOf(request), at, zone))
+}
+
+/** What is no HTTP request at all, or too slow or too large a head to become one, is answered before any route. */
+export function replyToNoRequest(fault: { code?: string }, socket: Socket, at: number, zone: Zone): void {
+  if (!socket.writable || fault.code === 'ECONNRESET') return void socket.destroy()
+  const error = NO_REQUEST[fault.code ?? ''] ?? {
+    status: 400,
+    message: 'this is not a well-formed HTTP request',
+  }
+  const body = JSON.stringify(errorBody(error, '', at, zone))
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+const NO_REQUEST: Record<string, Shown> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    message: 'the request line and headers are larger than this node accepts',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'the request was not complete in time' },
 }
 
 export function pathOf(request: FastifyRequest): string {

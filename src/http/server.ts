@@ -15,7 +15,7 @@ import { NodeError } from '../errors.ts'
 import type { Account } from '../store/accounts.ts'
 import { Written } from './context.ts'
 import type { Context } from './context.ts'
-import { replyWithError, pathOf } from './error-reply.ts'
+import { pathOf, replyToNoRequest, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { handlers } from './handlers.ts'
 import { lazyCompilers } from './lazy-schemas.ts'
@@ -57,6 +57,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     },
     frameworkErrors: (error, request, reply) =>
       replyWithError(error, request as FastifyRequest, reply as FastifyReply, context.now(), context.zone),
+    clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
     ...tlsOptions(options.tls),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
   app.setErrorHandler((error, request, reply) =>

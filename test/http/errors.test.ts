@@ -1,6 +1,7 @@
 // One body for every error, and what HTTP itself asks for: methods, sizes, media types, HEAD, empty bodies.
 
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
@@ -52,6 +53,26 @@ test('every error has the one body, with the path under its prefix and without t
   const bad = await request(`${node.url}${BASE_PATH}/integration/v2/channels/%zz/status`)
   assertErrorBody(bad, 400, 'Bad Request', `${BASE_PATH}/integration/v2/channels/%zz/status`)
 })
+
+test('what is no HTTP request, or has too large a head, is answered with the one body too', async (t) => {
+  const node = await startTestHttp(t)
+  const broken = await sendRaw(node.url, 'HELO esclusa\r\n\r\n')
+  assertErrorBody(broken, 400, 'Bad Request', '')
+  const large = await sendRaw(node.url, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`)
+  assertErrorBody(large, 431, 'Request Header Fields Too Large', '')
+})
+
+/** Writes as it is, reads until the node hangs up. */
+async function sendRaw(url: string, text: string): Promise<Answer> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(text)
+  const chunks: Buffer[] = []
+  for await (const chunk of socket) chunks.push(chunk as Buffer)
+  const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(lines.map((line) => line.split(': ') as [string, string]))
+  return { status: Number(first.split(' ')[1]), headers, text: body, body: JSON.parse(body) }
+}
 
 test('a known path with another method answers 405 and says in Allow what it takes', async (t) => {
   const node = await startTestHttp(t)
