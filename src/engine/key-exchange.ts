@@ -6,6 +6,7 @@ import type { TransferFileRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
 import { addHistory } from '../store/channels.ts'
 import { newId } from '../store/ids.ts'
+import { insertKeyProposal } from '../store/keys.ts'
 import { requireHeld, updateFile } from '../store/leases.ts'
 import { putReceived, removePartial } from '../store/receptions.ts'
 import type { Running } from './emission.ts'
@@ -36,18 +37,15 @@ export async function proposeKey(running: Running, file: TransferFileRecord, pat
   const key = { channelCode: plan.code, name: file.keyName, date: file.keyDate, time: file.keyTime }
   await work.store.write(async (tx) => {
     await requireHeld(tx, work.store.dialect, held)
-    await tx
-      .insertInto('key_proposal')
-      .values({
-        id: newId(now),
-        contact_id: plan.contact.id,
-        channel_code: plan.code,
-        pem,
-        fingerprint,
-        received_at: now,
-        accepted_at: null,
-      })
-      .execute()
+    await insertKeyProposal(tx, {
+      id: newId(now),
+      contactId: plan.contact.id,
+      channelCode: plan.code,
+      pem,
+      fingerprint,
+      receivedAt: now,
+      acceptedAt: null,
+    })
     await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
     const { size, hash, position } = file
     await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
