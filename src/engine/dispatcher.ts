@@ -12,11 +12,15 @@ const TICK_MS = 1000
 /** Transfers in hand for each place: enough that files of many channels can take turns. */
 const IN_HAND_PER_SLOT = 32
 
-type Run = (claim: Claim, signal: AbortSignal, given?: Session) => Promise<void>
+/** What is done with a claim, and with a transfer that was reset while no claim of ours was on it. */
+export type Steps = {
+  run: (claim: Claim, signal: AbortSignal, given?: Session) => Promise<void>
+  clear: (transferId: string) => Promise<void>
+}
 
 export class Dispatcher {
   readonly #work: Work
-  readonly #run: Run
+  readonly #steps: Steps
   readonly #most: number
   readonly #tickMs: number
   readonly #held = new Map<string, { held: Held; stop: AbortController }>()
@@ -28,9 +32,9 @@ export class Dispatcher {
   #clock: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
 
-  constructor(work: Work, workers: number, run: Run) {
+  constructor(work: Work, workers: number, steps: Steps) {
     this.#work = work
-    this.#run = run
+    this.#steps = steps
     this.#most = workers * IN_HAND_PER_SLOT
     this.#tickMs = Math.min(TICK_MS, work.leaseMs / 4)
   }
@@ -84,7 +88,8 @@ export class Dispatcher {
   launch(claim: Claim, given?: Session): Promise<void> {
     const held = { id: claim.transfer.id, fence: claim.transfer.fence }
     const signal = this.hold(held)
-    const running = this.#run(claim, signal, given)
+    const running = this.#steps
+      .run(claim, signal, given)
       .catch((thrown: unknown) =>
         this.#work.log.error(
           { err: thrown, transfer: held.id },
@@ -120,11 +125,11 @@ export class Dispatcher {
     this.#running.add(tracked)
   }
 
-  /** One that nobody runs (it waited for its next attempt) may have left its wire forms behind. */
+  /** One that we do not run may have left something behind: it waited for its next attempt, or its node is dead. */
   cancel(transferId: string): void {
     const held = this.#held.get(transferId)
     if (held) held.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
-    else this.background(this.#work.staging.clear(transferId))
+    else this.background(this.#steps.clear(transferId))
   }
 
   /** Signs that we live, then looks what is still ours: what was reset or taken is stopped, what was left is let go. */

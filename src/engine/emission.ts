@@ -209,11 +209,12 @@ function watch(
       writing = true
       keeping = keep()
     },
-    placing: async () => {
+    placing: async (sha256) => {
       await keeping
       // From here on the row says "about to be visible", and no restart point may take its place.
       kept = placingMark(source)
       const wireHash = await source.finish()
+      if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
       const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
       await record(emission, file, {
         phase: 'STAGED',
@@ -249,11 +250,7 @@ async function arrived(
   // Noted by placing; without it the file was found at the other end, from an earlier attempt.
   const wireHash = file.wireHash ?? (await source.finish())
   const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
-  if (plan.verifyHash && capabilities.remoteHash && result.remoteSha256 !== wireHash)
-    throw new NodeError(
-      'hash_mismatch',
-      `${file.name}: the partner’s end has SHA-256 ${result.remoteSha256 ?? 'unknown'}, sent was ${wireHash}`,
-    )
+  if (plan.verifyHash && capabilities.remoteHash) requireSameHash(file, result.remoteSha256, wireHash)
   const waits = result.receipt === 'awaited' && wantsReceipt(emission)
   const done = !waits && !hasAction(plan)
   const changes: Partial<TransferFileRecord> = {
@@ -269,6 +266,14 @@ async function arrived(
     waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
   )
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
+}
+
+function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
+  if (there !== sent)
+    throw new NodeError(
+      'hash_mismatch',
+      `${name}: the partner’s end has SHA-256 ${there ?? 'unknown'}, sent was ${sent}`,
+    )
 }
 
 function hasAction(plan: Plan): boolean {

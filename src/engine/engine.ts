@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import type { Store } from '../store/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { startAutomation } from './automation.ts'
+import { clearCancelled } from './cancelled.ts'
 import { makeHost } from './desk.ts'
 import { Finishing } from './finishing.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -65,9 +66,10 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const memory = new OfferMemory()
   const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
   const runner: Runner = { work, sessions, capabilitiesOf, fetching }
-  const dispatcher = new Dispatcher(work, config.workers, (claim, signal, given) =>
-    runTransfer(runner, claim, signal, given),
-  )
+  const dispatcher = new Dispatcher(work, config.workers, {
+    run: (claim, signal, given) => runTransfer(runner, claim, signal, given),
+    clear: (transferId) => clearCancelled(work, transports, transferId),
+  })
   for (const { protocol, capabilities } of transports.values()) {
     const reception = {
       work,

@@ -12,6 +12,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import type { TransferRecord } from '../../src/domain/transfer.ts'
 import { isOver } from '../../src/domain/transfer.ts'
 import { startAutomation } from '../../src/engine/automation.ts'
+import { clearCancelled } from '../../src/engine/cancelled.ts'
 import { makeHost } from '../../src/engine/desk.ts'
 import { Dispatcher } from '../../src/engine/dispatcher.ts'
 import type { Running } from '../../src/engine/emission.ts'
@@ -93,9 +94,10 @@ export class Rig {
       capabilitiesOf: (protocol) => transports.get(protocol)?.capabilities,
       fetching,
     }
-    this.dispatcher = new Dispatcher(this.work, options.workers ?? 2, (claim, signal, given) =>
-      runTransfer(this.runner, claim, signal, given),
-    )
+    this.dispatcher = new Dispatcher(this.work, options.workers ?? 2, {
+      run: (claim, signal, given) => runTransfer(this.runner, claim, signal, given),
+      clear: (transferId) => clearCancelled(this.work, transports, transferId),
+    })
     for (const { protocol, capabilities } of known) this.#addHost(protocol, capabilities, fetching)
   }
 

@@ -6,7 +6,11 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
+import { clearLeftovers } from '../../src/engine/leftovers.ts'
 import { MemorySource } from '../../src/engine/transports/conformance-ends.ts'
+import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import type { FolderSettings } from '../../src/engine/transports/folder/folder.ts'
+import type { Transport } from '../../src/engine/transports/transport.ts'
 import { makeTestKey } from '../../src/engine/transforms/cms/keys-for-tests.ts'
 import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
@@ -14,8 +18,9 @@ import { requestSend } from '../../src/transfers/request.ts'
 import { testOnBoth, waitFor } from '../harness.ts'
 import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
-import { CODE, channelOf, startRig } from './rig.ts'
+import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig, RigOptions } from './rig.ts'
+import { offerOf } from './wire.ts'
 import type { TestContext } from 'node:test'
 
 async function lineRig(t: TestContext, options: LineOptions, change: Channel = {}, more: RigOptions = {}) {
@@ -74,6 +79,71 @@ testOnBoth(
     assert.equal((await rig.history()).filter((event) => event === 'TRANSFER_CANCELLED').length, 1)
   },
 )
+
+testOnBoth(
+  'a reset of a transfer that waits for its next attempt removes what the last one left at the partner’s',
+  async (t, database) => {
+    const bytes = randomBytes(3_000_000)
+    const breaking: Transport<FolderSettings> = {
+      ...folderTransport,
+      connect: async (call, host) => {
+        const session = await folderTransport.connect(call, host)
+        const push = session.push.bind(session)
+        return Object.assign(session, {
+          push: (...[file, progress, signal]: Parameters<typeof push>) =>
+            push({ ...file, source: new MemorySource(bytes, 2_000_000) }, progress, signal),
+        })
+      },
+    }
+    const connection = { advancedConfigurationConnection: { retries: 5 } }
+    const change = (rig: Rig) => channelOf(rig, { connection })
+    const rig = await runningRig(t, change, { database, transports: [breaking] })
+    await rig.put('a.bin', bytes)
+    const { id } = await rig.send()
+    await waitFor('an attempt has failed', async () => {
+      const { state, attempts } = await rig.transfer(id)
+      return state === 'PENDING' && attempts > 0
+    })
+    assert.equal((await rig.hidden()).length, 1, 'there is nothing to go on from')
+    assert.deepEqual(await rig.reset(), [id])
+    await waitFor('nothing is left', async () => (await readdir(rig.place.inbox)).length === 0)
+    assert.equal((await rig.transfer(id)).state, 'CANCELLED')
+  },
+)
+
+test('bytes that arrived wrong never become visible at the partner’s', async (t) => {
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push, _file, progress) => {
+        await progress.placing('0'.repeat(64))
+        return push()
+      },
+    },
+    { validationHashFiles: true },
+  )
+  await rig.put('a.txt', 'a')
+  const { id, state } = await rig.sendAndEnd()
+  assert.deepEqual([state, await rig.errorCode(id)], ['FAILED', 'hash_mismatch'])
+  assert.deepEqual(await readdir(rig.place.inbox), [])
+})
+
+test('what was sent and received is remembered for as long as the channel is there', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  await rig.put('a.txt', 'a')
+  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+  const offer = offerOf('b.txt')
+  await (await rig.host().offer(offer)).complete({ size: 0 })
+  await rig.lastReception()
+  rig.setAhead(20 * 365 * 86_400_000)
+  await clearLeftovers(rig.work)
+  await assert.rejects(rig.send(), { code: 'conflict', message: /a\.txt was sent already/ })
+  await assert.rejects(rig.host().offer(offer), { code: 'duplicate_file' })
+  await rig.stop()
+  await rig.store.write((tx) => tx.deleteFrom('channel').execute())
+  for (const table of ['sent_file', 'received_file'] as const)
+    assert.deepEqual(await rig.store.db.selectFrom(table).selectAll().execute(), [])
+})
 
 test('a reset that the node was not told of is found at the next write, and nothing becomes visible', async (t) => {
   const gate = new Gate()

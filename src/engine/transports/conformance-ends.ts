@@ -68,7 +68,7 @@ export class Told implements PushProgress {
   moves: number[] = []
   safest = 0
   placings = 0
-  onPlacing: () => Promise<void> = () => Promise.resolve()
+  onPlacing: (sha256?: string) => Promise<void> = () => Promise.resolve()
 
   moved(position: number): void {
     this.moves.push(position)
@@ -78,9 +78,9 @@ export class Told implements PushProgress {
     this.safest = Math.max(this.safest, position)
   }
 
-  async placing(): Promise<void> {
+  async placing(sha256?: string): Promise<void> {
     this.placings++
-    await this.onPlacing()
+    await this.onPlacing(sha256)
   }
 }
 

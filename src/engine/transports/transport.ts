@@ -90,9 +90,10 @@ export interface PushProgress {
   safe(position: number): void
   /**
    * To be awaited just before the file becomes visible under its real name: noted durably, so that an attempt that
-   * dies right after knows that it must look first. Rejects when this node may no longer go on.
+   * dies right after knows that it must look first. Rejects when this node may no longer go on, or when `sha256` (of
+   * the bytes at the partner's end, hex, where the transport knows it by now) is not that of what was sent.
    */
-  placing(): Promise<void>
+  placing(sha256?: string): Promise<void>
 }
 
 export interface PushResult {
@@ -161,6 +162,8 @@ export interface Transport<Settings = unknown> {
   readonly protocol: string
   readonly capabilities: Capabilities
   connect(call: Call<Settings>, host: SessionHost): Promise<Session>
+  /** Removes what attempts at these files left at the partner's end, where that needs no call. Nobody goes on with them. */
+  discard?(settings: Settings, keys: readonly FileKey[]): Promise<void>
 }
 
 /** What a partner says of a file it wants to hand over. */

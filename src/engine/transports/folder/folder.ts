@@ -51,6 +51,9 @@ export const folderTransport: Transport<FolderSettings> = {
     for (const path of [folder.inbox, folder.outbox]) if (path !== undefined) await requireFolder(path)
     return new FolderSession(call, folder, host)
   },
+  async discard({ inbox }, keys) {
+    if (inbox !== undefined) await new Traces(inbox).discard(keys)
+  },
 }
 
 async function requireFolder(path: string): Promise<void> {
@@ -117,7 +120,7 @@ class FolderSession implements Session {
       if (file.mayBeThere && (await isThere(file, names))) return await delivered(file, target)
       await writePart(file, part, progress, signal)
       const remoteSha256 = file.verify ? await sha256Of(part) : undefined
-      await progress.placing()
+      await progress.placing(remoteSha256)
       await placePart(names, inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
@@ -195,10 +198,11 @@ class FolderSession implements Session {
 
 const PIECE = 1024 * 1024
 
-/** Faults after which nobody comes back for the `.part`: a reset, or a file that will never be this one again. */
+/** Faults after which nobody goes on with the `.part`: a reset, wrong bytes, a file that will never be this one again. */
 const ENDS_FOR_GOOD: ReadonlySet<string> = new Set([
   'cancelled',
   'lease_lost',
+  'hash_mismatch',
   'file_changed',
   'file_missing',
 ])

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -114,4 +116,39 @@ test('a later attempt goes on from the restart point of an earlier one, under a 
   assert.deepEqual([left.length, during.length], [1, 1])
   assert.notEqual(left[0], during[0])
   assert.ok((await readFile(join(inbox, 'a.bin'))).equals(bytes))
+})
+
+test('bytes that went wrong on the way are found before the partner can see the file', async (t) => {
+  const { inbox, session, names } = await openInbox(t)
+  const bytes = sampleBytes(5000)
+  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'first', again: false, verify: true })
+  const told = new Told()
+  // Whole and synced, and not hashed yet.
+  told.safe = () => {
+    for (const name of readdirSync(inbox)) writeFileSync(join(inbox, name), 'x', { flag: 'r+' })
+  }
+  let there: string | undefined
+  told.onPlacing = (sha256) => {
+    there = sha256
+    return Promise.reject(new NodeError('hash_mismatch', 'these are not the bytes'))
+  }
+  await assert.rejects(session.push(file, told, never), { code: 'hash_mismatch' })
+  const wrong = Buffer.concat([Buffer.from('x'), bytes.subarray(1)])
+  assert.equal(there, createHash('sha256').update(wrong).digest('hex'))
+  assert.deepEqual(await names(), [], 'visible, or left for a later attempt to go on from')
+})
+
+test('what attempts left is discarded by key, and nothing else', async (t) => {
+  const { inbox, session, names } = await openInbox(t)
+  const bytes = sampleBytes(3_000_000)
+  const cut = (name: string) => fileOf(name, new MemorySource(bytes, 2_000_000), { attempt: name })
+  const [mine, other] = [cut('a.bin'), cut('b.bin')]
+  for (const file of [mine, other]) await assert.rejects(session.push(file, new Told(), never))
+  const done = fileOf('c.bin', new MemorySource(bytes), { attempt: 'c' })
+  await session.push(done, new Told(), never)
+  assert.equal((await names()).length, 4)
+  await folderTransport.discard?.({ inbox }, [mine.key, done.key])
+  const left = await names()
+  assert.equal(left.length, 2)
+  assert.ok(left[0]?.endsWith('.part') && left[1] === 'c.bin', left.join(', '))
 })

@@ -70,6 +70,14 @@ export class Traces {
     )
   }
 
+  /** All that attempts at these files have left, whoever made them. */
+  async discard(keys: readonly FileKey[]): Promise<void> {
+    const stems = new Set(keys.map((key) => this.#stem(key)))
+    const names = await readdir(this.#inbox)
+    for (const name of names)
+      if (stems.has(name.slice(0, name.indexOf('.', 1)))) await rm(join(this.#inbox, name), { force: true })
+  }
+
   async forget(key: FileKey): Promise<void> {
     await rm(this.doneName(key), { force: true }).catch(() => {}) // costs a name in the inbox, nothing else
   }
