@@ -39,8 +39,9 @@ testOnBoth(
     await observer.stop()
     assert.deepEqual([...observer.faults, ...(await verdict(trial))], [], `seed ${SEED}`)
     const files = routes.map((route) => sources.of(route).size)
+    const transfers = await trial.db.selectFrom('transfer').select('id').execute()
     t.diagnostic(
-      `${sources.count} files (${files.join(', ')}), ${Math.round(sources.bytes / MIB)} MiB, ${observer.looks} looks`,
+      `${transfers.length} transfers, ${sources.count} files (${files.join(', ')}), ${Math.round(sources.bytes / MIB)} MiB, ${observer.looks} looks`,
     )
   },
 )
