@@ -275,7 +275,16 @@ export class Reception implements Incoming {
 
   async abandon(given: unknown, keep: boolean): Promise<void> {
     if (this.#stage === 'in place' || this.#stage === 'over') return
-    this.#end()
+    this.#stage = 'over'
+    try {
+      await this.#putAwayAndFail(given, keep)
+    } finally {
+      // Not before: the same file offered anew goes on from what was kept here, and its channel must be free for it.
+      this.#end()
+    }
+  }
+
+  async #putAwayAndFail(given: unknown, keep: boolean): Promise<void> {
     const { release } = this.#desk
     const signal = this.#running?.signal
     const reason: unknown = signal?.aborted ? signal.reason : given

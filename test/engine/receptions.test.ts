@@ -91,6 +91,20 @@ test('the same file over a second session takes the place of the first, which is
   assert.deepEqual(await rig.list('in'), ['a.bin'])
 })
 
+test('a file offered again while the broken one is still being put away goes on where that was', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const broken = await rig.host().offer(offer)
+  await broken.write(BYTES.subarray(0, 2_000_000), 0)
+  const puttingAway = broken.abandon(new NodeError('connection_lost', 'cut'), true)
+  const next = await rig.host().offer(offer)
+  assert.equal(next.position, 2_000_000)
+  await puttingAway
+  await next.write(BYTES.subarray(2_000_000), 2_000_000)
+  await next.complete({ size: BYTES.length })
+  assert.ok((await rig.read('in', 'a.bin')).equals(BYTES))
+})
+
 testOnBoth(
   'a file offered again after a lost acknowledgement is not delivered twice',
   async (t, database) => {
