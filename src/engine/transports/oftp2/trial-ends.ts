@@ -300,12 +300,12 @@ export type Cut = { from: 'caller' | 'called'; after: number }
 export class BreakingLine {
   readonly sent: Record<Cut['from'], Buffer[]> = { caller: [], called: [] }
   readonly #server = createServer((socket) => this.#join(socket))
-  readonly #target: number
+  readonly #target: { host: string; port: number }
   readonly #cut: Cut | undefined
   readonly #sockets = new Set<Socket>()
 
-  constructor(target: number, cut?: Cut) {
-    this.#target = target
+  constructor(port: number, cut?: Cut, host = '127.0.0.1') {
+    this.#target = { host, port }
     this.#cut = cut
   }
 
@@ -320,7 +320,7 @@ export class BreakingLine {
   }
 
   #join(caller: Socket): void {
-    const called = connect({ host: '127.0.0.1', port: this.#target })
+    const called = connect(this.#target)
     const breakAll = () => {
       caller.destroy()
       called.destroy()
