@@ -22,6 +22,9 @@ export type SessionParts = { host: SessionHost; crypto: SessionCrypto; pool: Wor
 type Line = { socket: Socket; peer: string; encrypted: boolean; calling: boolean; handshakeMs: number }
 type Waiting = { resolve: () => void; reject: (error: NodeError) => void }
 
+/** Shorter than the time between two looks for files. */
+const UNUSED_MS = 1000
+
 /** The reason it was stopped for, where that is one of ours. */
 function stopped(what: string, { reason }: AbortSignal): NodeError {
   return reason instanceof NodeError ? reason : new NodeError('cancelled', `${what} was stopped`)
@@ -52,6 +55,8 @@ export class Oftp2Session implements Session {
   /** Those who gave the turn away and wait for it. */
   #fetching: Waiting[] = []
   #turning = false
+  /** When the partner last handed the turn over. */
+  #turnAt = 0
   #pushing = false
   #handshake: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
 
@@ -124,8 +129,12 @@ export class Oftp2Session implements Session {
     if (signal.aborted) return Promise.reject(stopped('fetching', signal))
     const job: Job = {
       run: async () => {
-        // The partner has just handed the turn over with nothing more to say: there is nothing to wait for.
-        if (this.conversation.state === 'IDLESPCD') return resolve()
+        if (this.conversation.state === 'IDLESPCD') {
+          // The partner has just handed the turn over with nothing more to say: there is nothing to wait for. A turn that
+          // has lain here unused may not be handed back: the session ends, and the next call begins with a fresh one.
+          if (performance.now() - this.#turnAt > UNUSED_MS && !this.#speaker.more) this.conversation.sayEnd()
+          return resolve()
+        }
         this.#fetching.push({ resolve, reject })
         this.conversation.say({ kind: 'CD' })
       },
@@ -169,6 +178,7 @@ export class Oftp2Session implements Session {
   }
 
   #takeTurn(): void {
+    this.#turnAt = performance.now()
     this.#speaker.addFirst(this.#receiptsJob())
     if (this.#turning) return
     this.#turning = true

@@ -27,6 +27,11 @@ export class Speaker {
     return this.#active !== undefined || this.#queue.length > 0
   }
 
+  /** Something waits behind the job that runs. */
+  get more(): boolean {
+    return this.#queue.length > 0
+  }
+
   add(job: Job): void {
     if (this.#conversation.isOver) return job.drop(this.#conversation.over)
     this.#queue.push(job)
