@@ -7,7 +7,7 @@
 // would point node-gyp at another Node's headers; the one given here wins over it.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,17 +29,28 @@ function findSsh2() {
   }
 }
 
-function loads(node, binding) {
-  const run = spawnSync(node, ['-e', 'require(process.argv[1]).AESGCMCipher || process.exit(1)', binding], {
-    stdio: 'ignore',
-    timeout: 20_000,
-  })
+/** Loads, and lives on when what it made is collected (tools/object-wrap.h says why it might not). */
+const TRIAL = `
+  const { AESGCMCipher } = require(process.argv[1])
+  for (let n = 0; n < 3000; n++) new AESGCMCipher('aes-128-gcm', Buffer.alloc(16), Buffer.alloc(12))
+  setTimeout(() => { gc(); setTimeout(() => process.exit(0), 10) }, 10)`
+
+function works(node, binding) {
+  const run = spawnSync(node, ['--expose-gc', '-e', TRIAL, binding], { stdio: 'ignore', timeout: 20_000 })
   return run.status === 0
+}
+
+/** The npm that runs us, else the first on the path. */
+function findNpm() {
+  if (process.env.npm_execpath) return process.env.npm_execpath
+  const onPath = (process.env.PATH ?? '').split(':').map((folder) => join(folder, 'npm'))
+  const found = onPath.find((path) => existsSync(path))
+  return found && realpathSync(found)
 }
 
 /** node-gyp comes inside npm; npm tells where it is, and otherwise it lies beside the npm of a usual installation. */
 function findNodeGyp() {
-  const npmCli = process.env.npm_execpath
+  const npmCli = findNpm()
   const candidates = [
     process.env.npm_config_node_gyp,
     npmCli && join(dirname(npmCli), '..', 'node_modules', 'node-gyp', 'bin', 'node-gyp.js'),
@@ -84,6 +95,7 @@ function build(node, gyp, folder) {
   if (existsSync(join(prefix, 'include', 'node', 'node.h'))) args.push(`--nodedir=${prefix}`)
   // binding.gyp asks a `node` on the path for the folder of nan: let it be the one we build for.
   env.PATH = `${dirname(node)}:${env.PATH ?? ''}`
+  env.CXXFLAGS = `${env.CXXFLAGS ?? ''} -include "${join(root, 'tools', 'object-wrap.h')}"`
   return spawnSync(node, args, { cwd: folder, env, encoding: 'utf8', timeout: 300_000 })
 }
 
@@ -94,7 +106,7 @@ function main() {
   const folder = join(ssh2, 'lib', 'protocol', 'crypto')
   const release = join(folder, 'build', 'Release')
   const binding = join(release, 'sshcrypto.node')
-  if (existsSync(binding) && loads(node, binding)) return say('already built for this Node')
+  if (existsSync(binding) && works(node, binding)) return say('already built for this Node')
 
   const slow = 'SFTP works without it, but several times slower'
   const drop = () => rmSync(join(folder, 'build'), { recursive: true, force: true })
@@ -105,7 +117,7 @@ function main() {
     return say(`not built: ${missing ?? 'node-gyp'} was not found. ${slow}`)
   }
   const run = build(node, gyp, folder)
-  if (run.status === 0 && loads(node, binding)) return say(`built for ${node}`)
+  if (run.status === 0 && works(node, binding)) return say(`built for ${node}`)
   drop()
   const reason =
     `${run.stderr ?? ''}`.split('\n').findLast((line) => /error/i.test(line)) ?? `exit ${run.status}`
