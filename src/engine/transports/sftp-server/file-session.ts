@@ -9,6 +9,7 @@ import type { Admission } from '../transport.ts'
 
 import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
 import type { ChannelIo } from './channel-io.ts'
+import { HandedOver } from './inbox.ts'
 import type { Inbox } from './inbox.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
@@ -40,7 +41,7 @@ export interface FileSessionParts {
 
 type FilePlace = Place & { kind: 'file' }
 type Listing = { entries: { name: string; attrs: Attrs }[] }
-type Handle = Upload | Reading | Listing
+type Handle = Upload | HandedOver | Reading | Listing
 
 const LIST_BATCH = 100
 /** What a request costs besides its octets; without it a flood of tiny ones would count as nothing. */
@@ -204,6 +205,7 @@ export class FileSession {
 
   #upload(written: Buffer): Upload {
     const handle = this.#handle(written)
+    if (handle instanceof HandedOver) throw new NodeError('forbidden', 'the file was handed over already')
     if (!(handle instanceof Upload)) throw refused()
     return handle
   }
@@ -222,7 +224,7 @@ export class FileSession {
     if (handle instanceof Reading) await this.#parts.files.takes.lost(handle)
   }
 
-  #openUpload(place: FilePlace, flags: number): Promise<Upload> {
+  #openUpload(place: FilePlace, flags: number): Promise<Upload | HandedOver> {
     const how = {
       create: (flags & OPEN.CREAT) !== 0,
       truncate: (flags & OPEN.TRUNC) !== 0,
@@ -274,8 +276,12 @@ export class FileSession {
   }
 
   async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
-    await this.#upload(written).write(bytes, position)
+    const upload = this.#upload(written)
+    upload.check()
+    const done = upload.write(bytes, position)
+    // The client need not wait for the disk: what fails is said at the next request, and the file is not taken.
     this.#ok(id)
+    await done.catch(() => {})
   }
 
   async #sync(id: number, written: Buffer): Promise<void> {
@@ -310,7 +316,7 @@ export class FileSession {
     } else if (handle instanceof Reading) {
       const { size, mtimeMs } = handle.entry
       attrs = fileAttrs({ size, mtime: Math.floor(mtimeMs / 1000) }, false)
-    }
+    } else if (handle instanceof HandedOver) attrs = fileAttrs(handle.look, true)
     this.#parts.io.send(packet(TYPE.ATTRS, id, { attrs }))
   }
 
@@ -324,6 +330,7 @@ export class FileSession {
   }
 
   async #setStatOpen(id: number, written: Buffer, attrs: Attrs): Promise<void> {
+    if (attrs.size === undefined && this.#handle(written) instanceof HandedOver) return this.#ok(id)
     const upload = this.#upload(written)
     if (attrs.size !== undefined) await upload.resize(attrs.size)
     else await upload.settled()

@@ -21,6 +21,17 @@ export interface Look {
   mtime: number
 }
 
+/**
+ * Opened again after it was handed over: a client whose line broke before it heard that its file was taken asks for
+ * the size, has nothing left to send and closes. It may; it may not write.
+ */
+export class HandedOver {
+  readonly look: Look
+  constructor(look: Look) {
+    this.look = look
+  }
+}
+
 type Kept = Look & { application: string; name: string }
 
 const textKey = (application: string, name: string) => `${application}/${name}`
@@ -73,7 +84,7 @@ export class Inbox {
   async open(
     at: { application: string; name: string; owner: object },
     how: { create: boolean; truncate: boolean; exclusive: boolean },
-  ): Promise<Upload> {
+  ): Promise<Upload | HandedOver> {
     const { application, name, owner } = at
     await this.#load(application)
     const key = textKey(application, name)
@@ -82,8 +93,8 @@ export class Inbox {
       throw new NodeError('conflict', 'the file is open already')
     const there = running !== undefined || this.#kept.has(key)
     if (how.exclusive && there) throw new NodeError('conflict', 'the file is there already')
-    if (!there && !how.truncate && this.#handedOver.has(key))
-      throw new NodeError('forbidden', 'the file was handed over already')
+    const handedOver = this.#handedOver.get(key)
+    if (!there && !how.truncate && handedOver) return new HandedOver(handedOver)
     if (!there && !how.create) throw new NodeError('not_found', 'there is no such file')
     // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))

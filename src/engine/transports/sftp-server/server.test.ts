@@ -210,6 +210,22 @@ test('a file cut shorter than what was written is given up, not handed over', { 
   assert.equal(server.host.received.length, 0)
 })
 
+test(
+  'a client that did not hear that its file was taken may open and close it again, not write',
+  { skip },
+  async () => {
+    const client = await signedIn()
+    const first = await client.open('/NOMINA/in/taken', CREATE)
+    await client.write(first, 0, Buffer.from('all of it'))
+    assert.equal(await client.status(TYPE.CLOSE, first), OK)
+    const again = await client.open('/NOMINA/in/taken', RESUME)
+    assert.equal(await client.write(again, 9, Buffer.from('!')), STATUS.PERMISSION_DENIED)
+    assert.equal(await client.status(TYPE.FSETSTAT, again, { attrs: { mtime: 1, atime: 1 } }), OK)
+    assert.equal(await client.status(TYPE.CLOSE, again), OK)
+    assert.deepEqual((await server.host.bytesOf('taken')).map(String), ['all of it'])
+  },
+)
+
 test('a close and a rename sent without waiting are done in that order', { skip }, async () => {
   const client = await signedIn()
   const handle = await client.open('/NOMINA/in/.a', CREATE)

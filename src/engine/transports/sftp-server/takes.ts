@@ -6,6 +6,8 @@ import type { Outbox, OutgoingEntry, OutgoingFile } from './outbox.ts'
 import { Spans } from './spans.ts'
 
 const MOST_FILES = 5000
+/** A file as small as this is read while the client is still told that it is open: it asks for it next. */
+const READ_AHEAD = 64 * 1024
 
 interface Progress {
   proven: Spans
@@ -20,12 +22,22 @@ export class Reading {
   readonly file: OutgoingFile
   readonly spans = new Spans()
   first: number | undefined
+  readonly #ahead: Promise<Uint8Array> | undefined
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(application: string, entry: OutgoingEntry, file: OutgoingFile) {
     this.application = application
     this.entry = entry
     this.file = file
+    if (entry.size > READ_AHEAD) return
+    this.#ahead = this.#readAll(entry.size)
+    // Whoever reads hears of it.
+    this.#ahead.catch(() => {})
+  }
+
+  async #readAll(size: number): Promise<Uint8Array> {
+    const all = Buffer.allocUnsafe(size)
+    return all.subarray(0, await this.#fill(all, 0))
   }
 
   /** One read after the other: a client that reads in order makes the engine read in order. */
@@ -42,20 +54,36 @@ export class Reading {
   /** Octets read, fewer than asked for only where the file ends. */
   async read(into: Uint8Array, position: number): Promise<number> {
     this.first ??= position
-    const wanted = into.length
+    const got = this.#ahead ? copyFrom(await this.#ahead, position, into) : await this.#fill(into, position)
+    this.spans.add(position, position + got)
+    return got
+  }
+
+  async #fill(into: Uint8Array, position: number): Promise<number> {
     let got = 0
-    while (got < wanted) {
-      const more = await this.file.read(into.subarray(got, wanted), position + got)
+    while (got < into.length) {
+      const more = await this.file.read(into.subarray(got), position + got)
       if (more === 0) break
       got += more
     }
-    this.spans.add(position, position + got)
     return got
   }
 
   settled(): Promise<unknown> {
     return this.#tail
   }
+
+  /** Nobody waits for it: what was read is read. */
+  close(): void {
+    const ended = Promise.allSettled([this.#tail, this.#ahead])
+    void ended.then(() => this.file.close()).catch(() => {})
+  }
+}
+
+function copyFrom(all: Uint8Array, position: number, into: Uint8Array): number {
+  const some = all.subarray(position, position + into.length)
+  into.set(some)
+  return some.length
 }
 
 export class Takes {
@@ -70,7 +98,7 @@ export class Takes {
   /** The client has closed the file. Resolves when a taken file is recorded as such. */
   async closed(outbox: Outbox, reading: Reading): Promise<void> {
     await reading.settled()
-    await reading.file.close()
+    reading.close()
     const { entry, application } = reading
     const progress = this.#of(entry.id)
     progress.proven.addAll(reading.spans)
@@ -87,7 +115,7 @@ export class Takes {
     const progress = this.#of(reading.entry.id)
     progress.sent.addAll(progress.proven)
     progress.sent.addAll(reading.spans)
-    await reading.file.close()
+    reading.close()
   }
 
   /** A client that reads a file and then removes it must not be told that the file is gone already. */

@@ -72,6 +72,13 @@ export class Upload {
   /** Resolves when every write before it is done; throws what the first failed one threw. */
   async settled(): Promise<void> {
     await this.#tail
+    this.check()
+  }
+
+  /** Throws what a write before has thrown. */
+  check(): void {
+    if (this.state === 'over')
+      throw new NodeError('conflict', 'the file was taken over by another connection')
     if (this.#failure !== undefined) throw this.#failure
   }
 
@@ -98,9 +105,7 @@ export class Upload {
 
   #next(work: () => Promise<void>): Promise<void> {
     const run = this.#tail.then(async () => {
-      if (this.state === 'over')
-        throw new NodeError('conflict', 'the file was taken over by another connection')
-      if (this.#failure !== undefined) throw this.#failure
+      this.check()
       await work()
     })
     // What is refused because the file was taken over says nothing about the octets that are there.
