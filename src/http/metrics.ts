@@ -49,7 +49,12 @@ export function addMetricsRoute(
       answers(),
       ...lag(),
       ...processMetrics(),
-      { ...single('esclusa_build_info', 'gauge', 'What runs here.', 1, { version: VERSION, node: process.version }) },
+      {
+        ...single('esclusa_build_info', 'gauge', 'What runs here.', 1, {
+          version: VERSION,
+          node: process.version,
+        }),
+      },
     ]
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.map(write).join(''))
   })
