@@ -199,6 +199,7 @@ function welcome({ bank, partner, password }: DemoParts, folder: string): void {
       '  npx esclusa send BANCO-ACME-NOMINA --watch',
       '  npx esclusa transfers BANCO-ACME-NOMINA',
       '',
+      'In the console: retry BANCO-LEVANTE-RECIBOS, whose partner is back; send CUSTODIA-DEPOSITO-ARCHIVO and watch it.',
       'Ctrl-C ends both nodes.',
     ].join('\n'),
   )

@@ -57,6 +57,8 @@ type Past = {
   at: number
   error?: { code: string; message: string } | undefined
   retryOf?: string
+  /** When its files were first sent. */
+  filesOf?: number
   cancelled?: boolean
   /** Of a file that is still there, so that the transfer can be retried. */
   path?: string
@@ -85,7 +87,7 @@ async function writeOrdinary(tx: Tx, files: string, at: number, nth: number): Pr
   const error = FAILURES[Math.floor(nth / FAILS_EVERY) % FAILURES.length]
   const failed = await write(tx, files, { habit, at, error })
   await settle(tx, failed)
-  await write(tx, files, { habit, at: at + 4 * MINUTE_MS, retryOf: failed })
+  await write(tx, files, { habit, at: at + 4 * MINUTE_MS, retryOf: failed, filesOf: at })
 }
 
 /** The partner that does not answer: its last failure waits for somebody. */
@@ -135,8 +137,9 @@ async function write(tx: Tx, files: string, past: Past): Promise<string> {
   return id
 }
 
-function fileOf({ habit, at, path }: Past, id: string, files: string, arrived: boolean) {
+function fileOf({ habit, path, ...past }: Past, id: string, files: string, arrived: boolean) {
   const [code, direction, , pattern, kib] = habit
+  const at = past.filesOf ?? past.at
   const stamp = new Date(at).toISOString().slice(5, 16).replaceAll(/[-T:]/g, '')
   const name = path === undefined ? pattern.replace(/\.(?=[a-z]+$)/, `-${stamp}.`) : basename(path)
   const contact = (code.split('-')[1] ?? '').toLowerCase()
