@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
+import { createClient } from '../sdk/index.ts'
 
 const BROWSER = '/usr/bin/chromium'
 const DESKTOP = { width: 1280, height: 860 }
@@ -16,6 +17,10 @@ const PHONE = { width: 390, height: 844 }
 
 /** What looks the same but for its colours as another page. */
 const LIGHT_ONLY = new Set(['sign-in', 'history', 'edit'])
+
+/** Of the demo, if it is one: a channel whose one big file takes a while, and one with files that are moved aside. */
+const BIG = 'CUSTODIA-DEPOSITO-ARCHIVO'
+const PAYROLL = 'BANCO-ACME-NOMINA'
 
 type Scheme = 'light' | 'dark'
 type Login = { url: string; username: string; password: string }
@@ -56,6 +61,27 @@ async function signIn(page: Page, login: Login): Promise<void> {
   await page.locator('.tiles').waitFor()
 }
 
+/** Bars that move and files that arrived tell more than a quiet node. What is under way is let end first. */
+async function send({ url, username, password }: Login, channelCode: string): Promise<void> {
+  const client = createClient({ url, credentials: { username, password } })
+  try {
+    while ((await client.channelStatus({ channelCode }))[0]?.['channel-status'] === 'IN_PROGRESS')
+      await new Promise((done) => setTimeout(done, 200))
+    await client.sendTransfer({ channelCode })
+  } catch (thrown) {
+    console.error(`nothing is sent: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+  }
+}
+
+/** A quarter of the way at least; a node that has nothing to send is taken as it is. */
+async function somethingMoves(page: Page): Promise<void> {
+  const bars = () =>
+    [...document.querySelectorAll('[role=progressbar]')].some(
+      (bar) => Number(bar.getAttribute('aria-valuenow')) > 25,
+    )
+  await page.waitForFunction(bars, null, { timeout: 20_000 }).catch(() => console.error('nothing moves'))
+}
+
 async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise<void> {
   const page = await open(browser, scheme, DESKTOP, login)
   const shoot = async (name: string) => {
@@ -63,7 +89,10 @@ async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise
   }
   await page.locator('form').waitFor()
   await shoot('sign-in')
+  await send(login, PAYROLL)
+  await send(login, BIG)
   await signIn(page, login)
+  await somethingMoves(page)
   await shoot('overview')
   await page.locator('nav a[href$="/failures"]').click()
   await page.locator('.failure').first().waitFor()
@@ -76,7 +105,7 @@ async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise
   await shoot('channels')
   await page.locator('select').first().selectOption('ERROR')
   await page.locator('tbody a').first().click()
-  await page.locator('.advice').waitFor()
+  await page.locator('.last-failure p').nth(2).waitFor()
   await shoot('channel')
   await page.locator('[role=tab]').nth(2).click()
   await page.locator('.mantine-Timeline-item').first().waitFor()
@@ -87,6 +116,10 @@ async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise
   await page.locator('[role=tabpanel] button').first().click()
   await page.locator('.save-bar').waitFor()
   await shoot('edit')
+  await page.locator('nav a[href$="/channels"]').click()
+  await page.locator('.filters input').first().fill(PAYROLL)
+  await page.locator('tbody tr').nth(1).waitFor({ state: 'hidden' })
+  await page.locator('tbody a').first().click()
   await page.locator('[role=tab]').nth(1).click()
   await page.locator('tbody a').first().click()
   await page.locator('.hash, .notice').first().waitFor()
@@ -96,13 +129,15 @@ async function shootAll(browser: Browser, scheme: Scheme, login: Login): Promise
 
 async function shootPhone(browser: Browser, login: Login): Promise<void> {
   const page = await open(browser, 'light', PHONE, login)
+  await send(login, BIG)
   await signIn(page, login)
+  await somethingMoves(page)
   await save(page, 'phone-overview')
   await page.locator('.tile').first().click()
   await page.locator('tbody tr').first().waitFor()
   await save(page, 'phone-channels')
   await page.locator('tbody a').first().click()
-  await page.locator('.advice').waitFor()
+  await page.locator('.last-failure p').nth(2).waitFor()
   await save(page, 'phone-channel')
   await page.context().close()
 }

@@ -135,8 +135,7 @@ export const en = {
     allReachable: 'Every partner can be reached',
     partnerFailures: (count: string) => `${count} calls in a row failed`,
     nextCall: (when: string) => `next call ${when}`,
-    partnerChannels: (count: string) =>
-      count === '1' ? '1 channel waits for it' : `${count} channels wait for it`,
+    partnerChannels: (count: string) => `Its channels: ${count}`,
     noTransfers: 'Your role shows channels, but not transfers.',
   },
   channels: {

@@ -136,7 +136,7 @@ export const es: Words = {
     allReachable: 'Todos los interlocutores responden',
     partnerFailures: (count) => `${count} llamadas seguidas fallaron`,
     nextCall: (when) => `próxima llamada ${when}`,
-    partnerChannels: (count) => (count === '1' ? '1 canal lo espera' : `${count} canales lo esperan`),
+    partnerChannels: (count) => `Sus canales: ${count}`,
     noTransfers: 'Su rol muestra canales, pero no transferencias.',
   },
   channels: {

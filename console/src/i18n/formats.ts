@@ -68,6 +68,7 @@ export function makeFormats(locale: string): Formats {
     size,
     rate: (bytesPerSecond) => `${size(bytesPerSecond)}/s`,
     duration: (ms) => {
+      if (ms < 100) return part(Math.round(ms), 'millisecond')
       const seconds = ms / 1000
       if (seconds < 10) return part(Math.round(seconds * 10) / 10, 'second')
       if (seconds < 60) return part(Math.round(seconds), 'second')
