@@ -1,20 +1,25 @@
 // When the partner gets the turn in a session that several transfers share: as soon as all of them have sent what they
-// had, or when the first has waited long enough for the others. One turn serves everybody who waits for it: a partner
-// with nothing to say ends the session, and whoever still had to send would have to call again.
+// had, or when one that needs receipts has waited long enough for the others. One turn serves everybody: a partner with
+// nothing to say ends the session, and whoever still had to send would have to call again.
 
 export type Sharing = {
-  /** This one has sent what it had; resolves when the partner has had its turn. Never rejects. */
-  turn(): Promise<void>
-  /** This one is gone. */
-  end(): void
+  /**
+   * This one has sent what it had. Where it waits for receipts, or is the last, it resolves when the partner has had its
+   * turn; otherwise at once, and whoever is the last sees to it. Never rejects.
+   */
+  turn(awaitsReceipts: boolean): Promise<void>
+  /** This one is gone, whether it has sent or not. */
+  end(): Promise<void>
 }
 
-/** Receipts are awaited within seconds by some channels: a session that is never at rest gives the turn this often. */
+/** Receipts are awaited within seconds by some channels: while others send on, the turn is given this often. */
 const LONGEST_WAIT_MS = 2000
 
 export class PartnersTurn {
   readonly #give: () => Promise<void>
   #sending = 0
+  /** Something was sent since the last turn. */
+  #wanted = false
   #waiting: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
 
@@ -31,32 +36,32 @@ export class PartnersTurn {
       sending = false
     }
     return {
-      turn: () => {
+      turn: (awaitsReceipts) => {
         sent()
-        const { promise, resolve } = Promise.withResolvers<void>()
-        this.#waiting.push(resolve)
-        this.#timer ??= setTimeout(() => this.#giveNow(), LONGEST_WAIT_MS)
-        this.#giveIfAllSent()
-        return promise
+        this.#wanted = true
+        if (this.#sending === 0) return this.#giveNow()
+        return awaitsReceipts ? this.#wait() : Promise.resolve()
       },
       end: () => {
         sent()
-        this.#giveIfAllSent()
+        return this.#sending === 0 && this.#wanted ? this.#giveNow() : Promise.resolve()
       },
     }
   }
 
-  #giveIfAllSent(): void {
-    if (this.#sending === 0 && this.#waiting.length > 0) this.#giveNow()
+  #wait(): Promise<void> {
+    this.#timer ??= setTimeout(() => void this.#giveNow(), LONGEST_WAIT_MS)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    return promise
   }
 
-  #giveNow(): void {
+  async #giveNow(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#wanted = false
     const waiting = this.#waiting.splice(0)
-    // Those who wait are whom shutdown waits for.
-    void this.#give().finally(() => {
-      for (const resolve of waiting) resolve()
-    })
+    await this.#give()
+    for (const resolve of waiting) resolve()
   }
 }

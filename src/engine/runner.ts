@@ -155,7 +155,7 @@ async function emit(runner: Runner, running: Running, given?: Session): Promise<
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
     else await complete(running)
-    if (capabilities.receipts) await lent.letPartnerSpeak()
+    if (capabilities.receipts) await lent.letPartnerSpeak(receiptsAwaited)
   } finally {
     await lent.giveBack(ok)
   }

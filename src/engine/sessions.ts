@@ -15,7 +15,7 @@ type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined;
 export type Lent = {
   session: Session
   /** Its receipts, and whatever it has for us. No transfer depends on it: receipts may come another day. */
-  letPartnerSpeak: () => Promise<void>
+  letPartnerSpeak: (awaitsReceipts: boolean) => Promise<void>
   giveBack: (ok: boolean) => Promise<void>
 }
 
@@ -85,12 +85,12 @@ export class Sessions {
     const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
     return {
       session: kept.session,
-      letPartnerSpeak: () => sharing.turn(),
+      letPartnerSpeak: (awaitsReceipts) => sharing.turn(awaitsReceipts),
       giveBack: async (ok) => {
         if (back) return
         back = true
+        await sharing.end()
         kept.users--
-        sharing.end()
         if (kept.users > 0) return
         if (ok && !hangUp) {
           kept.idle = setTimeout(() => void this.#close(key, kept), plan.timeouts.idleMs)

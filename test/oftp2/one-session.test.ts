@@ -54,10 +54,16 @@ test('transfers of many channels with receipts take one session and few turns', 
   const pair = await startPair(t)
   const tap = await WireTap.open(pair.right.plainPort)
   closeAfter(t, () => tap.close())
-  const setting = { connection: { advancedConfigurationTransmission: { downloadConf: true } } }
+  // The right end never calls: all that moves goes through the tap.
+  const setting = (callingEnd: 'LOCAL' | 'REMOTO') => ({
+    connection: {
+      advancedConfigurationConnection: { callingEnd },
+      advancedConfigurationTransmission: { downloadConf: true },
+    },
+  })
   const relation = await pair.relate(() => ({
-    left: { port: tap.port, channels: channels(setting) },
-    right: { channels: channels(setting) },
+    left: { port: tap.port, channels: channels(setting('LOCAL')) },
+    right: { channels: channels(setting('REMOTO')) },
   }))
   const hold = tap.holdNext()
   const ids = await sendAll(pair, relation)
