@@ -33,6 +33,10 @@ const byCode = hot<{ code: string }, ChannelRow>((db, arg) =>
 const revisionOf = hot<{ code: string }, { id: string; revision: number }>((db, arg) =>
   db.selectFrom('channel').select(['id', 'revision']).where('code', '=', arg('code')),
 )
+// Asked at every request of an SFTP partner.
+const ofContact = hot<{ contactId: string }, ChannelRow>((db, arg) =>
+  db.selectFrom('channel').selectAll().where('contact_id', '=', arg('contactId')).orderBy('code'),
+)
 
 export async function findChannel(db: Db, code: string): Promise<ChannelRecord | undefined> {
   const known = parsed.get(code)?.record
@@ -50,13 +54,7 @@ export async function findChannels(db: Db, codes: readonly string[]): Promise<Ch
 }
 
 export async function channelsOfContact(db: Db, contactId: string): Promise<ChannelRecord[]> {
-  const rows = await db
-    .selectFrom('channel')
-    .selectAll()
-    .where('contact_id', '=', contactId)
-    .orderBy('code')
-    .execute()
-  return rows.map(toChannel)
+  return (await ofContact(db, { contactId })).map(toChannel)
 }
 
 export async function listChannels(db: Db): Promise<ChannelRecord[]> {

@@ -1,7 +1,11 @@
 // Files that lie ready for a partner who calls to take them.
 
+import { hot } from './hot.ts'
 import type { Db, Tx } from './open.ts'
 import { recordReceipt } from './receptions.ts'
+import type { Tables } from './tables.ts'
+
+type OutboxFileRow = Tables['outbox_file']
 
 export type OutboxFile = {
   id: string
@@ -26,19 +30,21 @@ export async function waitingFiles(db: Db, channelCode: string, limit: number): 
   return rows.map(toFile)
 }
 
+const byName = hot<{ channelCode: string; name: string }, OutboxFileRow>((db, arg) =>
+  db
+    .selectFrom('outbox_file')
+    .selectAll()
+    .where('channel_code', '=', arg('channelCode'))
+    .where('name', '=', arg('name'))
+    .where('taken_at', 'is', null),
+)
+
 export async function waitingFile(
   db: Db,
   channelCode: string,
   name: string,
 ): Promise<OutboxFile | undefined> {
-  const row = await db
-    .selectFrom('outbox_file')
-    .selectAll()
-    .where('channel_code', '=', channelCode)
-    .where('name', '=', name)
-    .where('taken_at', 'is', null)
-    .executeTakeFirst()
-  return row && toFile(row)
+  return (await byName(db, { channelCode, name })).map(toFile)[0]
 }
 
 /** The unique index refuses a second waiting file of the same name. */
@@ -70,16 +76,7 @@ export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Pro
   await recordReceipt(tx, file.transferId, file.index, 'POSITIVE', now)
 }
 
-function toFile(row: {
-  id: string
-  channel_code: string
-  name: string
-  path: string
-  size: number
-  modified_at: number
-  transfer_id: string
-  idx: number
-}): OutboxFile {
+function toFile(row: OutboxFileRow): OutboxFile {
   return {
     id: row.id,
     channelCode: row.channel_code,
