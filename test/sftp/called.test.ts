@@ -17,6 +17,7 @@ import {
   startCuttingProxy,
 } from '../../src/engine/transports/ssh/openssh-fixture.ts'
 import type { KeyPair } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import type { PlatformChannel } from '../../src/platform/schema.ts'
 import { closeAfter, tempFolder, waitFor } from '../harness.ts'
 import { startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
@@ -156,6 +157,58 @@ test('an upload that was cut goes on after a restart of the node', { skip: need(
   assert.equal(code, 0, out)
   assert.match(out, /long\.bin/, 'the half file is not shown')
   assert.ok((await again.arrived('long.bin')).equals(bytes))
+})
+
+/** An hour of the day that is not now, in the node's time zone (UTC in tests). */
+function otherHours(): { initialHour: string; finishHour: string } {
+  const at = (hours: number) => `${String((new Date().getUTCHours() + hours) % 24).padStart(2, '0')}:00`
+  return { initialHour: at(6), finishHour: at(7) }
+}
+
+test(
+  'who may not call is turned away: address, hours, calling end, a channel that is off',
+  { skip: need('sftp') },
+  async (t) => {
+    const partner = await scene(t)
+    const access = { access: { username: 'acme', authorizedKeys: [partner.key.public] } }
+    const calls = (connection: PlatformChannel['connection'], channel: Partial<PlatformChannel> = {}) =>
+      partner.apply(access, { connection: connection ?? {}, ...channel }).then(() => sftp(partner, 'ls /\n'))
+    const at = (ips: string[]) => ({ ips, advancedConfigurationConnection: { validateIp: true } })
+    assert.equal((await calls(at(['192.0.2.7']))).code, 1, 'from an address that is not the partner’s')
+    assert.equal((await calls(at(['192.0.2.7', '127.0.0.1']))).code, 0)
+    assert.equal(
+      (await calls({ advancedConfigurationConnection: otherHours() })).code,
+      1,
+      'outside the hours',
+    )
+    assert.equal(
+      (await calls({ advancedConfigurationConnection: { callingEnd: 'LOCAL' } })).code,
+      1,
+      'this end calls',
+    )
+    assert.equal((await calls({}, { deactivateChannel: true })).code, 1, 'the channel is off')
+    assert.equal((await calls({ advancedConfigurationConnection: { callingEnd: 'REMOTO' } })).code, 0)
+    const history = await partner.node.store.db.selectFrom('history').select(['event', 'detail']).execute()
+    assert.ok(
+      history.some(({ event, detail }) => event === 'CONNECTION_REFUSED' && detail?.includes('127.0.0.1')),
+    )
+  },
+)
+
+test('a channel of one direction takes files or gives them, not both', { skip: need('sftp') }, async (t) => {
+  const partner = await scene(t)
+  await writeFile(join(partner.folder, 'up.bin'), 'up')
+  await partner.put('down.bin', 'down')
+  await partner.send()
+  const lies = () => partner.node.store.db.selectFrom('outbox_file').select('id').executeTakeFirst()
+  await waitFor('the file to lie in out', lies, 30_000)
+  const access = { access: { username: 'acme', authorizedKeys: [partner.key.public] } }
+  await partner.apply(access, { direction: 'EMISION' })
+  assert.equal((await sftp(partner, 'put up.bin /NOMINA/in/up.bin\n')).code, 1)
+  await partner.apply(access, { direction: 'RECEPCION' })
+  assert.equal((await sftp(partner, 'get /NOMINA/out/down.bin\n')).code, 1)
+  assert.equal((await sftp(partner, 'put up.bin /NOMINA/in/up.bin\n')).code, 0)
+  assert.equal(String(await partner.arrived('up.bin')), 'up')
 })
 
 test('there is no way out of the partner’s folders', { skip: need('sftp') }, async (t) => {
