@@ -1,10 +1,11 @@
 // SFTP against OpenSSH on loopback, same cipher, same disk: prints how fast this node is as a ratio to `sftp` (1.0 is
-// the same, more is faster). Calling: our client and `sftp` at the same sshd. Being called: `sftp` at our server, run
+// the same, more is faster). Calling: our client, `sftp` and `rclone` at the same sshd. Being called: `sftp` at our server, run
 // in a process of its own, and at sshd. Cleans up after itself.
 //
 // node bench/sftp.ts [MiB=1024] [files=2000] [rounds=3] [calling|called]
 
 import { fork, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +16,7 @@ import type { SftpSettings } from '../src/engine/transports/sftp-client/settings
 import { startTestListener } from '../src/engine/transports/sftp-server/test-listener.ts'
 import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
-import { noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
+import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
 import type { Call, Session, SessionHost, WireFile } from '../src/engine/transports/transport.ts'
 
 const CIPHER = 'aes128-gcm@openssh.com'
@@ -80,6 +81,22 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - began) / 1000
 }
 
+function finished(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`${name} exited with ${code}`))))
+  })
+}
+
+/** As it comes, but for the hashes, which it would ask sshd's shell for. */
+function rclone(from: string, to: string): Promise<void> {
+  const remote = `:sftp,host=127.0.0.1,port=${sshd.port},user=${sshd.username},key_file=${sshd.userKey.path},ciphers=${CIPHER},shell_type=none,disable_hashcheck=true,set_modtime=false:`
+  const args = ['copy', from, to].map((path) => path.replace('sshd:', remote))
+  const child = spawn('rclone', [...args, '--config', '/dev/null', '-q'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return finished(child, 'rclone')
+}
+
 function sftp(port: number, key: string, script: string): Promise<void> {
   const options = [
     'BatchMode=yes',
@@ -89,13 +106,11 @@ function sftp(port: number, key: string, script: string): Promise<void> {
   ]
   const args = ['-q', '-P', `${port}`, '-i', key, '-c', CIPHER, '-F', '/dev/null', '-b', '-']
   const user = port === sshd.port ? sshd.username : 'acme'
-  return new Promise((resolve, reject) => {
-    const child = spawn('sftp', [...args, ...options.flatMap((o) => ['-o', o]), `${user}@127.0.0.1`], {
-      stdio: ['pipe', 'ignore', 'inherit'],
-    })
-    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`sftp exited with ${code}`))))
-    child.stdin.end(script)
+  const child = spawn('sftp', [...args, ...options.flatMap((o) => ['-o', o]), `${user}@127.0.0.1`], {
+    stdio: ['pipe', 'ignore', 'inherit'],
   })
+  child.stdin.end(script)
+  return finished(child, 'sftp')
 }
 
 /** The best of a few rounds each, taken in turns so that a busy moment hits both. */
@@ -104,17 +119,23 @@ async function compare(
   reset: () => Promise<unknown>,
   theirs: () => Promise<unknown>,
   ours: () => Promise<unknown>,
+  rclones?: () => Promise<unknown>,
 ): Promise<void> {
-  let best = { theirs: Infinity, ours: Infinity }
-  for (let round = 0; round < rounds; round++) {
-    await reset()
-    best = { ...best, theirs: Math.min(best.theirs, await timed(theirs)) }
-    await reset()
-    best = { ...best, ours: Math.min(best.ours, await timed(ours)) }
-  }
+  const best = { theirs: Infinity, ours: Infinity, rclones: Infinity }
+  const runs = { theirs, ours, ...(rclones && commandExists('rclone') && { rclones }) }
+  for (let round = 0; round < rounds; round++)
+    for (const who of ['theirs', 'ours', 'rclones'] as const) {
+      const run = runs[who]
+      if (!run) continue
+      await reset()
+      best[who] = Math.min(best[who], await timed(run))
+    }
   const ratio = (best.theirs / best.ours).toFixed(2)
+  const beside = runs.rclones
+    ? `   (rclone ${best.rclones.toFixed(2)} s, ratio ${(best.rclones / best.ours).toFixed(2)})`
+    : ''
   console.log(
-    `${what.padEnd(44)} OpenSSH ${best.theirs.toFixed(2)} s   Esclusa ${best.ours.toFixed(2)} s   ratio ${ratio}`,
+    `${what.padEnd(44)} OpenSSH ${best.theirs.toFixed(2)} s   Esclusa ${best.ours.toFixed(2)} s   ratio ${ratio}${beside}`,
   )
 }
 
@@ -228,6 +249,7 @@ async function calling(at: { big: string; small: string; there: string; back: st
     clean,
     () => put(big),
     () => pushAll(['big'], big, there, false),
+    () => rclone(big, `sshd:${there}`),
   )
   await compare(
     `calling, up ${mib} MiB, synced`,
@@ -240,6 +262,7 @@ async function calling(at: { big: string; small: string; there: string; back: st
     clean,
     () => put(small),
     () => pushAll(small_, small, there, false),
+    () => rclone(small, `sshd:${there}`),
   )
   await compare(
     `calling, up ${files} x 10 KiB, synced`,
@@ -247,8 +270,10 @@ async function calling(at: { big: string; small: string; there: string; back: st
     () => put(small, '-f'),
     () => pushAll(small_, small, there, true),
   )
-  await compare(`calling, down ${mib} MiB`, stock(big), get, fetch)
-  await compare(`calling, down ${files} x 10 KiB (ours removes too)`, stock(small), get, fetch)
+  await compare(`calling, down ${mib} MiB`, stock(big), get, fetch, () => rclone(`sshd:${there}`, back))
+  await compare(`calling, down ${files} x 10 KiB (ours removes too)`, stock(small), get, fetch, () =>
+    rclone(`sshd:${there}`, back),
+  )
 }
 
 async function beingCalled(at: { big: string; small: string; there: string; back: string }): Promise<void> {
