@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { waitFor } from '../harness.ts'
 import { makeIdentity, startPair } from './pair.ts'
 import type { ChannelSetting, Pair, RelationEnd } from './pair.ts'
 
@@ -145,15 +146,21 @@ async function turnedAway(pair: Pair, refusal: Refusal): Promise<void> {
   assert.equal(error_code, refusal.code, error ?? '')
   assert.match(error ?? '', refusal.error)
   assert.deepEqual(await pair.received(relation, 'right', application), [])
-  const history = await pair.history('right', relation.code('right', application))
-  const refused = history.filter(({ event }) => event === 'CONNECTION_REFUSED')
+  const code = relation.code('right', application)
+  const refusedIn = (history: { event: string; detail: string | null }[]) =>
+    history.filter(({ event }) => event === 'CONNECTION_REFUSED')
+  // The caller is told first, then it is written down.
+  if (refusal.history)
+    await waitFor('the history', async () => refusedIn(await pair.history('right', code)).length > 0)
+  const history = await pair.history('right', code)
+  const refused = refusedIn(history)
   if (refusal.history) assert.match(refused[0]?.detail ?? 'nothing in the history', refusal.history)
   else assert.deepEqual(refused, [])
   const { db } = pair.right.store
   const taken = await db
     .selectFrom('transfer')
     .select(['id', 'state', 'error_code', 'direction'])
-    .where('channel_code', '=', relation.code('right', application))
+    .where('channel_code', '=', code)
     .execute()
   if (refusal.received === undefined) return assert.deepEqual(taken, [])
   const [{ id: kept, ...failed } = { id: '' }] = taken
