@@ -76,8 +76,10 @@ export async function recountEnded(tx: Tx): Promise<void> {
         then (select sum(f.size) from transfer_file f where f.transfer_id = t.id) end), 0) as bigint)
     from transfer t where t.ended_at is not null
     group by t.ended_at / ${sql.lit(HOUR_MS)}, t.channel_code`.execute(tx)
-  await sql`update channel_state set error_id = (
-    select case when t.state = 'FAILED' and t.settled = 0 then t.id end from transfer t
-    where t.channel_code = channel_state.code and t.ended_at is not null
-    order by t.ended_at desc, t.position desc limit 1)`.execute(tx)
+  // Looked for only where there is one to find: among a million of another channel that takes its time.
+  await sql`update channel_state set error_id = case
+    when exists (select 1 from transfer_hour h where h.channel_code = channel_state.code) then (
+      select case when t.state = 'FAILED' and t.settled = 0 then t.id end from transfer t
+      where t.channel_code = channel_state.code and t.ended_at is not null
+      order by t.ended_at desc, t.position desc limit 1) end`.execute(tx)
 }
