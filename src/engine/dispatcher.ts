@@ -24,8 +24,9 @@ export class Dispatcher {
   readonly #most: number
   readonly #tickMs: number
   readonly #held = new Map<string, { held: Held; stop: AbortController }>()
-  /** Released since the last look at what the database says we hold; most were given up in it before. */
-  readonly #released = new Map<string, Held>()
+  /** Ours in the database and in nobody's hand: a claim whose answer was lost, an end that could not be written. */
+  #strays = new Map<string, { held: Held; since: number }>()
+  #keeping: Promise<void> | undefined
   readonly #running = new Set<Promise<void>>()
   #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
   #looking: Promise<void> = Promise.resolve()
@@ -40,7 +41,9 @@ export class Dispatcher {
   }
 
   start(): void {
-    this.#renewal = setInterval(() => void this.#keep(), this.#work.leaseMs / 3)
+    this.#renewal = setInterval(() => {
+      this.#keeping ??= this.#keep().finally(() => (this.#keeping = undefined))
+    }, this.#work.leaseMs / 3)
     this.wake()
   }
 
@@ -93,7 +96,7 @@ export class Dispatcher {
       .catch((thrown: unknown) =>
         this.#work.log.error(
           { err: thrown, transfer: held.id },
-          'a transfer could not be brought to an end; it is let go',
+          'a transfer could not be brought to an end; it is let go when its lease is over',
         ),
       )
       .finally(() => {
@@ -113,9 +116,7 @@ export class Dispatcher {
   }
 
   release(held: Held): void {
-    if (this.#held.get(held.id)?.held.fence !== held.fence) return
-    this.#held.delete(held.id)
-    this.#released.set(held.id, held)
+    if (this.#held.get(held.id)?.held.fence === held.fence) this.#held.delete(held.id)
   }
 
   background(running: Promise<void>): void {
@@ -132,22 +133,36 @@ export class Dispatcher {
     else this.background(this.#steps.clear(transferId))
   }
 
-  /** Signs that we live, then looks what is still ours: what was reset or taken is stopped, what was left is let go. */
+  /** Signs that we live, then looks what is ours: what was reset or taken is stopped, what strayed is let go. */
   async #keep(): Promise<void> {
     const { heartbeat, store, owner, log } = this.#work
     const held = [...this.#held.values()].map((one) => one.held)
-    const released = [...this.#released.values()]
     try {
       await heartbeat.beat()
-      const ours = new Map((await heldBy(store.urgent.db, owner)).map((one) => [one.id, one.fence]))
-      for (const { id, fence } of held) if (ours.get(id) !== fence) this.#stopLost(id, fence)
-      const left = released.filter(({ id, fence }) => ours.get(id) === fence)
-      if (left.length > 0) await store.urgent.write((tx) => letGo(tx, left))
-      for (const { id, fence } of released)
-        if (this.#released.get(id)?.fence === fence) this.#released.delete(id)
+      const ours = await heldBy(store.urgent.db, owner)
+      const fences = new Map(ours.map(({ id, fence }) => [id, fence]))
+      for (const { id, fence } of held) if (fences.get(id) !== fence) this.#stopLost(id, fence)
+      const strays = this.#strayed(ours)
+      if (strays.length > 0) await store.urgent.write((tx) => letGo(tx, strays))
     } catch (thrown) {
       log.warn({ err: thrown }, 'leases could not be renewed')
     }
+  }
+
+  /** Those that have not been in hand for a whole lease: one just claimed may not have been heard of yet. */
+  #strayed(ours: readonly Held[]): Held[] {
+    const now = this.#work.now()
+    const before = this.#strays
+    this.#strays = new Map()
+    for (const held of ours) {
+      if (this.#held.get(held.id)?.held.fence === held.fence) continue
+      const known = before.get(held.id)
+      const since = known?.held.fence === held.fence ? known.since : now
+      this.#strays.set(held.id, { held, since })
+    }
+    return [...this.#strays.values()]
+      .filter(({ since }) => now - since > this.#work.leaseMs)
+      .map(({ held }) => held)
   }
 
   /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */

@@ -125,7 +125,7 @@ export async function heldBy(db: Db, owner: string): Promise<Held[]> {
     .execute()
 }
 
-/** Claims whose end could not be written: they are nobody's again, for whoever looks next. */
+/** Claims that nobody works on: they are nobody's again, for whoever looks next. */
 export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
   for (const { id, fence } of held)
     await tx
