@@ -51,8 +51,9 @@ test(
     const elsewhere = seenFromOutside(t, trial, nodes)
     const waits: TakeOver[] = []
     for (let step = 0; step < STEPS; step++) {
-      await putSome(trial)
+      const putting = putSome(trial)
       waits.push(await disturb(t, trial, nodes, step % 2 === 0 ? 'kill' : 'freeze'))
+      await putting
       assert.deepEqual(trial.observer.faults, [], `after step ${step}, seed ${SEED}`)
     }
     const [first] = nodes
@@ -94,19 +95,7 @@ async function disturb(
   assert.ok(asked)
   for (const { kind, sends } of routes)
     if (kind === 'asked' && sends) await ask(asked.url, token, 'sendTransfer', sends)
-  const enough = random.between(1, 3)
-  const victim = await waitFor(
-    'a node to be at work',
-    async () => {
-      const rows = await heldRows(trial)
-      const inTurn = nodes.map((_, nth) => (first + nth) % nodes.length)
-      return inTurn
-        .map((index) => ({ index, held: rows.filter((row) => isHeldBy(row.lease_owner, nodes[index])) }))
-        .find(({ held }) => held.length >= enough)
-        ?.index.toString()
-    },
-    30_000,
-  ).then(Number)
+  const victim = await atWork(trial, nodes, first)
   const node = nodes[victim]
   assert.ok(node)
   node.signal(how === 'kill' ? 'SIGKILL' : 'SIGSTOP')
@@ -120,6 +109,19 @@ async function disturb(
     node.signal('SIGCONT')
   }
   return taken
+}
+
+/** Which node holds something now; `first` is asked first. */
+async function atWork(trial: Trial, nodes: readonly NodeProcess[], first: number): Promise<number> {
+  const inTurn = nodes.map((_, nth) => (first + nth) % nodes.length)
+  let found: number | undefined
+  const look = async () => {
+    const rows = await heldRows(trial)
+    found = inTurn.find((index) => rows.some((row) => isHeldBy(row.lease_owner, nodes[index])))
+    return found !== undefined
+  }
+  await waitFor('a node to be at work', look, 30_000)
+  return found ?? first
 }
 
 function heldRows({ db }: Trial) {
