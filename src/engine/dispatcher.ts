@@ -193,6 +193,7 @@ export class Dispatcher {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running])
     clearTimeout(timer)
     clearInterval(this.#renewal)
+    await this.#keeping
     await this.#work.heartbeat
       .end()
       .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'the sign of life stays behind'))

@@ -236,8 +236,8 @@ testOnBoth(
   'a living engine keeps what it holds for many lease times, however busy its database connections',
   async (t, database) => {
     const gate = new Gate()
-    const onPush: LineOptions['onPush'] = async (push) => {
-      await gate.pass()
+    const onPush: LineOptions['onPush'] = async (push, _file, _progress, signal) => {
+      await gate.pass(signal)
       return push()
     }
     const leaseMs = 1500
@@ -268,8 +268,8 @@ testOnBoth(
 
 testOnBoth('an engine that wakes up late does not take its transfers from itself', async (t, database) => {
   const gate = new Gate()
-  const onPush: LineOptions['onPush'] = async (push) => {
-    await gate.pass()
+  const onPush: LineOptions['onPush'] = async (push, _file, _progress, signal) => {
+    await gate.pass(signal)
     return push()
   }
   const { rig } = await lineRig(t, { onPush }, { database })
