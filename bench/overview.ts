@@ -2,6 +2,8 @@
 // large one (10,000 and 1,000,000), through the whole HTTP layer, and the ratio of the medians is printed.
 //
 //   node bench/overview.ts [channels] [transfers]
+//
+// On SQLite, and on PostgreSQL where ESCLUSA_TEST_POSTGRES names an empty database or a server can be started.
 
 import { sql } from 'kysely'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,8 +20,9 @@ import { findAccount } from '../src/store/accounts.ts'
 import { makeDirectory } from '../src/store/directory.ts'
 import { recountEnded } from '../src/store/ended.ts'
 import { openStore } from '../src/store/open.ts'
-import type { Store } from '../src/store/open.ts'
+import type { OpenOptions, Store } from '../src/store/open.ts'
 import { makeSeal } from '../src/store/seal.ts'
+import { startPostgres } from '../test/postgres.ts'
 import { CHANNEL, fillChannels, fillPlatform, fillTransfers, FIRST_AT } from './fill.ts'
 
 const RUNS = 300
@@ -39,27 +42,51 @@ const QUERIES = {
   'one transfer': `/channels/${CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
-const store = await openStore({ dataDir: folder })
-try {
-  await fillPlatform(store)
-  await grow(store, { channels: 0, transfers: 0 }, SMALL)
-  const small = await measure(store, SMALL.transfers)
-  const startedAt = performance.now()
-  await grow(store, SMALL, LARGE)
-  console.error(`filled in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
-  const large = await measure(store, LARGE.transfers)
-  const [fewer, more] = [SMALL, LARGE].map(
-    ({ channels, transfers }) => `${channels} channels / ${transfers} transfers`,
-  )
-  console.log(`query, ms with ${fewer}, ms with ${more}, ratio`)
-  for (const name of Object.keys(QUERIES)) {
-    const [a, b] = [small[name] ?? 0, large[name] ?? 0]
-    console.log(`${name.padEnd(24)} ${a.toFixed(3)}  ${b.toFixed(3)}  ${(b / a).toFixed(2)}`)
+await onSqlite()
+await onPostgres()
+
+async function onSqlite(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
+  try {
+    await compare('SQLite', { dataDir: folder })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
-} finally {
-  await store.close()
-  await rm(folder, { recursive: true, force: true })
+}
+
+async function onPostgres(): Promise<void> {
+  const given = process.env.ESCLUSA_TEST_POSTGRES
+  const server = given ? undefined : await startPostgres().catch(() => undefined)
+  const databaseUrl = given ?? server?.url
+  if (!databaseUrl) return console.log('PostgreSQL: SKIPPED, no server could be started')
+  try {
+    await compare('PostgreSQL', { dataDir: '', databaseUrl })
+  } finally {
+    await server?.stop()
+  }
+}
+
+async function compare(database: string, options: OpenOptions): Promise<void> {
+  const store = await openStore(options)
+  try {
+    await fillPlatform(store)
+    await grow(store, { channels: 0, transfers: 0 }, SMALL)
+    const small = await measure(store, SMALL.transfers)
+    const startedAt = performance.now()
+    await grow(store, SMALL, LARGE)
+    console.error(`filled in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
+    const large = await measure(store, LARGE.transfers)
+    const [fewer, more] = [SMALL, LARGE].map(
+      ({ channels, transfers }) => `${channels} channels / ${transfers} transfers`,
+    )
+    console.log(`${database}: query, ms with ${fewer}, ms with ${more}, ratio`)
+    for (const name of Object.keys(QUERIES)) {
+      const [a, b] = [small[name] ?? 0, large[name] ?? 0]
+      console.log(`${name.padEnd(24)} ${a.toFixed(3)}  ${b.toFixed(3)}  ${(b / a).toFixed(2)}`)
+    }
+  } finally {
+    await store.close()
+  }
 }
 
 type Size = { channels: number; transfers: number }
@@ -68,11 +95,18 @@ type Size = { channels: number; transfers: number }
 async function grow(store: Store, from: Size, to: Size): Promise<void> {
   await fillChannels(store, from.channels, to.channels)
   await fillTransfers(store, from.transfers, to.transfers)
+  await analyze(store)
   await store.write(async (tx) => {
     await sql`update transfer set state = 'FAILED', error = 'no connection', error_code = 'connect_failed'
       where position > ${from.transfers} and position % 50 = 0`.execute(tx)
     await recountEnded(tx)
   })
+  await analyze(store)
+}
+
+/** As autovacuum would, in its time. */
+async function analyze({ db, dialect }: Store): Promise<void> {
+  if (dialect.name === 'postgres') await sql`vacuum analyze`.execute(db)
 }
 
 async function measure(store: Store, transfers: number): Promise<Record<string, number>> {
