@@ -24,6 +24,6 @@ export function joinItems(items: readonly string[]): Items {
 
 /** The page around items that are written as JSON already. */
 export function writePage({ count, json }: Items, total: number, asked: AskedPage): Written {
-  const { content: _items, ...rest } = makePage(new Array<unknown>(count), total, asked)
+  const { content: _items, ...rest } = makePage(Array.from({ length: count }), total, asked)
   return new Written(`{"content":[${json}],${JSON.stringify(rest).slice(1)}`)
 }
