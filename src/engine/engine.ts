@@ -18,7 +18,7 @@ import { openDoors } from './doors.ts'
 import type { Running } from './emission.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { clearLeftovers } from './leftovers.ts'
+import { clearLeftovers, clearStrayIncoming } from './leftovers.ts'
 import { OfferMemory } from './offer-memory.ts'
 import { runTransfer } from './runner.ts'
 import type { Runner } from './runner.ts'
@@ -88,6 +88,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       makeHost({ work, dispatcher, sessions, reception, finishing, keyName: doors.keyName(protocol) }),
     )
   }
+  await clearStrayIncoming(work)
   const listeners = await doors.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
   dispatcher.background(clearLeftovers(work))

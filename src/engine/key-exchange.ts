@@ -12,6 +12,7 @@ import { putReceived, removePartial } from '../store/receptions.ts'
 import type { Running } from './emission.ts'
 import { readPartnerKey, readPrivateKey, fingerprintOf } from './transforms/cms/keys.ts'
 import type { Plan } from './plan.ts'
+import { receivedPath } from './staging.ts'
 import { namesOneFile } from './transports/transport.ts'
 
 export function certificateOf(plan: Plan): string {
@@ -50,7 +51,7 @@ export async function proposeKey(running: Running, file: TransferFileRecord, pat
     const { size, hash, position } = file
     await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, position)
-    await removePartial(tx, key)
+    await removePartial(tx, key, receivedPath(path))
   })
   file.phase = 'PLACED'
 }

@@ -4,7 +4,9 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { ACTIVE } from '../domain/transfer.ts'
-import { takeStalePartials } from '../store/receptions.ts'
+import { knownPaths, takeStalePartials } from '../store/receptions.ts'
+import { livingOwners } from '../store/signs-of-life.ts'
+import { receivedPath } from './staging.ts'
 import type { Work } from './work.ts'
 
 const STALE_MS = 7 * 86_400_000
@@ -15,6 +17,22 @@ export async function clearLeftovers(work: Work): Promise<void> {
   for (const id of known) if (!needed.has(id)) await work.staging.clear(id)
   const stale = await work.store.write((tx) => takeStalePartials(tx, work.now() - STALE_MS))
   for (const path of stale) await rm(path, { force: true })
+}
+
+/**
+ * Files on their way in that no row speaks of: a crash came between the two. Before this engine takes anything in, and
+ * only while no other is alive: their files may be a moment ahead of their rows.
+ */
+export async function clearStrayIncoming({ staging, store, now, owner }: Work): Promise<void> {
+  const paths = await staging.allIncoming()
+  if (paths.length === 0) return
+  const living = await livingOwners(store.db, now())
+  living.delete(owner)
+  if (living.size > 0) return
+  const known = await knownPaths(store.db)
+  for (const path of paths)
+    if (!known.has(path) && !known.has(receivedPath(path)) && !known.has(`${path}.out`))
+      await rm(path, { force: true })
 }
 
 /** Folders of transfers that are not over, and those that a retry took over or may still take over. */

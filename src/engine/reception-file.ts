@@ -2,9 +2,9 @@
 // once, by `complete`, `abandon`, a reset, or the same file coming again over another session.
 
 import { randomUUID } from 'node:crypto'
-import { rm, stat } from 'node:fs/promises'
+import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../domain/transfer.ts'
-import { NodeError } from '../errors.ts'
+import { NodeError, fromFileError, systemCode } from '../errors.ts'
 import { parkClaim, requireHeld } from '../store/leases.ts'
 import { findPartial, putPartial, removePartial } from '../store/receptions.ts'
 import type { FileKey } from '../store/receptions.ts'
@@ -61,15 +61,17 @@ export class Reception implements Incoming {
     const { work } = this.#desk
     const half = this.#key.date === '' ? undefined : await findPartial(work.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
-    const path = half && there ? half.path : await work.staging.incoming(randomUUID())
+    const path = await work.staging.incoming(randomUUID())
     // Never beyond what lies there: a file cut longer would have a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position
     try {
       await this.#begin(path)
+      if (half && there) await this.#goOnFrom(half.path, path, rename)
     } catch (thrown) {
       // Another file of this channel is on its way in: this one gets its transfer when it is whole.
       if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') throw thrown
+      if (half && there) await this.#goOnFrom(half.path, path, copyFile)
       const partial = { path, position: this.position }
       if (this.#key.date !== '')
         await work.store.write((tx) => putPartial(tx, this.#key, partial, work.now()))
@@ -84,6 +86,21 @@ export class Reception implements Incoming {
     const signal = this.#running?.signal
     if (signal?.aborted) this.#stopped(signal.reason)
     signal?.addEventListener('abort', () => this.#stopped(signal.reason), { once: true })
+  }
+
+  /**
+   * What an earlier try left, under a name of its own: a try that slept, here or on another node, must not cut or remove
+   * what this one writes. Moved once the transfer is ours, since then no other can be; copied while another's is active.
+   */
+  async #goOnFrom(
+    half: string,
+    path: string,
+    bring: (from: string, to: string) => Promise<void>,
+  ): Promise<void> {
+    await bring(half, path).catch((thrown: unknown) => {
+      if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, half)
+      this.position = 0
+    })
   }
 
   /** Reset, lost or draining. The partner hears of it at its next octet; here it is over at once. */
@@ -285,24 +302,30 @@ export class Reception implements Incoming {
   }
 
   async #putAwayAndFail(given: unknown, keep: boolean): Promise<void> {
-    const { release } = this.#desk
     const signal = this.#running?.signal
     const reason: unknown = signal?.aborted ? signal.reason : given
-    await this.#putAway(reason, keep)
+    const done = await this.#putAway(reason, keep)
     this.#desk.memory.failed(this.#key, reason, this.#desk.work.now())
-    if (!this.#running || this.#joined) return
-    const { held } = this.#running
-    await failReception(this.#running, reason).catch((thrown: unknown) =>
-      this.#desk.work.log.warn(
-        { err: thrown, transfer: held.id },
-        'a failed reception could not be recorded',
-      ),
-    )
-    release(held)
+    const ours = await this.#failTransfer(reason)
+    if (done && ours) await this.#remove()
   }
 
-  /** Kept for a resumption, put into quarantine, or removed. */
-  async #putAway(reason: unknown, keep: boolean): Promise<void> {
+  /** Whether the file is ours alone from now on: another node may have taken the transfer over while this one slept. */
+  async #failTransfer(reason: unknown): Promise<boolean> {
+    const { release, work } = this.#desk
+    const reset = reason instanceof NodeError && reason.code === 'cancelled'
+    if (!this.#running || this.#joined) return true
+    const { held } = this.#running
+    const failed = await failReception(this.#running, reason).catch((thrown: unknown) => {
+      work.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
+      return false
+    })
+    release(held)
+    return failed || reset
+  }
+
+  /** Kept for a resumption or put into quarantine; true: nobody needs it any more. */
+  async #putAway(reason: unknown, keep: boolean): Promise<boolean> {
     const { work } = this.#desk
     const file = this.#file
     const code = reason instanceof NodeError ? reason.code : undefined
@@ -310,14 +333,23 @@ export class Reception implements Incoming {
     if (resumable) await file?.keepAll().catch(() => {})
     await file?.close()
     // Whoever holds the transfer now may be at the same file.
-    if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return
+    if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
+    if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
+      await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path).catch(
+        (thrown: unknown) =>
+          work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
+      )
+    return true
+  }
+
+  async #remove(): Promise<void> {
+    const { work } = this.#desk
+    const { path } = this.#opened()
     try {
-      if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
-        await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path)
-      await removeBoth(file.path)
-      await work.store.write((tx) => removePartial(tx, this.#key))
+      await removeBoth(path)
+      await work.store.write((tx) => removePartial(tx, this.#key, path))
     } catch (thrown) {
-      work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away')
+      work.log.error({ err: thrown, path }, 'a refused file could not be removed')
     }
   }
 }

@@ -25,6 +25,7 @@ import { runStep } from './script-steps.ts'
 import { namesOneFile } from './transports/transport.ts'
 import type { Offer } from './transports/transport.ts'
 import { SUITE } from './wire-form.ts'
+import { receivedPath } from './staging.ts'
 import type { Work } from './work.ts'
 
 /** A transfer that is IN_PROGRESS and ours from its first moment. */
@@ -97,13 +98,8 @@ export async function placeWhole(
       nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, work))
     // What is ours to place is taken away only once it is in place, wherever its reader has put it since.
     if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
-    if (
-      file.phase === 'WHOLE' &&
-      (await isPlaced(from, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
-    ) {
-      await rm(from, { force: true })
-      return
-    }
+    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file))))
+      return rm(from, { force: true })
     const changes = {
       phase: 'WHOLE',
       path: target,
@@ -117,18 +113,24 @@ export async function placeWhole(
       await requireHeld(tx, work.store.dialect, held)
       await updateFile(tx, held, file.index, changes)
       // From here on nobody may go on writing it.
-      await removePartial(tx, keyOf(transfer.channelCode, file))
+      await removePartial(tx, keyOf(transfer.channelCode, file), receivedPath(from))
     })
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
       return await placeFile(from, target)
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
-      // A runner that lost its lease may be a step behind, doing the same.
-      if (thrown.code === 'file_missing' && !(await exists(from))) return
+      // Whoever held it before us may have woken up and be a step ahead, doing the same.
+      if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
+      if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
+        return rm(from, { force: true })
       if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
     }
   }
+}
+
+function expectedOf({ size, hash }: TransferFileRecord) {
+  return { size: size ?? 0, sha256: hash ?? '' }
 }
 
 /** In place, with the memory against receiving it again; then nothing of it is needed in the data folder. */
@@ -142,7 +144,7 @@ export async function recordPlaced(
     await requireHeld(tx, work.store.dialect, held)
     await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
-    await removePartial(tx, key)
+    await removePartial(tx, key, received)
   })
   file.phase = 'PLACED'
   await rm(received, { force: true })
@@ -249,11 +251,17 @@ async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: un
   await oweReceipt(tx, plan.contact.id, receipt, work.now())
 }
 
-export async function failReception(running: Running, reason: unknown, owesReceipts = false): Promise<void> {
+/** True when that is what the row says now, and by our hand: nobody else will touch its files. */
+export async function failReception(
+  running: Running,
+  reason: unknown,
+  owesReceipts = false,
+): Promise<boolean> {
   const { work, transfer, held, plan } = running
-  if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost')) return
+  if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost'))
+    return false
   // The database did not answer: the next claim knows better how far it got than we do.
-  if (reason instanceof NodeError && reason.code === 'unavailable' && !work.stopping.aborted) return
+  if (reason instanceof NodeError && reason.code === 'unavailable' && !work.stopping.aborted) return false
   const now = work.now()
   const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
   const moved = await work.store.write(async (tx) => {
@@ -271,7 +279,7 @@ export async function failReception(running: Running, reason: unknown, owesRecei
     ])
     return true
   })
-  if (!moved) return
+  if (!moved) return false
   work.log.warn(
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: reason },
     'a reception failed',
@@ -294,4 +302,5 @@ export async function failReception(running: Running, reason: unknown, owesRecei
       undefined,
       error.message,
     ).catch(() => {})
+  return true
 }

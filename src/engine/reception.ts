@@ -10,9 +10,10 @@
 // A crash before 3 leaves a half file that the partner may resume; from 3 on the node finishes alone, and a partner
 // that never heard the acknowledgement and offers the file again is told that it is here.
 
+import { rm } from 'node:fs/promises'
 import { NodeError } from '../errors.ts'
 import type { Held } from '../store/leases.ts'
-import { findReceived } from '../store/receptions.ts'
+import { findPartial, findReceived, removePartial } from '../store/receptions.ts'
 import type { FileKey } from '../store/receptions.ts'
 import type { Running } from './emission.ts'
 import { chooseInbound } from './inbound-channel.ts'
@@ -50,7 +51,10 @@ export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<I
   if (!asked) desk.memory.requireWorthTrying(key, work.now())
   await desk.memory.openOf(key)?.supersede()
   const before = namesOneFile(offer.key) ? await findReceived(work.store.db, key) : undefined
-  if (before) return receivedBefore(offer, before.size)
+  if (before) {
+    await dropHalf(work, key)
+    return receivedBefore(offer, before.size)
+  }
   const reception = new Reception(desk, offer, plan, inbound, key)
   desk.memory.opened(key, reception)
   await reception.open()
@@ -75,6 +79,14 @@ function refuseUnfit(
   const name = offer.name
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
     throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
+}
+
+/** What a try left that a crash cut off while the file was being put in place by another. */
+async function dropHalf({ store }: Work, key: FileKey): Promise<void> {
+  const half = await findPartial(store.db, key)
+  if (!half) return
+  await rm(half.path, { force: true })
+  await store.write((tx) => removePartial(tx, key, half.path))
 }
 
 /** It is here already and the partner did not hear so: where it can skip the bytes it does, else it is told. */

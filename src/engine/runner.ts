@@ -30,6 +30,7 @@ import type { Plan } from './plan.ts'
 import { failReception, finishReception, placeWhole, recordPlaced } from './reception-transfer.ts'
 import { runStep } from './script-steps.ts'
 import { suits } from './sessions.ts'
+import { receivedPath } from './staging.ts'
 import type { Lent, Sessions } from './sessions.ts'
 import type { Capabilities, Session } from './transports/transport.ts'
 import type { Work } from './work.ts'
@@ -258,7 +259,7 @@ async function goOnReceiving(runner: Runner, running: Running): Promise<void> {
   if (broken) throw new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`)
   for (const file of transfer.files) {
     const staged = file.stagedPath ?? ''
-    const received = staged.replace(/\.out$/, '')
+    const received = receivedPath(staged)
     if (file.phase === 'WHOLE') {
       const directory =
         directoriesFor(plan.channel, 'RECEPCION').find(({ index }) => index === file.directory)?.directory ??
@@ -306,7 +307,7 @@ async function ended(
   if (error.code === 'lease_lost') return
   if (error.code === 'cancelled' && (await wasReset(work, held))) return work.staging.clear(transfer.id)
   if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(work, transfer, held)
-  if (running && transfer.direction === 'RECEPCION') return failReception(running, error)
+  if (running && transfer.direction === 'RECEPCION') return void (await failReception(running, error))
   const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0
   if (error.retry && transfer.attempts < retries) return tryLater(work, transfer, held, error)
   await fail(work, transfer, held, running, error)

@@ -14,6 +14,8 @@ export type Staging = {
   /** Removes what lies there under names that begin so. */
   dropOutgoing(transferId: string, prefix: string): Promise<void>
   incoming(name: string): Promise<string>
+  /** Paths of all that is on its way in. */
+  allIncoming(): Promise<string[]>
   quarantine(transferId: string, name: string): Promise<string>
   /** Where files wait for partners who call to take them. */
   spool(): Promise<string>
@@ -38,6 +40,10 @@ export function makeStaging(dataDir: string): Staging {
       await ensureFolder(join(dataDir, 'partial'))
       return join(dataDir, 'partial', `${name}.part`)
     },
+    allIncoming: async () => {
+      const names: string[] = await readdir(join(dataDir, 'partial')).catch(() => [])
+      return names.map((name) => join(dataDir, 'partial', name))
+    },
     quarantine: async (transferId, name) => {
       await ensureFolder(join(dataDir, 'quarantine', transferId))
       return join(dataDir, 'quarantine', transferId, name)
@@ -49,6 +55,11 @@ export function makeStaging(dataDir: string): Staging {
     clear: (transferId) => rm(join(out, transferId), { recursive: true, force: true }),
     known: () => readdir(out).catch(() => []),
   }
+}
+
+/** The bytes as they came, of which this is the local form. */
+export function receivedPath(staged: string): string {
+  return staged.replace(/\.out$/, '')
 }
 
 /** Runs the steps into a file, whole and synced, or leaves none. Returns its size. */

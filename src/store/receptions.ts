@@ -1,5 +1,6 @@
 // What has come in whole, what came in half, and which receipts are owed for it.
 
+import { ACTIVE } from '../domain/transfer.ts'
 import type { Db, Tx } from './open.ts'
 import { newId } from './ids.ts'
 
@@ -57,14 +58,29 @@ export async function putPartial(tx: Tx, key: FileKey, partial: Partial, now: nu
     .execute()
 }
 
-export async function removePartial(tx: Tx, key: FileKey): Promise<void> {
+/** Of a file that lies at that path: another try at the same key may have one of its own. */
+export async function removePartial(tx: Tx, key: FileKey, path: string): Promise<void> {
   await tx
     .deleteFrom('partial_file')
     .where('channel_code', '=', key.channelCode)
     .where('key_name', '=', key.name)
     .where('key_date', '=', key.date)
     .where('key_time', '=', key.time)
+    .where('path', '=', path)
     .execute()
+}
+
+/** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
+export async function knownPaths(db: Db): Promise<Set<string>> {
+  const partial = await db.selectFrom('partial_file').select('path').execute()
+  const staged = await db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('staged_path')
+    .where('transfer.state', 'in', ACTIVE)
+    .where('staged_path', 'is not', null)
+    .execute()
+  return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
 }
 
 /** Half files of a channel under keys of that date. */

@@ -2,11 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { clearStrayIncoming } from '../../src/engine/leftovers.ts'
+import type { Offer } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store, Tx } from '../../src/store/open.ts'
+import { moveTransfer } from '../../src/store/transfers.ts'
 import { testOnBoth, waitFor } from '../harness.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
@@ -278,4 +282,107 @@ test('receptions of two channels share a session without mixing their files', as
   await rig.offer('two.txt', '2')
   assert.equal(await rig.fetch('BANCO-ACME-ONE'), undefined)
   assert.deepEqual([await rig.list('one'), await rig.list('two')], [['one.txt'], ['two.txt']])
+})
+
+// Two nodes at one file: the first one sleeps, the second takes its place, the first wakes up.
+
+async function twoNodes(t: TestContext): Promise<[Rig, Rig]> {
+  const sleeper = await startRig(t)
+  const transmission = { advancedConfigurationTransmission: { registersBlock: 100 } }
+  await sleeper.putChannel(CODE, channelOf(sleeper, { connection: transmission }))
+  return [sleeper, await startRig(t, { beside: sleeper })]
+}
+
+test('a try that wakes up late can neither cut nor remove what another goes on with', async (t) => {
+  const [sleeper, other] = await twoNodes(t)
+  const offered = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const first = await sleeper.host().offer(offered)
+  await first.write(BYTES.subarray(0, 1_000_000), 0)
+  await waitFor('a restart point', async () => ((await partials(sleeper))[0]?.position ?? 0) > 0)
+  const { id } = await sleeper.store.db.selectFrom('transfer').select('id').executeTakeFirstOrThrow()
+  const failed = { from: 'IN_PROGRESS', to: 'FAILED', now: Date.now() } as const
+  await other.store.write((tx) => moveTransfer(tx, id, failed))
+  const second = await other.host().offer(offered)
+  const { position } = second
+  assert.ok(position > 0, 'nothing to go on from')
+  await second.write(BYTES.subarray(position, 2_000_000), position)
+  // It does not know that it lost the transfer.
+  await first.write(BYTES.subarray(1_000_000, 1_500_000), 1_000_000)
+  await first.abandon(new NodeError('file_changed', 'the partner says so'), false)
+  await second.write(BYTES.subarray(2_000_000), 2_000_000)
+  await second.complete({ size: BYTES.length })
+  assert.ok((await other.read('in', 'a.bin')).equals(BYTES))
+  await waitFor('no half file is left', async () => (await halfFiles(other)).length === 0)
+})
+
+/** A file that is whole in the data folder, its transfer in nobody's hands. */
+async function wholeFile(rig: Rig): Promise<Offer> {
+  const offered = offerOf('a.txt', { size: 1, restartFrom: 1 })
+  const incoming = await rig.host().offer(offered)
+  await incoming.write(Buffer.from('a'), 0)
+  const store = rig.work.store as { write: Store['write'] }
+  const { write } = store
+  store.write = async (change) => {
+    await write(change)
+    store.write = write
+    throw new NodeError('unavailable', 'the database does not answer')
+  }
+  await assert.rejects(incoming.complete({ size: 1 }), { code: 'unavailable' })
+  const { phase } = await rig.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+  assert.equal(phase, 'WHOLE')
+  assert.deepEqual(await rig.list('in'), [])
+  return offered
+}
+
+test('a node that wakes up and puts the file in place before its successor does not make that one fail', async (t) => {
+  const [sleeper, other] = await twoNodes(t)
+  const offered = await wholeFile(sleeper)
+  const store = other.work.store as { write: Store['write'] }
+  const { write } = store
+  let woken = 0
+  store.write = async (change) => {
+    const value = await write(change)
+    const row = await other.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+    if (row.phase === 'WHOLE' && woken === 0) {
+      woken++
+      await link(row.staged_path ?? '', row.path)
+    }
+    return value
+  }
+  other.run()
+  const { state } = await other.lastReception()
+  assert.deepEqual([state, woken, await other.list('in')], ['COMPLETED', 1, ['a.txt']])
+  assert.deepEqual(await halfFiles(other), [])
+  assert.equal((await other.host().offer(offered)).position, 1, 'it is not known that it is here')
+})
+
+test('a second try at a file that another puts in place leaves nothing behind, whenever it dies', async (t) => {
+  const [sleeper, other] = await twoNodes(t)
+  const offered = await wholeFile(sleeper)
+  const second = await other.host().offer(offered)
+  await second.write(Buffer.from('a'), 0)
+  assert.equal((await halfFiles(other)).length, 2)
+  sleeper.run()
+  assert.equal((await sleeper.lastReception()).state, 'COMPLETED')
+  const [row] = await partials(other)
+  assert.ok(row, 'its half file is known to nobody')
+  assert.deepEqual(await halfFiles(other), [basename(row.path)])
+  // As if that node had died here: the partner comes again, and hears that the file is here.
+  await (await sleeper.host().offer(offered)).complete({ size: 1 })
+  assert.deepEqual([await partials(sleeper), await halfFiles(sleeper)], [[], []])
+})
+
+test('files that no row speaks of are swept at a start, unless another node is alive', async (t) => {
+  const [first, second] = await twoNodes(t)
+  const incoming = await first.host().offer(offerOf('a.txt', { size: 1, restartFrom: 1 }))
+  await incoming.write(Buffer.from('a'), 0)
+  const [known] = await halfFiles(first)
+  await writeFile(join(first.place.dataDir, 'partial', 'stray.part'), 'x')
+  await second.work.heartbeat.beat()
+  await clearStrayIncoming(first.work)
+  assert.equal((await halfFiles(first)).length, 2, 'another node may be about to write its row')
+  await clearStrayIncoming(second.work)
+  assert.deepEqual(await halfFiles(first), [known])
+  await incoming.complete({ size: 1 })
+  assert.deepEqual(await first.list('in'), ['a.txt'])
 })
