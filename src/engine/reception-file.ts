@@ -11,12 +11,12 @@ import type { FileKey } from '../store/receptions.ts'
 import { insertFiles } from '../store/transfers.ts'
 import { restartEvery } from './emission.ts'
 import type { Running } from './emission.ts'
-import { makeProgress } from './events.ts'
 import type { Inbound } from './inbound-channel.ts'
 import { IncomingFile } from './incoming-file.ts'
 import { proposeKey } from './key-exchange.ts'
 import type { Plan } from './plan.ts'
 import type { ReceptionDesk } from './reception.ts'
+import { newRecord, progressFor } from './reception-record.ts'
 import {
   beginReception,
   failReception,
@@ -362,46 +362,4 @@ function isUnavailable(thrown: unknown): boolean {
 async function removeBoth(path: string): Promise<void> {
   await rm(path, { force: true })
   await rm(`${path}.out`, { force: true })
-}
-
-function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
-  return {
-    index: 0,
-    directory: inbound.directoryIndex,
-    name: offer.name,
-    path: '',
-    size: offer.size ?? null,
-    modifiedAt: null,
-    hash: null,
-    phase: 'MOVING',
-    position: 0,
-    keyName: offer.key.name,
-    keyDate: offer.key.date,
-    keyTime: offer.key.time,
-    stagedPath: null,
-    wireHash: null,
-    receipt: 'NONE',
-    actionPost: null,
-    pathPost: null,
-  }
-}
-
-function progressFor(running: Running, file: TransferFileRecord, offer: Offer): (position: number) => void {
-  const { work, transfer } = running
-  const size = offer.size ?? 0
-  const meter = makeProgress(
-    work.publish,
-    {
-      transferId: transfer.id,
-      channelCode: transfer.channelCode,
-      direction: 'RECEPCION',
-      totalBytes: size,
-      totalFiles: 1,
-      filesDone: 0,
-      bytesDone: 0,
-      startAt: new Map([[file.index, file.position]]),
-    },
-    (octets) => work.counted('RECEPCION', octets),
-  )
-  return (position) => meter.moved({ index: file.index, name: file.name, size }, position)
 }
