@@ -5,9 +5,8 @@
 // than half the time; it is what runs, unless something in src/ has been changed since.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -17,7 +16,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   module.enableCompileCache?.()
   await import(isBuilt() ? '../build/esclusa.js' : '../src/cli/esclusa.ts')
 } else {
-  const own = join(root, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
+  const own = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`
   if (!existsSync(own)) {
     console.error(
       `Esclusa needs Node 24 or later; this is ${process.version}. Run npm ci, or install Node 24.`,
@@ -28,12 +27,12 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   process.exit(ran.status ?? 1)
 }
 
-/** Nothing in src/ is newer than build/: it holds these very sources. Folders count too, for files that went away. */
+/** None of the sources that build/ was made of has changed or gone since. */
 function isBuilt() {
-  const built = statSync(join(root, 'build/esclusa.js'), { throwIfNoEntry: false })
-  if (!built) return false
-  const sources = ['src', 'sdk'].flatMap((place) =>
-    [place].concat(readdirSync(join(root, place), { recursive: true }).map((name) => join(place, name))),
+  const made = statSync(`${root}build/sources.txt`, { throwIfNoEntry: false })?.mtimeMs
+  if (made === undefined) return false
+  const sources = readFileSync(`${root}build/sources.txt`, 'utf8').split('\n')
+  return sources.every(
+    (path) => (statSync(root + path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) <= made,
   )
-  return sources.every((name) => statSync(join(root, name)).mtimeMs <= built.mtimeMs)
 }

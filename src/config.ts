@@ -82,7 +82,7 @@ export function readConfig(env: Env): Config {
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
-    timezone: timezone(get('ESCLUSA_TIMEZONE') ?? 'UTC'),
+    timezone: timezone(get('ESCLUSA_TIMEZONE')),
     maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', get('ESCLUSA_MAX_PAGE_SIZE'), 1000, 1, 100_000),
     fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],
     scriptRoots: roots('ESCLUSA_SCRIPT_ROOTS', get('ESCLUSA_SCRIPT_ROOTS')) ?? [],
@@ -131,7 +131,8 @@ function secret(name: Name, value: string | undefined, minBytes: number): string
   return value
 }
 
-function timezone(name: string): string {
+function timezone(name: string | undefined): string {
+  if (name === undefined) return 'UTC'
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone === '' ? 'UTC' : name
   } catch {

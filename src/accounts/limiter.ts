@@ -26,11 +26,14 @@ export type Limiter = {
 }
 
 export function makeLimiter(): Limiter {
-  const accounts = new LRUCache<string, Count>({ max: KEPT })
-  const addresses = new LRUCache<string, Count>({ max: KEPT })
+  // Made at the first login: room for so many takes longer to make than most of a start.
+  let accounts: LRUCache<string, Count> | undefined
+  let addresses: LRUCache<string, Count> | undefined
   let waiting: (() => void)[] = []
 
   async function enter(who: Who, now: () => number): Promise<{ account: Count; address: Count }> {
+    accounts ??= new LRUCache({ max: KEPT })
+    addresses ??= new LRUCache({ max: KEPT })
     for (;;) {
       const account = countOf(accounts, who.account, PER_ACCOUNT)
       const address = countOf(addresses, who.address, PER_ADDRESS)

@@ -30,7 +30,7 @@ import { activeTransfers, lastEnded } from '../store/transfers.ts'
 import { Written } from './context.ts'
 import type { Context, Handler } from './context.ts'
 import { checkReach, reachChannel } from './guard.ts'
-import { askedPage, joinItems, writePage } from './paging.ts'
+import { askedPage, writePage } from './paging.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -39,7 +39,7 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
   const channels = await findChannels(context.store.db, codes.slice(asked.offset, asked.offset + asked.size))
   channels.sort((a, b) => (a.code < b.code ? -1 : 1))
   return writePage(
-    joinItems(channels.map((channel) => write(toWire(context, user, channel)))),
+    channels.map((channel) => write(toWire(context, user, channel))),
     codes.length,
     asked,
   )

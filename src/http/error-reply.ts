@@ -2,12 +2,12 @@
 // logged with the request id, and the answer says only that.
 
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ErrorBody } from '../contract/error-body.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
+import { STATUS_CODES } from './status-codes.ts'
 
 type Shown = Pick<NodeError, 'status' | 'message'>
 

@@ -1,7 +1,6 @@
 // The OpenAPI 3.1 document, made from the table of operations. Shapes that have a name become components: an object is
 // written once there, and wherever the same schema object stands in the table the document refers to it.
 
-import { STATUS_CODES } from 'node:http'
 import {
   Channel,
   ChannelHistory,
@@ -32,6 +31,7 @@ import {
 } from '../contract/platform.ts'
 import { Transfer, TransferFile } from '../contract/transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../contract/user.ts'
+import { STATUS_CODES } from './status-codes.ts'
 
 export const API_VERSION = '3.3.10'
 

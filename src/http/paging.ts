@@ -15,15 +15,8 @@ export function askedPage(
   return { page, size, offset: (page - 1) * size }
 }
 
-/** The items of a page as JSON, with commas between them. */
-export type Items = { count: number; json: string }
-
-export function joinItems(items: readonly string[]): Items {
-  return { count: items.length, json: items.join(',') }
-}
-
 /** The page around items that are written as JSON already. */
-export function writePage({ count, json }: Items, total: number, asked: AskedPage): Written {
-  const { content: _items, ...rest } = makePage(Array.from({ length: count }), total, asked)
-  return new Written(`{"content":[${json}],${JSON.stringify(rest).slice(1)}`)
+export function writePage(items: string[], total: number, asked: AskedPage): Written {
+  const { content, ...rest } = makePage(items, total, asked)
+  return new Written(`{"content":[${content.join(',')}],${JSON.stringify(rest).slice(1)}`)
 }

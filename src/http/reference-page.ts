@@ -1,10 +1,10 @@
 // A readable reference of the interface as one page of plain HTML, made from the same table as the routes: no script,
 // no style sheet or font from anywhere else.
 
-import { STATUS_CODES } from 'node:http'
 import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation } from '../contract/operations.ts'
 import { API_VERSION } from './openapi.ts'
+import { STATUS_CODES } from './status-codes.ts'
 
 type Schema = {
   type?: string | string[]

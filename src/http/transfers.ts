@@ -8,30 +8,31 @@ import { NodeError } from '../errors.ts'
 import { findTransfer, pageOfTransfers } from '../store/transfers.ts'
 import { requestRetry, requestSend } from '../transfers/request.ts'
 import { resetChannel as reset } from '../transfers/reset.ts'
-import type { Call, Context, Handler } from './context.ts'
+import type { Call, Context, Handler, Written } from './context.ts'
 import { readStatus } from './channels.ts'
 import { reachChannel } from './guard.ts'
-import { askedPage, joinItems, writePage } from './paging.ts'
-import type { Items } from './paging.ts'
+import { askedPage, writePage } from './paging.ts'
 
 export const listTransfers: Handler<'listTransfers'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
   const span = spanOf(input, context.zone)
   const channel = await reachChannel(context, user, input.channelCode)
   const { total, transfers } = await pageOfTransfers(context.store.db, channel.code, { ...asked, ...span })
-  return writePage(itemsOf(transfers, context.zone), total, asked)
+  const known = pages.get(transfers)
+  if (known?.total === total && known.page === asked.page && known.size === asked.size) return known.written
+  const items = transfers.map((transfer) => write(transfer, context.zone))
+  const page = { total, page: asked.page, size: asked.size, written: writePage(items, total, asked) }
+  pages.set(transfers, page)
+  return page.written
 }
 
 // The store keeps the records of finished transfers, and whole pages while nothing changes: as long as they are the
 // same objects, their text is too.
-const pages = new WeakMap<readonly TransferRecord[], Items>()
+const pages = new WeakMap<
+  readonly TransferRecord[],
+  { total: number; page: number; size: number; written: Written }
+>()
 const written = new WeakMap<TransferRecord, string>()
-
-function itemsOf(transfers: readonly TransferRecord[], zone: Zone): Items {
-  let items = pages.get(transfers)
-  if (!items) pages.set(transfers, (items = joinItems(transfers.map((transfer) => write(transfer, zone)))))
-  return items
-}
 
 function write(transfer: TransferRecord, zone: Zone): string {
   let json = written.get(transfer)

@@ -52,19 +52,16 @@ export async function removeAccount(tx: Tx, username: string): Promise<void> {
   await tx.deleteFrom('account').where('username', '=', username).execute()
 }
 
-// Flags are a small closed set of combinations: parsing the same text at every request is waste.
-const parsedAuths = new Map<string, Auths>()
-
-function authsFrom(text: string): Auths {
-  let auths = parsedAuths.get(text)
-  if (!auths) {
-    if (parsedAuths.size > 1000) parsedAuths.clear()
-    parsedAuths.set(text, (auths = JSON.parse(text) as Auths)) // written by toRow alone
-  }
-  return auths
-}
+// SQLite answers with the same rows while nothing changes.
+const accounts = new WeakMap<AccountRow, Account>()
 
 function toAccount(row: AccountRow): Account {
+  let account = accounts.get(row)
+  if (!account) accounts.set(row, (account = parseRow(row)))
+  return account
+}
+
+function parseRow(row: AccountRow): Account {
   return {
     username: row.username,
     email: row.email,
@@ -73,7 +70,7 @@ function toAccount(row: AccountRow): Account {
     ...(row.second_last_name !== null && { secondLastName: row.second_last_name }),
     language: row.language,
     role: row.role as Role, // written by toRow alone
-    auths: authsFrom(row.auths),
+    auths: JSON.parse(row.auths) as Auths, // written by toRow alone
     disabled: row.disabled === 1,
     passwordHash: row.password_hash,
     credentialVersion: row.credential_version,

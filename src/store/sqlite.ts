@@ -74,13 +74,13 @@ type Row = Record<string, unknown>
  * else that a small request needs. They are frozen, because whoever asks gets the same ones.
  */
 function remembered(statement: Database.Statement, share: () => unknown) {
-  const answers = new Map<string, Row[]>()
+  const answers = new Map<unknown, Row[]>()
   let version: unknown
   return (parameters: readonly unknown[]): Row[] => {
     const current = share()
     if (current !== version || answers.size >= REMEMBERED) answers.clear()
     version = current
-    const key = JSON.stringify(parameters)
+    const key = parameters.length === 1 ? parameters[0] : JSON.stringify(parameters)
     let rows = answers.get(key)
     if (!rows) {
       rows = statement.all(...parameters) as Row[] // what any statement that reads answers with
