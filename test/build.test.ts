@@ -1,0 +1,34 @@
+// Which of the two runs: build/ while its sources are as they were, the sources themselves after any change of them.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fromRoot } from '../src/root.ts'
+import { tempFolder } from './harness.ts'
+
+test('build/ runs until a source of it is newer or gone', async (t) => {
+  const folder = await tempFolder(t)
+  const at = (path: string) => join(folder, path)
+  for (const name of ['bin', 'build', 'src/cli']) await mkdir(at(name), { recursive: true })
+  await copyFile(fromRoot('bin/esclusa.js'), at('bin/esclusa.js'))
+  await writeFile(at('package.json'), '{ "type": "module" }')
+  await writeFile(at('src/cli/esclusa.ts'), `const what: string = 'sources'\nconsole.log(what)`)
+  await writeFile(at('src/other.ts'), '')
+  await writeFile(at('build/esclusa.js'), `console.log('build')`)
+  const runs = () => execFileSync(process.execPath, [at('bin/esclusa.js')], { encoding: 'utf8' }).trim()
+  const touch = (path: string, seconds: number) => utimes(at(path), seconds, seconds)
+
+  assert.equal(runs(), 'sources', 'never built')
+  await writeFile(at('build/sources.txt'), 'src/cli/esclusa.ts\nsrc/other.ts')
+  for (const path of ['src/cli/esclusa.ts', 'src/other.ts']) await touch(path, 1000)
+  await touch('build/sources.txt', 1001)
+  assert.equal(runs(), 'build')
+  await touch('src/other.ts', 1002)
+  assert.equal(runs(), 'sources', 'one has changed')
+  await touch('src/other.ts', 1000)
+  assert.equal(runs(), 'build')
+  await rm(at('src/other.ts'))
+  assert.equal(runs(), 'sources', 'one is gone')
+})
