@@ -18,6 +18,7 @@ import type { Oftp2Settings } from '../src/engine/transports/oftp2/settings.ts'
 import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
 import type { OpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
 import type { Admission, Session, SessionHost } from '../src/engine/transports/transport.ts'
+import { offerPlainly, timed } from './plain.ts'
 
 const SMALL = 10 * 1024
 const ENDS = { own: 'O0013BANCO', partner: 'O0013ACME' }
@@ -41,21 +42,6 @@ function party(localId: string, remoteId: string, pem: string): Admission<Oftp2S
       rsaRemoteKey: pem,
     },
     compression: false,
-  }
-}
-
-/** As little as an engine can do with a file, which is what sshd does: open, write, close. */
-function offerPlainly(folder: string): SessionHost['offer'] {
-  return async ({ name }) => {
-    const file = await open(join(folder, name), 'w')
-    return {
-      position: 0,
-      read: async () => 0,
-      truncate: (length) => file.truncate(length),
-      write: async (chunk, position) => void (await file.write(chunk, 0, chunk.length, position)),
-      complete: () => file.close(),
-      abandon: () => file.close(),
-    }
   }
 }
 
@@ -84,12 +70,6 @@ async function serve(folder: string, pemFile: string): Promise<void> {
     void listener.close().then(() => process.disconnect())
   })
   process.send?.({ port: listener.address.port })
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return (performance.now() - began) / 1000
 }
 
 function run(command: string, args: readonly string[], input = ''): Promise<void> {

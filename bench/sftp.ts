@@ -17,7 +17,8 @@ import { startTestListener } from '../src/engine/transports/sftp-server/test-lis
 import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
 import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
-import type { Call, Session, SessionHost, WireFile } from '../src/engine/transports/transport.ts'
+import type { Call, Session, WireFile } from '../src/engine/transports/transport.ts'
+import { offerPlainly, timed } from './plain.ts'
 
 const CIPHER = 'aes128-gcm@openssh.com'
 const SMALL = 10 * 1024
@@ -27,21 +28,6 @@ const [mib = 1024, files = 2000, rounds = 3] = process.argv
   .map(Number)
 const part = process.argv[5]
 const never = new AbortController().signal
-
-/** As little as an engine can do with a file, which is what sshd does: open, write, close. */
-function offerPlainly(folder: string): SessionHost['offer'] {
-  return async ({ name }) => {
-    const file = await open(join(folder, name), 'w')
-    return {
-      position: 0,
-      read: async () => 0,
-      truncate: (length) => file.truncate(length),
-      write: async (chunk, position) => void (await file.write(chunk, 0, chunk.length, position)),
-      complete: () => file.close(),
-      abandon: () => file.close(),
-    }
-  }
-}
 
 /** Runs as the server of the second half, in its own process as a node would be. */
 async function serve(folder: string): Promise<void> {
@@ -74,12 +60,6 @@ async function serve(folder: string): Promise<void> {
 }
 
 const inMib = (octets: number) => Math.round(octets / 1024 / 1024)
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return (performance.now() - began) / 1000
-}
 
 function finished(child: ChildProcess, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
