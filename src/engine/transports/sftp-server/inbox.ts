@@ -49,6 +49,8 @@ export class Inbox {
   readonly #kept = new Map<string, Kept>()
   readonly #handedOver = new Map<string, Kept & { until: number }>()
   readonly #loaded = new Map<string, Promise<void>>()
+  /** Being put away: a client that is back at once must find what it left, not nothing. */
+  readonly #leaving = new Set<Promise<void>>()
 
   constructor(parts: InboxParts) {
     this.#parts = parts
@@ -57,7 +59,7 @@ export class Inbox {
   /** Whether anything would be forgotten if this object were. */
   get isEmpty(): boolean {
     this.#forgetOld()
-    return this.#uploads.size === 0 && this.#kept.size === 0 && this.#handedOver.size === 0
+    return [this.#uploads, this.#kept, this.#handedOver, this.#leaving].every(({ size }) => size === 0)
   }
 
   async look(application: string, name: string): Promise<Look | undefined> {
@@ -65,7 +67,11 @@ export class Inbox {
     this.#forgetOld()
     const key = textKey(application, name)
     const upload = this.#uploads.get(key)
-    if (upload !== undefined) return { size: upload.safeSize, mtime: upload.mtime }
+    // What was told to be written counts, also to a client that is back before its old line is known to be dead.
+    if (upload !== undefined) {
+      await upload.written()
+      return { size: upload.safeSize, mtime: upload.mtime }
+    }
     return this.#kept.get(key) ?? this.#handedOver.get(key)
   }
 
@@ -164,6 +170,12 @@ export class Inbox {
   async leave(upload: Upload, reason: unknown): Promise<void> {
     if (upload.state === 'over') return
     this.#end(upload)
+    const leaving = this.#keep(upload, reason)
+    this.#leaving.add(leaving)
+    await leaving.finally(() => this.#leaving.delete(leaving))
+  }
+
+  async #keep(upload: Upload, reason: unknown): Promise<void> {
     const size = await upload.keep(reason)
     const { application, name, mtime } = upload
     if (size > 0) this.#kept.set(textKey(application, name), { application, name, size, mtime })
@@ -270,6 +282,7 @@ export class Inbox {
   }
 
   async #load(application: string): Promise<void> {
+    if (this.#leaving.size > 0) await Promise.allSettled(this.#leaving)
     let loading = this.#loaded.get(application)
     if (loading === undefined) {
       loading = this.#parts.keptUploads(application).then((kept) => {

@@ -75,6 +75,11 @@ export class Upload {
     this.check()
   }
 
+  /** Resolves when every write before it has been done or has failed. */
+  written(): Promise<void> {
+    return this.#tail
+  }
+
   /** Throws what a write before has thrown. */
   check(): void {
     if (this.state === 'over')
@@ -103,14 +108,15 @@ export class Upload {
     return size
   }
 
+  /** What came before the file was left or taken over is still done: it was promised to the client. */
   #next(work: () => Promise<void>): Promise<void> {
+    this.check()
     const run = this.#tail.then(async () => {
-      this.check()
+      if (this.#failure !== undefined) throw this.#failure
       await work()
     })
-    // What is refused because the file was taken over says nothing about the octets that are there.
     this.#tail = run.catch((error: unknown) => {
-      if (this.state !== 'over') this.#failure ??= error
+      this.#failure ??= error
     })
     return run
   }
