@@ -104,6 +104,9 @@ type Parts = {
   events: EventHub
 }
 
+/** What requests get to end once everything else has. */
+const REQUEST_GRACE_MS = 2000
+
 /** First no new work, then what runs reaches a restart point, then the doors close. */
 async function stop({ app, store, log, readiness, engine, wakes, events }: Parts): Promise<void> {
   readiness.ready = false
@@ -111,7 +114,10 @@ async function stop({ app, store, log, readiness, engine, wakes, events }: Parts
   await engine.stop()
   await wakes.close()
   events.close()
+  // A connection on which nothing was asked yet is not idle to the server: it would be waited for until it times out.
+  const cut = setTimeout(() => app.server.closeAllConnections(), REQUEST_GRACE_MS)
   await app.close()
+  clearTimeout(cut)
   await store.close()
   log.info('stopped')
   log.flush()
