@@ -276,12 +276,8 @@ export class FileSession {
   }
 
   async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
-    const upload = this.#upload(written)
-    upload.check()
-    const done = upload.write(bytes, position)
-    // The client need not wait for the disk: what fails is said at the next request, and the file is not taken.
+    await this.#upload(written).write(bytes, position)
     this.#ok(id)
-    await done.catch(() => {})
   }
 
   async #sync(id: number, written: Buffer): Promise<void> {

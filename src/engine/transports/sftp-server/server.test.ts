@@ -226,21 +226,6 @@ test(
   },
 )
 
-test('what a client was told is written is there when it comes back at once', { skip }, async () => {
-  const first = await signedIn()
-  const handle = await first.open('/NOMINA/in/cut.part', CREATE)
-  const disk = Promise.withResolvers<void>()
-  server.host.onWrite = () => disk.promise
-  const bytes = patternBytes(200_000, 3)
-  for (const at of [0, 100_000])
-    assert.equal(await first.write(handle, at, bytes.subarray(at, at + 100_000)), OK)
-  first.socket.resetAndDestroy()
-  const second = await signedIn()
-  const size = second.sizeOf('/NOMINA/in/cut.part')
-  disk.resolve()
-  assert.equal(await size, bytes.length)
-})
-
 test('a close and a rename sent without waiting are done in that order', { skip }, async () => {
   const client = await signedIn()
   const handle = await client.open('/NOMINA/in/.a', CREATE)

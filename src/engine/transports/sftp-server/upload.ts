@@ -72,7 +72,7 @@ export class Upload {
   /** Resolves when every write before it is done; throws what the first failed one threw. */
   async settled(): Promise<void> {
     await this.#tail
-    this.check()
+    this.#check()
   }
 
   /** Resolves when every write before it has been done or has failed. */
@@ -81,7 +81,7 @@ export class Upload {
   }
 
   /** Throws what a write before has thrown. */
-  check(): void {
+  #check(): void {
     if (this.state === 'over')
       throw new NodeError('conflict', 'the file was taken over by another connection')
     if (this.#failure !== undefined) throw this.#failure
@@ -110,7 +110,7 @@ export class Upload {
 
   /** What came before the file was left or taken over is still done: it was promised to the client. */
   #next(work: () => Promise<void>): Promise<void> {
-    this.check()
+    this.#check()
     const run = this.#tail.then(async () => {
       if (this.#failure !== undefined) throw this.#failure
       await work()
