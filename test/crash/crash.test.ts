@@ -9,7 +9,7 @@ import { NodeProcess } from './node-process.ts'
 import { visible } from './observer.ts'
 import { ask, listen } from './operator.ts'
 import { KINDS } from './routes.ts'
-import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode } from './trial.ts'
+import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode, sweep } from './trial.ts'
 import type { Trial } from './trial.ts'
 import { verdict } from './verdict.ts'
 
@@ -34,8 +34,7 @@ testOnBoth(
     const node = await startNode(t, trial.settings)
     await settle(trial, node)
     await node.stop()
-    // What is swept at a start is swept now.
-    await (await startNode(t, trial.settings)).stop()
+    await sweep(t, trial)
     await observer.stop()
     assert.deepEqual([...observer.faults, ...(await verdict(trial))], [], `seed ${SEED}`)
     const files = routes.map((route) => sources.of(route).size)

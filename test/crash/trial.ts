@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { stringify } from 'yaml'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { openStore } from '../../src/store/open.ts'
+import { livingOwners } from '../../src/store/signs-of-life.ts'
 import { closeAfter, tempFolder, waitFor } from '../harness.ts'
 import type { TestDatabase } from '../harness.ts'
 import { NodeProcess, esclusa } from './node-process.ts'
@@ -79,6 +80,16 @@ export async function putFiles(
   for (let nth = 0; nth < many; nth++)
     await sources.put(route, random.pick([0, 1, 100, 4096, 65_536, random.between(0, MIB)]))
   if (most.big > MIB && random.next() < 0.4) await sources.put(route, random.between(MIB, most.big))
+}
+
+/** What a start sweeps up is swept up now: it does so only when nobody else is, or may still be, alive. */
+export async function sweep(t: TestContext, { db, settings }: Trial): Promise<void> {
+  await waitFor(
+    'every sign of life to be over',
+    async () => (await livingOwners(db, Date.now())).size === 0,
+    SETTLE_MS,
+  )
+  await (await startNode(t, settings)).stop()
 }
 
 /** Left alone, everything comes to its end; the files that nobody sends by themselves are asked for. */
