@@ -5,9 +5,11 @@ import { startNode } from '../main.ts'
 import type { RunningNode } from '../main.ts'
 
 export async function serve(): Promise<void> {
+  // Heard from the first moment: whoever reads that it is ready may stop it at once, and it must still be drained.
+  const asked = stopSignal()
   const node = await startNode(readConfig(process.env))
   welcome(node)
-  await stopSignal()
+  await asked
   await node.stop()
 }
 

@@ -12,7 +12,7 @@ export type Settings = Readonly<Record<string, string>>
 const COMMAND = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
 const LINES_KEPT = 200
 
-function launch(settings: Settings, args: readonly string[]): ChildProcess {
+export function launch(settings: Settings, args: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '/', TMPDIR = '' } = process.env
   const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...settings }
   return spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -86,9 +86,14 @@ export class NodeProcess {
     await this.#gone
   }
 
-  /** Drained. */
+  /** Drained, which it says by its exit code. */
   async stop(): Promise<void> {
     this.signal('SIGTERM')
     await this.#gone
+    const { exitCode, signalCode } = this.#child
+    if (exitCode !== 0)
+      throw new Error(
+        `the node was stopped and ended with ${exitCode ?? signalCode}: ${this.lines.join('\n')}`,
+      )
   }
 }
