@@ -6,7 +6,7 @@ import { basename, dirname } from 'node:path'
 import { ACTIVE } from '../domain/transfer.ts'
 import { knownPaths, takeStalePartials } from '../store/receptions.ts'
 import { livingOwners } from '../store/signs-of-life.ts'
-import { receivedPath } from './staging.ts'
+import { localPath, receivedPath, removeReceived } from './staging.ts'
 import type { Work } from './work.ts'
 
 const STALE_MS = 7 * 86_400_000
@@ -16,7 +16,7 @@ export async function clearLeftovers(work: Work): Promise<void> {
   const needed = known.length === 0 ? new Set() : await neededIds(work)
   for (const id of known) if (!needed.has(id)) await work.staging.clear(id)
   const stale = await work.store.write((tx) => takeStalePartials(tx, work.now() - STALE_MS))
-  for (const path of stale) await rm(path, { force: true })
+  for (const path of stale) await removeReceived(path)
 }
 
 /**
@@ -31,7 +31,7 @@ export async function clearStrayIncoming({ staging, store, now, owner }: Work): 
   if (living.size > 0) return
   const known = await knownPaths(store.db)
   for (const path of paths)
-    if (!known.has(path) && !known.has(receivedPath(path)) && !known.has(`${path}.out`))
+    if (!known.has(path) && !known.has(receivedPath(path)) && !known.has(localPath(path)))
       await rm(path, { force: true })
 }
 

@@ -26,6 +26,7 @@ import {
   recordPlaced,
 } from './reception-transfer.ts'
 import { runStep } from './script-steps.ts'
+import { localPath, removeReceived } from './staging.ts'
 import type { Incoming, Offer } from './transports/transport.ts'
 import { unwrap } from './unwrap.ts'
 
@@ -67,7 +68,10 @@ export class Reception implements Incoming {
     this.#record.position = this.position
     try {
       await this.#begin(path)
-      if (half && there) await this.#goOnFrom(half.path, path, rename)
+      if (half && there) {
+        await this.#goOnFrom(half.path, path, rename)
+        await rm(localPath(half.path), { force: true })
+      }
     } catch (thrown) {
       // Another file of this channel is on its way in: this one gets its transfer when it is whole.
       if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') throw thrown
@@ -262,7 +266,7 @@ export class Reception implements Incoming {
     Object.assign(this.#record, known, { position: whole.size })
     if (this.#plan.channel.keyExchangeChannel) {
       await proposeKey(running, this.#record, path)
-      return removeBoth(received.path)
+      return removeReceived(received.path)
     }
     await this.#preScript(path)
     await placeWhole(running, this.#record, path, this.#inbound)
@@ -346,7 +350,7 @@ export class Reception implements Incoming {
     const { work } = this.#desk
     const { path } = this.#opened()
     try {
-      await removeBoth(path)
+      await removeReceived(path)
       await work.store.write((tx) => removePartial(tx, this.#key, path))
     } catch (thrown) {
       work.log.error({ err: thrown, path }, 'a refused file could not be removed')
@@ -356,10 +360,4 @@ export class Reception implements Incoming {
 
 function isUnavailable(thrown: unknown): boolean {
   return thrown instanceof NodeError && thrown.code === 'unavailable'
-}
-
-/** The received file and its local form. */
-async function removeBoth(path: string): Promise<void> {
-  await rm(path, { force: true })
-  await rm(`${path}.out`, { force: true })
 }

@@ -10,7 +10,6 @@
 // A crash before 3 leaves a half file that the partner may resume; from 3 on the node finishes alone, and a partner
 // that never heard the acknowledgement and offers the file again is told that it is here.
 
-import { rm } from 'node:fs/promises'
 import { NodeError } from '../errors.ts'
 import type { Held } from '../store/leases.ts'
 import { findPartial, findReceived, removePartial } from '../store/receptions.ts'
@@ -22,6 +21,7 @@ import type { OfferMemory } from './offer-memory.ts'
 import { makePlan, snapshotOf } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { Reception } from './reception-file.ts'
+import { removeReceived } from './staging.ts'
 import { namesOneFile } from './transports/transport.ts'
 import type { Capabilities, Incoming, Offer } from './transports/transport.ts'
 import { formatMismatch } from './wire-form.ts'
@@ -85,7 +85,7 @@ function refuseUnfit(
 async function dropHalf({ store }: Work, key: FileKey): Promise<void> {
   const half = await findPartial(store.db, key)
   if (!half) return
-  await rm(half.path, { force: true })
+  await removeReceived(half.path)
   await store.write((tx) => removePartial(tx, key, half.path))
 }
 

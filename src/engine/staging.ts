@@ -57,9 +57,20 @@ export function makeStaging(dataDir: string): Staging {
   }
 }
 
+/** Where the local form of a received file lies until it is in place. */
+export function localPath(received: string): string {
+  return `${received}.out`
+}
+
 /** The bytes as they came, of which this is the local form. */
 export function receivedPath(staged: string): string {
   return staged.replace(/\.out$/, '')
+}
+
+/** A received file and its local form: what a crash left of the one would else outlive the other. */
+export async function removeReceived(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(localPath(path), { force: true })
 }
 
 /** Runs the steps into a file, whole and synced, or leaves none. Returns its size. */

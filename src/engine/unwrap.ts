@@ -8,7 +8,7 @@ import type { Running } from './emission.ts'
 import { FileSource, piecesOf } from './file-source.ts'
 import type { Inbound } from './inbound-channel.ts'
 import type { ReceptionDesk } from './reception.ts'
-import { stage } from './staging.ts'
+import { localPath, stage } from './staging.ts'
 import { suiteOf } from './transforms/cms/suites.ts'
 import type { Offer } from './transports/transport.ts'
 import { incomingSteps } from './wire-form.ts'
@@ -33,7 +33,7 @@ export async function unwrap(
   const wireHash = await wireHashOf(received, offer.envelope?.suite)
   const steps = incomingSteps({ plan, directory, capabilities, codePage: work.codePage }, offer)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
-  const path = `${received.path}.out`
+  const path = localPath(received.path)
   await using source = await FileSource.open(received.path)
   const size = await stage(piecesOf(source, signal), steps, path)
   await using local = await FileSource.open(path)
