@@ -20,6 +20,8 @@ export async function unsettled({ routes, sources, db }: Scene): Promise<string[
     if (missing.length > 0) left.push(`${route.kind}: ${missing.length} files to come, first ${missing[0]}`)
     const waiting = route.original === 'stays' ? [] : await visible(route.source)
     if (waiting.length > 0) left.push(`${route.kind}: ${waiting.length} files still in ${route.source}`)
+    // What came whole is taken from the partner's outbox last: it may still lie between the two channels of a relay.
+    for (const folder of await stillBetween(route)) left.push(`${route.kind}: files still in ${folder}`)
   }
   const active = await db
     .selectFrom('transfer')
@@ -65,14 +67,26 @@ async function folderFaults(route: Route, sources: Sources): Promise<string[]> {
     const names = await readdir(folder)
     for (const name of names.filter((one) => !known.has(one)))
       faults.push(`${route.kind}: left over: ${folder}/${name}`)
-    const mayHold =
-      folder === route.end ||
-      (typeof route.original === 'object' && folder === route.original.folder) ||
-      (route.original === 'stays' && folder === route.source)
-    if (!mayHold && names.length > 0)
+    if (!mayHold(route, folder) && names.length > 0)
       faults.push(`${route.kind}: ${folder} still holds ${names.length} files`)
   }
   return faults
+}
+
+function mayHold({ end, source, original }: Route, folder: string): boolean {
+  return (
+    folder === end ||
+    (typeof original === 'object' && folder === original.folder) ||
+    (original === 'stays' && folder === source)
+  )
+}
+
+async function stillBetween(route: Route): Promise<string[]> {
+  const left: string[] = []
+  for (const folder of new Set(route.folders))
+    if (folder !== route.source && !mayHold(route, folder) && (await visible(folder)).length > 0)
+      left.push(folder)
+  return left
 }
 
 /** Each file was done by exactly one transfer of each channel of its route. */
