@@ -17,8 +17,8 @@ import { startTestListener } from '../src/engine/transports/sftp-server/test-lis
 import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
 import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
-import type { Call, Session, WireFile } from '../src/engine/transports/transport.ts'
-import { offerPlainly, timed } from './plain.ts'
+import type { Call, Session } from '../src/engine/transports/transport.ts'
+import { bestOf, offerPlainly, openPlainly, withFile } from './plain.ts'
 
 const CIPHER = 'aes128-gcm@openssh.com'
 const SMALL = 10 * 1024
@@ -39,14 +39,7 @@ async function serve(folder: string): Promise<void> {
     const found = statSync(join(folder, name), { throwIfNoEntry: false })
     return found === undefined ? undefined : { id: name, name, size: found.size, mtimeMs: found.mtimeMs }
   }
-  server.outbox.open = async (_application, entry) => {
-    const file = await open(join(folder, entry.name))
-    return {
-      read: async (into: Uint8Array, position: number) =>
-        (await file.read(into, 0, into.length, position)).bytesRead,
-      close: () => file.close(),
-    }
-  }
+  server.outbox.open = async (_application, entry) => openPlainly(join(folder, entry.name))
   server.outbox.taken = async () => {}
   process.send?.({ port: server.port, key: server.userKey.path, idle: process.memoryUsage().rss })
   let most = 0
@@ -93,7 +86,6 @@ function sftp(port: number, key: string, script: string): Promise<void> {
   return finished(child, 'sftp')
 }
 
-/** The best of a few rounds each, taken in turns so that a busy moment hits both. */
 async function compare(
   what: string,
   reset: () => Promise<unknown>,
@@ -101,50 +93,16 @@ async function compare(
   ours: () => Promise<unknown>,
   rclones?: () => Promise<unknown>,
 ): Promise<void> {
-  const best = { theirs: Infinity, ours: Infinity, rclones: Infinity }
-  const runs = { theirs, ours, ...(rclones && commandExists('rclone') && { rclones }) }
-  for (let round = 0; round < rounds; round++)
-    for (const who of ['theirs', 'ours', 'rclones'] as const) {
-      const run = runs[who]
-      if (!run) continue
-      await reset()
-      best[who] = Math.min(best[who], await timed(run))
-    }
-  const ratio = (best.theirs / best.ours).toFixed(2)
-  const beside = runs.rclones
-    ? `   (rclone ${best.rclones.toFixed(2)} s, ratio ${(best.rclones / best.ours).toFixed(2)})`
-    : ''
+  const runs: Record<string, () => Promise<unknown>> = { theirs, ours }
+  if (rclones && commandExists('rclone')) runs['rclone'] = rclones
+  const best = await bestOf(rounds, runs, reset)
+  const { theirs: openssh = NaN, ours: own = NaN, rclone } = best
+  const ratio = (openssh / own).toFixed(2)
+  const beside =
+    rclone === undefined ? '' : `   (rclone ${rclone.toFixed(2)} s, ratio ${(rclone / own).toFixed(2)})`
   console.log(
-    `${what.padEnd(44)} OpenSSH ${best.theirs.toFixed(2)} s   Esclusa ${best.ours.toFixed(2)} s   ratio ${ratio}${beside}`,
+    `${what.padEnd(44)} OpenSSH ${openssh.toFixed(2)} s   Esclusa ${own.toFixed(2)} s   ratio ${ratio}${beside}`,
   )
-}
-
-async function withFile<T>(path: string, name: string, use: (file: WireFile) => Promise<T>): Promise<T> {
-  const handle = await open(path)
-  try {
-    const { size } = await handle.stat()
-    const source = {
-      size,
-      read: async (into: Uint8Array, position: number) =>
-        (await handle.read(into, 0, into.length, position)).bytesRead,
-    }
-    return await use({
-      transferId: name,
-      key: { name, date: '20260101', time: '0000000000' },
-      application: 'A',
-      name,
-      source,
-      format: { kind: 'U', recordLength: 0 },
-      envelope: undefined,
-      originalSize: size,
-      restartFrom: 0,
-      signedReceipt: false,
-      verify: false,
-      mayBeThere: false,
-    })
-  } finally {
-    await handle.close()
-  }
 }
 
 async function session(inbox: string, outbox: string, sync: boolean): Promise<Session> {
@@ -185,7 +143,7 @@ async function pushAll(names: readonly string[], from: string, to: string, sync:
   const progress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
   const worker = async () => {
     for (const name of queue)
-      await withFile(join(from, name), name, (file) => line.push(file, progress, never))
+      await withFile(join(from, name), { name, application: 'A' }, (file) => line.push(file, progress, never))
   }
   await Promise.all(Array.from({ length: Math.min(32, names.length) }, worker))
   await line.close()

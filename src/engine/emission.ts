@@ -35,6 +35,8 @@ export type Emission = Running & { session: Session; capabilities: Capabilities 
 
 /** How many files of one transfer are in hand at once; each still waits for its place. */
 const FILES_AT_ONCE = 32
+/** Where the line carries one after the other: the next are made ready, and the last recorded, while one is on it. */
+const FILES_ON_A_LINE = 4
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
 export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
@@ -42,13 +44,14 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
-  const parallel = capabilities.records ? 1 : FILES_AT_ONCE
+  const parallel = capabilities.records ? FILES_ON_A_LINE : FILES_AT_ONCE
   const queue = left.values()
   const failure = new AbortController()
-  const signal = AbortSignal.any([emission.signal, failure.signal])
+  // A line that is cut in the middle of a file is lost for every transfer on it: there the others get to their end.
+  const signal = capabilities.records ? emission.signal : AbortSignal.any([emission.signal, failure.signal])
   const run = async () => {
     for (const file of queue) {
-      if (signal.aborted) return
+      if (signal.aborted || failure.signal.aborted) return
       const giveBack = await work.slots.take(signal, file.size ?? 0)
       try {
         await sendFile({ ...emission, signal }, file, progress)

@@ -160,14 +160,17 @@ function layoutOf(kind: CommandKind, level: Level): Layout {
   return older ?? LEVEL_5[kind]
 }
 
+/** Room for the stream header. */
+const HEADER = '\0'.repeat(4)
+
 /** The command as a whole stream transmission buffer, header included. */
 export function encodeCommand(command: Command, level: Level): Buffer {
   if (OLDER[level][command.kind] === 'none')
     throw new NodeError('bad_use', `the partner’s OFTP level ${level} has no ${command.kind}`)
   const values: Readonly<Record<string, unknown>> = command
-  const parts: Buffer[] = [Buffer.alloc(4), Buffer.from(OCTETS[command.kind], 'latin1')]
-  for (const field of layoutOf(command.kind, level)) parts.push(field.write(values[field.name]))
-  const whole = Buffer.concat(parts)
+  let octets = HEADER + OCTETS[command.kind]
+  for (const field of layoutOf(command.kind, level)) octets += field.write(values[field.name])
+  const whole = Buffer.from(octets, 'latin1')
   writeStreamHeader(whole, 0, whole.length)
   return whole
 }
@@ -177,7 +180,7 @@ export function decodeCommand(exchange: Uint8Array, level: Level): Command {
   const kind = kindOf(exchange)
   const layout = layoutFor(kind, level, exchange.length)
   const values: Record<string, unknown> = { kind }
-  for (const field of LEVEL_5[kind] as Layout) keep(values, field, field.absent)
+  if (layout !== LEVEL_5[kind]) for (const field of LEVEL_5[kind]) keep(values, field, field.absent)
   const reader = new f.FieldReader(exchange, 1)
   for (const field of layout) keep(values, field, field.read(reader))
   if (reader.left > 0) throw fault('07', `${kind} is ${reader.left} octets longer than its fields`)

@@ -108,6 +108,7 @@ export class Conversation {
     return new Promise((resolve, reject) => {
       if (this.#outcome !== undefined) return reject(this.over)
       this.say(command)
+      this.link.flush()
       this.#waiting = { resolve, reject }
     })
   }

@@ -1,35 +1,46 @@
 // The kinds of field that RFC 5024 builds its commands from (5.3): each knows how to write itself, strictly, and how
 // to read itself, as liberally as peers in the field need. A layout is a list of them; it gives both directions.
 //
+// A command is built and read as one string whose characters are its octets (latin1): a small file is mostly commands,
+// and a Buffer for each of their fields took longer than all else about them.
+//
 // Reading never throws anything but a protocol fault: 06 for a bad value, 07 for a buffer that is too short.
 import { NodeError } from '../../../errors.ts'
 import { fault } from './reasons.ts'
 
 export class FieldReader {
-  readonly bytes: Buffer
-  at: number
+  readonly #octets: string
+  #at: number
 
   constructor(bytes: Uint8Array, at: number) {
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.at = at
+    this.#octets = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    this.#at = at
   }
 
   get left(): number {
-    return this.bytes.length - this.at
+    return this.#octets.length - this.#at
   }
 
-  take(length: number, field: string): Buffer {
+  take(length: number, field: string): string {
     if (this.left < length) throw fault('07', `the command ends before its field ${field}`)
-    this.at += length
-    return this.bytes.subarray(this.at - length, this.at)
+    this.#at += length
+    return this.#octets.slice(this.#at - length, this.#at)
+  }
+
+  takeBytes(length: number, field: string): Buffer {
+    return Buffer.from(this.take(length, field), 'latin1')
   }
 }
+
+const octetsOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 
 export interface Field<Name extends string, Value> {
   readonly name: Name
   /** The value where an older level has no such field, or where a peer leaves out a tail that it may leave out. */
   readonly absent: Value
-  write(value: Value): Buffer
+  /** Its octets, one character each. */
+  write(value: Value): string
   read(from: FieldReader): Value
 }
 
@@ -66,10 +77,10 @@ export function text<N extends string>(
     write(value) {
       if (value.length > width) throw unsendable(name, value, `at most ${width} characters`)
       if (!sendable.test(value)) throw unsendable(name, value, 'only A-Z 0-9 / - . & ( ) and space')
-      return Buffer.from(value.padEnd(width), 'latin1')
+      return value.padEnd(width)
     },
     read(from) {
-      const value = from.take(width, name).toString('latin1')
+      const value = from.take(width, name)
       if (!PRINTABLE.test(value)) throw fault('06', `${name} holds characters that are not printable`)
       return value.trimEnd()
     },
@@ -77,16 +88,16 @@ export function text<N extends string>(
 }
 
 function readDigits(from: FieldReader, width: number, name: string): string {
-  const value = from.take(width, name).toString('latin1')
+  const value = from.take(width, name)
   if (!/^[0-9]+$/.test(value)) throw fault('06', `${name} is not a number`)
   return value
 }
 
-function writeDigits(value: number | bigint, width: number, name: string): Buffer {
+function writeDigits(value: number | bigint, width: number, name: string): string {
   const digits = value.toString()
   if (!/^[0-9]+$/.test(digits) || digits.length > width)
     throw unsendable(name, value, `at most ${width} digits`)
-  return Buffer.from(digits.padStart(width, '0'), 'latin1')
+  return digits.padStart(width, '0')
 }
 
 /** 9(n) of at most 15 digits. */
@@ -131,7 +142,7 @@ export function digits<N extends string>(
     absent,
     write(value) {
       if (!/^[0-9]*$/.test(value) || value.length !== width) throw unsendable(name, value, `${width} digits`)
-      return Buffer.from(value, 'latin1')
+      return value
     },
     read: (from) => readDigits(from, width, name),
   }
@@ -144,7 +155,7 @@ export function shortDate<N extends string>(name: N): Field<N, string> {
     absent: '00000000',
     write(value) {
       if (!/^[0-9]{8}$/.test(value)) throw unsendable(name, value, '8 digits')
-      return Buffer.from(value.slice(2), 'latin1')
+      return value.slice(2)
     },
     read(from) {
       const value = readDigits(from, 6, name)
@@ -160,7 +171,7 @@ export function shortTime<N extends string>(name: N): Field<N, string> {
     absent: '0000000000',
     write(value) {
       if (!/^[0-9]{10}$/.test(value)) throw unsendable(name, value, '10 digits')
-      return Buffer.from(value.slice(0, 6), 'latin1')
+      return value.slice(0, 6)
     },
     read: (from) => readDigits(from, 6, name) + '0000',
   }
@@ -177,10 +188,10 @@ export function choice<N extends string, const C extends string>(
     absent,
     write(value) {
       if (!all.includes(value)) throw unsendable(name, value, `one of ${all.join(' ')}`)
-      return Buffer.from(value, 'latin1')
+      return value
     },
     read(from) {
-      const value = from.take(1, name).toString('latin1')
+      const value = from.take(1, name)
       if (value === ' ') return absent
       const found = all.find((one) => one === value)
       if (found === undefined) throw fault('06', `${name} is none of ${all.join(' ')}`)
@@ -204,12 +215,12 @@ export function utf8<N extends string>(name: N): Field<N, string> {
     name,
     absent: '',
     write(value) {
-      const bytes = Buffer.from(cutUtf8(value, 999), 'utf8')
-      return Buffer.concat([Buffer.from(String(bytes.length).padStart(3, '0'), 'latin1'), bytes])
+      const octets = Buffer.from(cutUtf8(value, 999), 'utf8').toString('latin1')
+      return String(octets.length).padStart(3, '0') + octets
     },
     read(from) {
       const length = Number(readDigits(from, 3, `${name} length`))
-      return from.take(length, name).toString('utf8')
+      return from.takeBytes(length, name).toString('utf8')
     },
   }
 }
@@ -224,14 +235,12 @@ export function binary<N extends string>(
     absent: new Uint8Array(0),
     write(value) {
       if (value.length > 65535) throw unsendable(name, `${value.length} octets`, 'at most 65535')
-      const length = Buffer.alloc(2)
-      length.writeUInt16BE(value.length)
-      return Buffer.concat([length, value])
+      return String.fromCharCode(value.length >> 8, value.length & 0xff) + octetsOf(value)
     },
     read(from) {
       if (options.optional === true && from.left === 0) return new Uint8Array(0)
-      const length = from.take(2, `${name} length`).readUInt16BE()
-      return Uint8Array.from(from.take(length, name))
+      const length = from.takeBytes(2, `${name} length`).readUInt16BE()
+      return Uint8Array.from(from.takeBytes(length, name))
     },
   }
 }
@@ -243,19 +252,19 @@ export function octets<N extends string>(name: N, width: number): Field<N, Uint8
     absent: new Uint8Array(width),
     write(value) {
       if (value.length !== width) throw unsendable(name, `${value.length} octets`, `${width} octets`)
-      return Buffer.from(value)
+      return octetsOf(value)
     },
-    read: (from) => Uint8Array.from(from.take(width, name)),
+    read: (from) => Uint8Array.from(from.takeBytes(width, name)),
   }
 }
 
-/** All that is left of the buffer; not copied. */
+/** All that is left of the buffer. */
 export function rest<N extends string>(name: N): Field<N, Uint8Array> {
   return {
     name,
     absent: new Uint8Array(0),
-    write: (value) => Buffer.from(value),
-    read: (from) => from.take(from.left, name),
+    write: octetsOf,
+    read: (from) => from.takeBytes(from.left, name),
   }
 }
 
@@ -264,7 +273,7 @@ export function reserved(width: number): Field<'', null> {
   return {
     name: '',
     absent: null,
-    write: () => Buffer.alloc(width, 0x20),
+    write: () => ' '.repeat(width),
     read: (from) => (from.take(width, 'reserved'), null),
   }
 }
@@ -274,9 +283,9 @@ export function fixed(value: string): Field<'', null> {
   return {
     name: '',
     absent: null,
-    write: () => Buffer.from(value, 'latin1'),
+    write: () => value,
     read(from) {
-      const got = from.take(value.length, 'fixed text').toString('latin1')
+      const got = from.take(value.length, 'fixed text')
       if (got.trimEnd() !== value.trimEnd()) throw fault('06', 'the command’s fixed text is another one')
       return null
     },
@@ -288,10 +297,10 @@ export function carriageReturn(): Field<'', null> {
   return {
     name: '',
     absent: null,
-    write: () => Buffer.from([0x0d]),
+    write: () => '\r',
     read(from) {
-      const got = from.take(1, 'carriage return')[0]
-      if (got !== 0x0d && got !== 0x8d) throw fault('06', 'the command does not end with a carriage return')
+      const got = from.take(1, 'carriage return')
+      if (got !== '\r' && got !== '\x8d') throw fault('06', 'the command does not end with a carriage return')
       return null
     },
   }

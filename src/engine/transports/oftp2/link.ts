@@ -24,6 +24,10 @@ export class Link {
   #error: NodeError | undefined
   #timer: NodeJS.Timeout | undefined
   #clockMs: number | undefined
+  /** When the clock runs out, unless something moves before; Infinity: it stands still. */
+  #deadline = Infinity
+  /** When the timer looks at the clock. */
+  #looksAt = Infinity
   #corked = false
   #delivering = false
   #deaf = false
@@ -40,7 +44,7 @@ export class Link {
     })
     socket.on('end', () => socket.destroy())
     socket.on('close', () => {
-      this.clock(undefined)
+      clearTimeout(this.#timer)
       events.closed(this.#error)
     })
   }
@@ -60,37 +64,51 @@ export class Link {
       // What is written in one turn of the event loop leaves together.
       this.#corked = true
       this.#socket.cork()
-      process.nextTick(() => {
-        this.#corked = false
-        this.#socket.uncork()
-      })
+      process.nextTick(() => this.flush())
     }
     return new Promise((resolve) => {
       this.#socket.write(bytes, () => {
-        this.#timer?.refresh()
+        this.#pushBack()
         resolve()
       })
     })
   }
 
+  /** What was written leaves now: nothing more comes before the partner answers. */
+  flush(): void {
+    if (!this.#corked) return
+    this.#corked = false
+    this.#socket.uncork()
+  }
+
   /** Starts the clock afresh; it is pushed back by whatever moves on the line. undefined stops it. */
   clock(milliseconds: number | undefined): void {
-    if (milliseconds !== undefined && milliseconds === this.#clockMs && this.#timer !== undefined) {
-      this.#timer.refresh()
-      return
-    }
-    clearTimeout(this.#timer)
-    this.#timer = undefined
     this.#clockMs = milliseconds
+    this.#deadline = Infinity
     if (milliseconds === undefined || !this.open) return
-    this.#timer = setTimeout(() => this.#events.timedOut(), milliseconds)
+    this.#deadline = performance.now() + milliseconds
+    // Every command starts it anew, mostly for later than it was: a timer that looks too early is cheaper than a new one.
+    if (this.#looksAt > this.#deadline) this.#lookAtDeadline()
+  }
+
+  #pushBack(): void {
+    if (this.#deadline !== Infinity) this.clock(this.#clockMs)
+  }
+
+  #lookAtDeadline(): void {
+    clearTimeout(this.#timer)
+    this.#looksAt = this.#deadline
+    this.#timer = setTimeout(() => {
+      this.#looksAt = Infinity
+      if (performance.now() >= this.#deadline) this.#events.timedOut()
+      else if (this.#deadline !== Infinity) this.#lookAtDeadline()
+    }, this.#deadline - performance.now())
   }
 
   hold(): void {
     this.#held = true
     this.#socket.pause()
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#deadline = Infinity
   }
 
   release(): void {
@@ -125,7 +143,7 @@ export class Link {
 
   #take(chunk: Buffer): void {
     if (this.#deaf) return
-    this.#timer?.refresh()
+    this.#pushBack()
     this.buffers.push(chunk)
     this.#deliver()
   }

@@ -27,8 +27,7 @@ export async function pushFile(
   checkFile(file, conversation.agreed)
   const shape = wireShape(file.format, file.envelope)
   const offered = await offeredPoint(conversation, file, shape)
-  const agreed = await offerFile(conversation, file, offered)
-  if (agreed === 'there') return RECEIVED
+  const answering = offerFile(conversation, file, offered)
   const workspace = pool.borrow()
   const sending: Sending = {
     conversation,
@@ -37,10 +36,28 @@ export async function pushFile(
     shape,
     progress,
     encoder: undefined,
+    reader: undefined,
     turn: 2,
     written: [Promise.resolve(), Promise.resolve()],
     span: FIRST_SPAN,
   }
+  try {
+    // The first block is read while the partner makes up its mind; of a restart only the partner knows where it begins.
+    if (offered.octets === 0) sending.reader = readerFrom(sending, 0)
+    const agreed = await answering
+    if (agreed !== 'there') await sendWhole(sending, offered, agreed)
+  } finally {
+    await sending.reader?.settle()
+    await Promise.all(sending.written)
+    pool.giveBack(workspace)
+  }
+  progress.safe(file.source.size)
+  return RECEIVED
+}
+
+/** From the agreed position to the partner's verdict. */
+async function sendWhole(sending: Sending, offered: RestartPoint, agreed: number): Promise<void> {
+  const { conversation, file, shape, progress } = sending
   try {
     const begin =
       agreed === offered.units ? offered : await restartPoint(shape, offered.octets, agreed, reading(file))
@@ -53,12 +70,7 @@ export async function pushFile(
     // In the middle of a file the protocol has no other way out than the end of the session.
     conversation.abort(error)
     throw error
-  } finally {
-    await Promise.all(sending.written)
-    pool.giveBack(workspace)
   }
-  progress.safe(file.source.size)
-  return RECEIVED
 }
 
 type Sending = {
@@ -68,6 +80,7 @@ type Sending = {
   readonly shape: WireShape
   readonly progress: PushProgress
   encoder: DataEncoder | undefined
+  reader: BlockReader | undefined
   /** The region to fill next. */
   turn: 2 | 3
   /** The last two writes, the older first: a region is filled again only when its write is done. */
@@ -80,6 +93,12 @@ type Sending = {
 function safePosition({ encoder, shape }: Sending): number {
   if (encoder === undefined) return 0
   return floorToUnit(shape, shape.kind === 'variable' ? encoder.recordEnd : encoder.position)
+}
+
+function readerFrom({ conversation, workspace, file, shape }: Sending, position: number): BlockReader {
+  const { bufferSize, compression } = conversation.agreed
+  const size = blockSize(shape, bufferSize, compression)
+  return new BlockReader(file.source, workspace, { position, blockSize: size })
 }
 
 const reading = (file: WireFile) => (into: Uint8Array, position: number) => file.source.read(into, position)
@@ -128,19 +147,12 @@ async function sendData(sending: Sending, begin: RestartPoint): Promise<DataEnco
     records: shape.kind === 'stream' ? 0 : begin.units,
   })
   sending.encoder = encoder
-  const reader = new BlockReader(sending.file.source, workspace, {
-    position: begin.octets,
-    blockSize: blockSize(shape, bufferSize, packed),
-  })
-  try {
-    for (let leftOver = 0, last = false; !last; leftOver = encoder.leftOver) {
-      const block = await reader.next(leftOver)
-      last = block.last
-      encoder.load(block)
-      await sendBlock(sending, encoder)
-    }
-  } finally {
-    await reader.settle()
+  const reader = (sending.reader ??= readerFrom(sending, begin.octets))
+  for (let leftOver = 0, last = false; !last; leftOver = encoder.leftOver) {
+    const block = await reader.next(leftOver)
+    last = block.last
+    encoder.load(block)
+    await sendBlock(sending, encoder)
   }
   return encoder
 }
