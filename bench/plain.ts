@@ -1,17 +1,11 @@
 // What the benchmarks of transports share: ends that do no more with a file than OpenSSH's do, and a stopwatch.
 //
-// OpenSSH opens, reads, writes and closes in the thread that talks; so do these, up to a size. A call to a pool of
-// threads costs a small file more than the disk does, and would be measured as if the transport cost it.
+// OpenSSH opens, reads, writes and closes in the thread that talks; so do these. The engine has threads for that, which
+// take part of its work off the line's thread and cost a small file more than the disk does: neither is the transport's.
 
-import { closeSync, fstatSync, ftruncateSync, openSync, read, readSync, write, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { SessionHost, Source, WireFile } from '../src/engine/transports/transport.ts'
-
-/** Longer reads and writes go to the pool: the thread that talks has ciphers to run meanwhile. */
-const AT_ONCE = 64 * 1024
-const readLater = promisify(read)
-const writeLater = promisify(write)
 
 /** Open, write, close: all that sshd does. */
 export function offerPlainly(folder: string): SessionHost['offer'] {
@@ -22,10 +16,7 @@ export function offerPlainly(folder: string): SessionHost['offer'] {
       position: 0,
       read: async () => 0,
       truncate: async (length) => ftruncateSync(file, length),
-      write: async (chunk, position) => {
-        if (chunk.length <= AT_ONCE) writeSync(file, chunk, 0, chunk.length, position)
-        else await writeLater(file, chunk, 0, chunk.length, position)
-      },
+      write: async (chunk, position) => void writeSync(file, chunk, 0, chunk.length, position),
       complete: close,
       abandon: close,
     }
@@ -36,10 +27,7 @@ export function openPlainly(path: string): Source & { close(): Promise<void> } {
   const file = openSync(path, 'r')
   return {
     size: fstatSync(file).size,
-    read: async (into, position) =>
-      into.length <= AT_ONCE
-        ? readSync(file, into, 0, into.length, position)
-        : (await readLater(file, into, 0, into.length, position)).bytesRead,
+    read: async (into, position) => readSync(file, into, 0, into.length, position),
     close: async () => closeSync(file),
   }
 }
