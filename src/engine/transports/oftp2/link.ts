@@ -3,6 +3,7 @@
 // Nothing is delivered while the link is held (that is the back-pressure on the line) or after it has ended.
 import type { Socket } from 'node:net'
 import { fromSocketError, NodeError } from '../../../errors.ts'
+import { LazyTimer } from '../lazy-timer.ts'
 import { StreamBuffers } from './buffers.ts'
 
 export interface LinkEvents {
@@ -22,12 +23,8 @@ export class Link {
   readonly #peer: string
   #held = false
   #error: NodeError | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #timer: LazyTimer
   #clockMs: number | undefined
-  /** When the clock runs out, unless something moves before; Infinity: it stands still. */
-  #deadline = Infinity
-  /** When the timer looks at the clock. */
-  #looksAt = Infinity
   #corked = false
   #delivering = false
   #deaf = false
@@ -36,6 +33,7 @@ export class Link {
     this.#socket = socket
     this.#peer = peer
     this.#events = events
+    this.#timer = new LazyTimer(() => events.timedOut())
     socket.setNoDelay(true)
     socket.setKeepAlive(true, 60_000)
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
@@ -44,7 +42,7 @@ export class Link {
     })
     socket.on('end', () => socket.destroy())
     socket.on('close', () => {
-      clearTimeout(this.#timer)
+      this.#timer.end()
       events.closed(this.#error)
     })
   }
@@ -68,7 +66,7 @@ export class Link {
     }
     return new Promise((resolve) => {
       this.#socket.write(bytes, () => {
-        this.#pushBack()
+        this.#timer.putOff()
         resolve()
       })
     })
@@ -84,31 +82,14 @@ export class Link {
   /** Starts the clock afresh; it is pushed back by whatever moves on the line. undefined stops it. */
   clock(milliseconds: number | undefined): void {
     this.#clockMs = milliseconds
-    this.#deadline = Infinity
-    if (milliseconds === undefined || !this.open) return
-    this.#deadline = performance.now() + milliseconds
-    // Every command starts it anew, mostly for later than it was: a timer that looks too early is cheaper than a new one.
-    if (this.#looksAt > this.#deadline) this.#lookAtDeadline()
-  }
-
-  #pushBack(): void {
-    if (this.#deadline !== Infinity) this.clock(this.#clockMs)
-  }
-
-  #lookAtDeadline(): void {
-    clearTimeout(this.#timer)
-    this.#looksAt = this.#deadline
-    this.#timer = setTimeout(() => {
-      this.#looksAt = Infinity
-      if (performance.now() >= this.#deadline) this.#events.timedOut()
-      else if (this.#deadline !== Infinity) this.#lookAtDeadline()
-    }, this.#deadline - performance.now())
+    if (milliseconds === undefined || !this.open) this.#timer.stop()
+    else this.#timer.start(milliseconds)
   }
 
   hold(): void {
     this.#held = true
     this.#socket.pause()
-    this.#deadline = Infinity
+    this.#timer.stop()
   }
 
   release(): void {
@@ -143,7 +124,7 @@ export class Link {
 
   #take(chunk: Buffer): void {
     if (this.#deaf) return
-    this.#pushBack()
+    this.#timer.putOff()
     this.buffers.push(chunk)
     this.#deliver()
   }

@@ -7,12 +7,12 @@
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
 
-import ssh2 from 'ssh2'
 import type { AnyAuthMethod, AuthenticationType, Client, ClientChannel, ConnectConfig } from 'ssh2'
 
 import { NodeError, fromSocketError, messageOf } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { fingerprintOf, isPinned, keyTypeOf, readPrivateKey } from '../ssh/keys.ts'
+import { ssh2 } from '../ssh/library.ts'
 import type { Call } from '../transport.ts'
 
 import type { SftpSettings } from './settings.ts'

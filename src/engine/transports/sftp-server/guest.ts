@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Connection, ServerChannel } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
+import { LazyTimer } from '../lazy-timer.ts'
 import type { Admission, Session, SessionHost } from '../transport.ts'
 
 import { ChannelIo } from './channel-io.ts'
@@ -38,7 +39,8 @@ export class Guest {
   readonly #ended = new AbortController()
   readonly #closed: Promise<void>
   #connection: Connection | undefined
-  #timer: NodeJS.Timeout
+  readonly #idle = new LazyTimer(() => this.#endIdle())
+  #signInTimer: NodeJS.Timeout
   #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
 
   constructor(socket: Socket, parts: GuestParts) {
@@ -47,7 +49,7 @@ export class Guest {
     const { sessionHost, failedLogins, limits } = parts
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
     this.#signIn = new SignIn({ host: sessionHost, failedLogins, address, tries: limits.signInTries })
-    this.#timer = setTimeout(() => socket.destroy(), limits.loginMs)
+    this.#signInTimer = setTimeout(() => socket.destroy(), limits.loginMs)
     socket.on('error', () => {})
     this.#closed = new Promise<void>((resolve) => {
       socket.once('close', () => void this.#finish().then(resolve, resolve))
@@ -96,7 +98,8 @@ export class Guest {
     const { contactId, timeouts } = outcome
     this.#partner = { contactId, files, admission: outcome }
     if (this.#socket.destroyed) return
-    this.#startIdling(timeouts.idleMs)
+    clearTimeout(this.#signInTimer)
+    this.#idle.start(timeouts.idleMs)
     this.#parts.sessionHost.opened(this.#asSession(contactId))
   }
 
@@ -113,15 +116,8 @@ export class Guest {
     }
   }
 
-  /** Called at every request: the timer of a signed-in connection is only wound up again. */
-  #active(): void {
-    this.#timer.refresh()
-  }
-
-  #startIdling(idleMs: number): void {
-    clearTimeout(this.#timer)
-    const late = new NodeError('timed_out', 'the session was idle for too long')
-    this.#timer = setTimeout(() => void this.end(late), idleMs)
+  #endIdle(): void {
+    void this.end(new NodeError('timed_out', 'the session was idle for too long'))
   }
 
   #openSession(accept: () => import('ssh2').Session, reject: () => void): void {
@@ -146,7 +142,7 @@ export class Guest {
       admission: partner.admission,
       files: partner.files,
       limits,
-      active: () => this.#active(),
+      active: () => this.#idle.putOff(),
       broken,
     })
     this.#channels.set(session, { channel, io })
@@ -161,7 +157,8 @@ export class Guest {
   }
 
   async #finish(): Promise<void> {
-    clearTimeout(this.#timer)
+    clearTimeout(this.#signInTimer)
+    this.#idle.end()
     const reason = new NodeError('connection_lost', 'the partner closed the connection')
     if (!this.#ended.signal.aborted) this.#ended.abort(reason)
     try {

@@ -4,10 +4,11 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-import ssh2 from 'ssh2'
+import type { Server } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
+import { ssh2 } from '../ssh/library.ts'
 import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
@@ -67,7 +68,7 @@ export async function listenSftp(options: SftpServerOptions): Promise<Listener> 
 class House {
   readonly #options: SftpServerOptions
   readonly #limits: SftpServerLimits
-  readonly #ssh: ssh2.Server
+  readonly #ssh: Server
   readonly #failedLogins = new FailedLogins()
   readonly #guests = new Map<string, Guest>()
   readonly #partners = new Map<string, { files: PartnerFiles; guests: number }>()

@@ -5,10 +5,10 @@
 
 import { createHash, createPublicKey, timingSafeEqual } from 'node:crypto'
 
-import ssh2 from 'ssh2'
 import type { ParsedKey } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
+import { ssh2 } from './library.ts'
 
 const MIN_RSA_BITS = 2048
 

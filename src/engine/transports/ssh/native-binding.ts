@@ -2,6 +2,8 @@
 // library, so the node says it at start. The answer is the library's own, not a guess from files on disk.
 
 import { createRequire } from 'node:module'
+// First: it must be the one to load the library.
+import './library.ts'
 
 export interface NativeBinding {
   loaded: boolean

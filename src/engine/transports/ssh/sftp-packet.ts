@@ -202,6 +202,9 @@ export class PacketReader {
   /** Undefined when the bytes are not UTF-8: such a name can match nothing. */
   strictText(): string | undefined {
     const bytes = this.bytes()
+    // Most names need no second look: what is not UTF-8 reads as U+FFFD.
+    const read = bytes.toString('utf8')
+    if (!read.includes('\ufffd')) return read
     try {
       return strictUtf8.decode(bytes)
     } catch {

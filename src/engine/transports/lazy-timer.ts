@@ -1,0 +1,52 @@
+// A timer for something that is put off again and again: only the moment is noted, and a timer that looks too early
+// looks again later. Winding up a real timer at every command or request took more time than reading it.
+
+export class LazyTimer {
+  readonly #due: () => void
+  #timer: NodeJS.Timeout | undefined
+  #ms = 0
+  /** Infinity: it stands still. */
+  #dueAt = Infinity
+  #looksAt = Infinity
+
+  constructor(due: () => void) {
+    this.#due = due
+  }
+
+  start(ms: number): void {
+    this.#ms = ms
+    this.#dueAt = performance.now() + ms
+    if (this.#looksAt > this.#dueAt) this.#look()
+  }
+
+  /** Begins anew if it runs. */
+  putOff(): void {
+    if (this.#dueAt !== Infinity) this.#dueAt = performance.now() + this.#ms
+  }
+
+  stop(): void {
+    this.#dueAt = Infinity
+  }
+
+  /** Stops it for good: nothing of it keeps the process alive. */
+  end(): void {
+    this.#dueAt = Infinity
+    this.#looksAt = Infinity
+    clearTimeout(this.#timer)
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer)
+    this.#looksAt = this.#dueAt
+    this.#timer = setTimeout(
+      () => {
+        this.#looksAt = Infinity
+        if (this.#dueAt === Infinity) return
+        if (performance.now() < this.#dueAt) return this.#look()
+        this.#dueAt = Infinity
+        this.#due()
+      },
+      Math.ceil(this.#dueAt - performance.now()),
+    )
+  }
+}
