@@ -13,7 +13,7 @@ import { sessionCrypto } from './session-crypto.ts'
 import { folderTransport } from './transports/folder/folder.ts'
 import type { Oftp2Transport } from './transports/oftp2/oftp2.ts'
 import { NAME_ALONE } from './transports/transport.ts'
-import type { Admission, Caller, Listener, SessionHost, Transport } from './transports/transport.ts'
+import type { Listener, SessionHost, Transport } from './transports/transport.ts'
 import type { Work } from './work.ts'
 
 export type Doors = {
@@ -45,7 +45,7 @@ async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Tra
   const { listenOftp2 } = await import('./transports/oftp2/oftp2.ts')
   const parts = {
     host: config.listenHost,
-    sessionHost: calledHost(host),
+    sessionHost: host,
     crypto: sessionCrypto,
     pool: oftp2.pool,
   }
@@ -68,7 +68,7 @@ async function listenForSftp(
     host: config.listenHost,
     port: config.sftpPort,
     hostKeys: [sftpHostKey(config)],
-    sessionHost: calledHost(host),
+    sessionHost: host,
     outboxOf: (contactId) => outboxOf(work, contactId, wake),
     keptUploads: async (contactId, application) => {
       const channels = await channelsOfContact(work.store.db, contactId)
@@ -78,20 +78,6 @@ async function listenForSftp(
     onFault: (error) => work.log.debug({ err: error }, 'an SFTP connection broke'),
   })
   return [listener]
-}
-
-/** What a partner brings over a session it opened is only for the channels it was admitted for. */
-function calledHost(host: SessionHost): SessionHost {
-  const admitted = new Map<string, readonly string[]>()
-  return {
-    ...host,
-    admit: async <Settings>(caller: Caller): Promise<Admission<Settings>> => {
-      const admission = await host.admit<Settings>(caller)
-      admitted.set(admission.contactId, admission.applications)
-      return admission
-    },
-    offer: (offer) => host.offer({ ...offer, admitted: admitted.get(offer.contactId) ?? [] }),
-  }
 }
 
 /** The certificate of the TLS listener: the node's own where it has one, else made once and kept. */

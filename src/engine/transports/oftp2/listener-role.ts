@@ -30,6 +30,8 @@ export class ListenerRole {
   readonly #crypto: SessionCrypto
   readonly #pool: WorkspacePool
   readonly #encrypted: boolean
+  /** The partner opened the session: what it brings is only for the channels it was admitted for. */
+  readonly #called: boolean
   /** Whether this end has something to say and would like the turn. */
   readonly #wantsTurn: () => boolean
   #file: OpenFile | undefined
@@ -41,6 +43,7 @@ export class ListenerRole {
       crypto: SessionCrypto
       pool: WorkspacePool
       encrypted: boolean
+      called: boolean
       wantsTurn: () => boolean
     },
   ) {
@@ -49,6 +52,7 @@ export class ListenerRole {
     this.#crypto = options.crypto
     this.#pool = options.pool
     this.#encrypted = options.encrypted
+    this.#called = options.called
     this.#wantsTurn = options.wantsTurn
   }
 
@@ -65,7 +69,9 @@ export class ListenerRole {
     let file: { offered: OfferedFile; incoming: Incoming }
     try {
       const offered = readStartFile(sfid, conversation.known, this.#encrypted)
-      file = { offered, incoming: await this.#host.offer(offered.offer) }
+      const { applications } = conversation.known
+      const offer = this.#called ? { ...offered.offer, admitted: applications } : offered.offer
+      file = { offered, incoming: await this.#host.offer(offer) }
     } catch (error) {
       if (conversation.isOver) return
       const { reason, retry, text } = offerReasonOf(error)

@@ -8,6 +8,7 @@ import type { Envelope, OwedReceipt, RecordFormat } from '../transport.ts'
 import { contentOf } from './trial-host.ts'
 import type { PairOptions } from './trial-ends.ts'
 import {
+  CALLER,
   keyPairs,
   makePair,
   never,
@@ -641,6 +642,32 @@ test('a second file may come in while the first of another session is still movi
         .toSorted((a, b) => a - b),
       [0, 1, 2],
     )
+  })
+})
+
+test('what a caller brings is for the applications its own session was admitted for', async () => {
+  await withEnds({}, async (ends) => {
+    const first = await ends.call()
+    const party = ends.called.partners.get(CALLER)
+    assert.ok(party)
+    ends.called.partners.set(CALLER, { ...party, applications: ['PAY', 'SECRET'] })
+    const second = await ends.call()
+    await push(first, wireFile(noise(10), U, { name: 'first' }))
+    await push(second, wireFile(noise(10), U, { name: 'second' }))
+    ends.called.onTurn = async (session) =>
+      void (await push(session, wireFile(noise(10), U, { name: 'third' })))
+    await second.fetch(never)
+    await Promise.all([first.close(), second.close()])
+    const admitted = [...ends.called.complete, ...ends.caller.complete].map(({ offer }) => [
+      offer.name,
+      offer.admitted,
+    ])
+    assert.deepEqual(Object.fromEntries(admitted), {
+      first: ['PAY'],
+      second: ['PAY', 'SECRET'],
+      // The caller asked for it: nobody was admitted.
+      third: undefined,
+    })
   })
 })
 

@@ -69,6 +69,7 @@ export class Oftp2Session implements Session {
     this.#listener = new ListenerRole(this.conversation, {
       ...parts,
       encrypted: line.encrypted,
+      called: !line.calling,
       wantsTurn: () => this.#speaker.busy || this.conversation.closing,
     })
   }

@@ -217,6 +217,8 @@ export class Inbox {
     return this.#parts.host.offer({
       contactId: this.#parts.contactId,
       application,
+      // Its session sees no other.
+      admitted: [application],
       name: file.name,
       key: { name: file.key, date: NAME_ALONE, time: '0000000000' },
       format: { kind: 'U', recordLength: 0 },
