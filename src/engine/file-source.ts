@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { NodeError, fromFileError, systemCode } from '../errors.ts'
@@ -35,8 +36,9 @@ export class FileSource implements Source {
       // Not through a link: one put there after the file was picked up would lead anywhere. A pipe must not block.
       const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
       try {
-        const source = new FileSource(path, file, (await file.stat()).size, expected)
-        await source.requireUnchanged()
+        const found = await file.stat()
+        const source = new FileSource(path, file, found.size, expected)
+        await source.requireUnchanged(found)
         return source
       } catch (thrown) {
         await file.close()
@@ -92,8 +94,8 @@ export class FileSource implements Source {
     return this.#hash.copy().digest('hex')
   }
 
-  async requireUnchanged(): Promise<void> {
-    const now = await this.#file.stat()
+  async requireUnchanged(found?: Stats): Promise<void> {
+    const now = found ?? (await this.#file.stat())
     if (!now.isFile()) throw new NodeError('file_refused', `${this.#path} is not a regular file`)
     if (now.size !== this.size) throw this.#changed()
     if (!this.#expected) return

@@ -67,6 +67,11 @@ async function prepare(
   if (file.path === '') return prepareCertificate(emission, file, form, id)
   requireConfined(file.path, work.roots.fileRoots)
   const before = plan.channel.integrations?.preEmisionFile
+  if (!before && !form.check && isPlain(form, plan)) {
+    // Nothing to do here; whoever sends it opens it, and looks whether it is still the same.
+    file.phase = 'STAGED'
+    return form
+  }
   if (before) await runStep(emission, 'preEmision', before, file)
   await using source = await FileSource.open(file.path, {
     size: file.size ?? 0,

@@ -27,7 +27,7 @@ function realPlace(path: string): string {
   let rest = ''
   for (;;) {
     try {
-      return realpathSync(existing) + rest
+      return realpathSync.native(existing) + rest
     } catch (thrown) {
       if (systemCode(thrown) !== 'ENOENT' && systemCode(thrown) !== 'ENOTDIR') return path
       // A dangling link is not a missing name: what would be made there lies wherever it points.

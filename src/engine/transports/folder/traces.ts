@@ -8,8 +8,8 @@
 // out: it can no longer give anything its real name. And nobody ever cuts a `.part` short, so a late write of it only
 // repeats bytes that are there.
 
-import { createHash, randomUUID } from 'node:crypto'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { hash, randomUUID } from 'node:crypto'
+import { readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../../errors.ts'
 import type { FileKey, WireFile } from '../transport.ts'
@@ -29,24 +29,16 @@ export class Traces {
 
   namesFor(file: WireFile): Names {
     const stem = this.#stem(file.key)
-    const attempt = createHash('sha256')
-      .update(file.attempt ?? randomUUID())
-      .digest('hex')
-      .slice(0, 12)
+    const attempt = digestOf(file.attempt ?? randomUUID()).slice(0, 12)
     return {
       part: join(this.#inbox, `${stem}.${attempt}.part`),
-      done: this.doneName(file.key),
+      done: join(this.#inbox, `${stem}.done`),
       target: join(this.#inbox, file.name),
     }
   }
 
-  doneName(key: FileKey): string {
-    return join(this.#inbox, `${this.#stem(key)}.done`)
-  }
-
   #stem({ name, date, time }: FileKey): string {
-    const digest = createHash('sha256').update(`${name}\0${date}\0${time}`).digest('hex').slice(0, 32)
-    return `.esclusa-${digest}`
+    return `.esclusa-${digestOf(`${name}\0${date}\0${time}`).slice(0, 32)}`
   }
 
   /**
@@ -79,7 +71,7 @@ export class Traces {
   }
 
   async forget(key: FileKey): Promise<void> {
-    await rm(this.doneName(key), { force: true }).catch(() => {}) // costs a name in the inbox, nothing else
+    await unlink(join(this.#inbox, `${this.#stem(key)}.done`)).catch(() => {}) // costs a name in the inbox, nothing else
   }
 
   #listing({ attempt }: WireFile): Promise<string[]> {
@@ -94,6 +86,10 @@ export class Traces {
     }
     return listing
   }
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text)
 }
 
 async function wasRenamed(from: string, to: string): Promise<boolean> {
