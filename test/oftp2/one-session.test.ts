@@ -102,30 +102,69 @@ test('a partner that hangs up whenever it has the turn is called once for all th
   assert.deepEqual(seen, { sessions: 1, files: ALL_FILES })
 })
 
+test('a file that is refused fails its transfer by name, and cuts off nobody on the line', async (t) => {
+  const pair = await startPair(t)
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const relation = await pair.relate(() => ({
+    left: { port, channels: channels({}) },
+    right: { channels: channels({}) },
+  }))
+  const seen: Seen = { sessions: 0, files: 0 }
+  const stop = answerCalls(server, relation, seen, 'FILES6-1.txt')
+  const ids = await sendAll(pair, relation)
+  await allStarted(pair, ids)
+  stop.open()
+  const refused = await pair.ended('left', ids[6] ?? '')
+  assert.equal(refused.state, 'FAILED')
+  assert.match(refused.error ?? '', /^FILES6-1\.txt: .*SFNA/)
+  await allCompleted(pair, ids.toSpliced(6, 1))
+  // Of the seven files of that transfer those that were in hand with it went all the same.
+  assert.equal(seen.sessions, 1)
+  assert.ok(seen.files >= ALL_FILES - 7 + 1, `${seen.files} files`)
+  const left = await pair.left.store.db
+    .selectFrom('transfer_file')
+    .select(['name', 'phase'])
+    .where('transfer_id', '=', ids[6] ?? '')
+    .execute()
+  assert.equal(left.filter(({ phase }) => phase === 'DONE').length, seen.files - (ALL_FILES - 7))
+})
+
 type Seen = { sessions: number; files: number }
 
-/** A foreign partner: takes every file, has nothing to say, and ends the session when it is given the turn. */
-function answerCalls(server: TrialServer, relation: Relation, seen: Seen): { open(): void } {
+/** A foreign partner: takes every file but one, has nothing to say, and ends the session when it is given the turn. */
+function answerCalls(
+  server: TrialServer,
+  relation: Relation,
+  seen: Seen,
+  unwanted?: string,
+): { open(): void } {
   const ready = Promise.withResolvers<void>()
   const answer = async (): Promise<never> => {
     for (;;) {
       const partner = await server.next()
       seen.sessions += 1
       await ready.promise
-      await takeFiles(partner, relation, seen)
+      await takeFiles(partner, relation, seen, unwanted)
     }
   }
   void answer()
   return { open: ready.resolve }
 }
 
-async function takeFiles(partner: TrialPartner, relation: Relation, seen: Seen): Promise<void> {
+async function takeFiles(
+  partner: TrialPartner,
+  relation: Relation,
+  seen: Seen,
+  unwanted: string | undefined,
+): Promise<void> {
   const [, remote = ''] = relation.code('left', '').split('-')
   const ssid: Command = { ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: 4 }
   await partner.say(SAMPLES.SSRM).expect('SSID')
   partner.say(ssid)
   for (let command = await partner.hear(); command !== undefined; command = await partner.hear()) {
-    if (command.kind === 'SFID') partner.say(SAMPLES.SFPA)
+    if (command.kind === 'SFID') partner.say(command.description === unwanted ? SAMPLES.SFNA : SAMPLES.SFPA)
     if (command.kind === 'EFID') {
       seen.files += 1
       partner.say(SAMPLES.EFPA)
