@@ -90,9 +90,9 @@ function say(what: string, { ours = NaN, ...theirs }: Record<string, number>): v
   console.log(`${what.padEnd(30)} OFTP2/TLS ${ours.toFixed(2)} s   ${others.join('   ')}`)
 }
 
-async function push(session: Session, folder: string, name: string, number: number): Promise<void> {
+async function push(session: Session, folder: string, name: string): Promise<void> {
   const progress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
-  await withFile(join(folder, name), { name, application: 'FILES', number }, (file) =>
+  await withFile(join(folder, name), { name, application: 'FILES' }, (file) =>
     session.push(file, progress, never),
   )
 }
@@ -125,9 +125,9 @@ async function compare({ from, to, sshd, port, pem }: Place, { mib, files, round
   }
   // As the engine does it: the next ones are opened while one is on the line.
   const pushSmall = (session: Session) => {
-    const queue = names.entries()
+    const queue = names.values()
     const sender = async () => {
-      for (const [at, name] of queue) await push(session, from, name, at + 1)
+      for (const name of queue) await push(session, from, name)
     }
     return Promise.all(Array.from({ length: 4 }, sender))
   }
@@ -137,7 +137,7 @@ async function compare({ from, to, sshd, port, pem }: Place, { mib, files, round
     await mkdir(join(to, 'rclone'), { recursive: true })
   }
   const big = {
-    ours: inSession((session) => push(session, from, 'big.bin', 0)),
+    ours: inSession((session) => push(session, from, 'big.bin')),
     scp: () => run('scp', [...options, join(from, 'big.bin'), `${target}:${to}/scp.bin`]),
   }
   say(`${mib} MiB, one file`, await bestOf(rounds, big, emptied))

@@ -5,6 +5,7 @@
 
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileOf } from '../src/engine/transports/conformance-ends.ts'
 import type { SessionHost, Source, WireFile } from '../src/engine/transports/transport.ts'
 
 /** Open, write, close: all that sshd does. */
@@ -32,28 +33,15 @@ export function openPlainly(path: string): Source & { close(): Promise<void> } {
   }
 }
 
-/** A file as it lies there, to be pushed. `number` sets it apart from others of its name. */
+/** A file as it lies there, to be pushed. */
 export async function withFile<T>(
   path: string,
-  { name, application, number = 0 }: { name: string; application: string; number?: number },
+  { name, application }: { name: string; application: string },
   use: (file: WireFile) => Promise<T>,
 ): Promise<T> {
   const source = openPlainly(path)
   try {
-    return await use({
-      transferId: name,
-      key: { name, date: '20261115', time: String(number).padStart(10, '0') },
-      application,
-      name,
-      source,
-      format: { kind: 'U', recordLength: 0 },
-      envelope: undefined,
-      originalSize: source.size,
-      restartFrom: 0,
-      signedReceipt: false,
-      verify: false,
-      mayBeThere: false,
-    })
+    return await use(fileOf(name, source, { application }))
   } finally {
     await source.close()
   }

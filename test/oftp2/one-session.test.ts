@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { Command } from '../../src/engine/transports/oftp2/commands.ts'
 import { tidy } from '../../src/engine/transports/oftp2/trial-ends.ts'
 import { SAMPLES, TrialServer } from '../../src/engine/transports/oftp2/trial-partner.ts'
@@ -85,37 +86,13 @@ test('transfers of many channels with receipts take one session and few turns', 
 })
 
 test('a partner that hangs up whenever it has the turn is called once for all that waits', async (t) => {
-  const pair = await startPair(t)
-  const server = new TrialServer()
-  const port = await server.listen()
-  closeAfter(t, () => server.close())
-  const relation = await pair.relate(() => ({
-    left: { port, channels: channels({}) },
-    right: { channels: channels({}) },
-  }))
-  const seen: Seen = { sessions: 0, files: 0 }
-  const stop = answerCalls(server, relation, seen)
-  const ids = await sendAll(pair, relation)
-  await allStarted(pair, ids)
-  stop.open()
+  const { pair, ids, seen } = await sendToForeigner(t)
   await allCompleted(pair, ids)
   assert.deepEqual(seen, { sessions: 1, files: ALL_FILES })
 })
 
 test('a file that is refused fails its transfer by name, and cuts off nobody on the line', async (t) => {
-  const pair = await startPair(t)
-  const server = new TrialServer()
-  const port = await server.listen()
-  closeAfter(t, () => server.close())
-  const relation = await pair.relate(() => ({
-    left: { port, channels: channels({}) },
-    right: { channels: channels({}) },
-  }))
-  const seen: Seen = { sessions: 0, files: 0 }
-  const stop = answerCalls(server, relation, seen, 'FILES6-1.txt')
-  const ids = await sendAll(pair, relation)
-  await allStarted(pair, ids)
-  stop.open()
+  const { pair, ids, seen } = await sendToForeigner(t, 'FILES6-1.txt')
   const refused = await pair.ended('left', ids[6] ?? '')
   assert.equal(refused.state, 'FAILED')
   assert.match(refused.error ?? '', /^FILES6-1\.txt: .*SFNA/)
@@ -131,6 +108,24 @@ test('a file that is refused fails its transfer by name, and cuts off nobody on 
   assert.equal(left.filter(({ phase }) => phase === 'DONE').length, seen.files - (ALL_FILES - 7))
 })
 
+/** Every channel's files, on their way to a foreign partner that answers once all transfers have started. */
+async function sendToForeigner(t: TestContext, unwanted?: string) {
+  const pair = await startPair(t)
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const relation = await pair.relate(() => ({
+    left: { port, channels: channels({}) },
+    right: { channels: channels({}) },
+  }))
+  const seen: Seen = { sessions: 0, files: 0 }
+  const stop = answerCalls(server, relation, seen, unwanted)
+  const ids = await sendAll(pair, relation)
+  await allStarted(pair, ids)
+  stop.open()
+  return { pair, ids, seen }
+}
+
 type Seen = { sessions: number; files: number }
 
 /** A foreign partner: takes every file but one, has nothing to say, and ends the session when it is given the turn. */
@@ -138,7 +133,7 @@ function answerCalls(
   server: TrialServer,
   relation: Relation,
   seen: Seen,
-  unwanted?: string,
+  unwanted: string | undefined,
 ): { open(): void } {
   const ready = Promise.withResolvers<void>()
   const answer = async (): Promise<never> => {
