@@ -34,11 +34,19 @@ const MAY: Record<string, string[]> = {
   ],
   'src/engine/transforms': [],
   'src/engine/transports/transport.ts': [],
+  'src/engine/transports/lazy-timer.ts': [],
   'src/engine/transports/ssh': ['src/engine/transports/transport.ts'],
-  'src/engine/transports/oftp2': ['src/engine/transports/transport.ts'],
+  'src/engine/transports/oftp2': [
+    'src/engine/transports/transport.ts',
+    'src/engine/transports/lazy-timer.ts',
+  ],
   'src/engine/transports/folder': ['src/engine/transports/transport.ts', 'src/files'],
   'src/engine/transports/sftp-client': ['src/engine/transports/transport.ts', 'src/engine/transports/ssh'],
-  'src/engine/transports/sftp-server': ['src/engine/transports/transport.ts', 'src/engine/transports/ssh'],
+  'src/engine/transports/sftp-server': [
+    'src/engine/transports/transport.ts',
+    'src/engine/transports/lazy-timer.ts',
+    'src/engine/transports/ssh',
+  ],
   'src/main.ts': ['src'],
   // Carries word between the doors and the engine, here and on other nodes.
   'src/nodes.ts': ['src/contract', 'src/store', 'src/http:type', 'src/engine:type'],
