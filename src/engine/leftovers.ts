@@ -6,7 +6,7 @@ import { basename, dirname } from 'node:path'
 import { ACTIVE } from '../domain/transfer.ts'
 import { knownPaths, takeStalePartials } from '../store/receptions.ts'
 import { livingOwners } from '../store/signs-of-life.ts'
-import { localPath, receivedPath, removeReceived } from './staging.ts'
+import { localPath, removeReceived } from './staging.ts'
 import type { Work } from './work.ts'
 
 const STALE_MS = 7 * 86_400_000
@@ -31,8 +31,8 @@ export async function clearStrayIncoming({ staging, store, now, owner }: Work): 
   if (living.size > 0) return
   const known = await knownPaths(store.db)
   for (const path of paths)
-    if (!known.has(path) && !known.has(receivedPath(path)) && !known.has(localPath(path)))
-      await rm(path, { force: true })
+    // A local form that no row names is made anew from the half file beside it; the bytes of one that is named stay with it.
+    if (!known.has(path) && !known.has(localPath(path))) await rm(path, { force: true })
 }
 
 /** Folders of transfers that are not over, and those that a retry took over or may still take over. */

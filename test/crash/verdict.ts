@@ -182,9 +182,7 @@ async function leftovers({ db, dataDirs }: Scene): Promise<string[]> {
     for (const name of await entries(join(dataDir, 'quarantine'))) faults.push(`in quarantine: ${name}`)
     for (const name of await entries(join(dataDir, 'partial'))) {
       const path = join(dataDir, 'partial', name)
-      // What was unwrapped of a half file lies beside it as .out, and goes with it.
-      if (!known.has(path) && !known.has(path.replace(/\.out$/, '')))
-        faults.push(`left over: ${path} (${(await lstat(path)).size} octets)`)
+      if (!known.has(path)) faults.push(`left over: ${path} (${(await lstat(path)).size} octets)`)
     }
   }
   return faults
