@@ -28,8 +28,6 @@ const STEPS = Number(process.env.ESCLUSA_ROUNDS ?? (LONG ? 40 : 2))
 const SETTINGS = { ESCLUSA_LEASE_SECONDS: String(LEASE_MS / 1000) }
 /** Beyond this a route gets no more files until some have gone. */
 const MOST_WAITING = 6
-/** The promise, held to where the suite has the machine for itself; beside other tests a node may get its turn late. */
-const TAKEN_OVER_MS = (LONG ? 2 : 4) * LEASE_MS
 /** When nobody has anything to do: what was put in is done already. */
 const MORE_AFTER_MS = 1000
 const skip = postgres.skip ?? false
@@ -162,7 +160,7 @@ async function takenOver(trial: Trial, lost: NodeProcess): Promise<TakeOver> {
   await waitFor(
     'all that it held to be in other hands',
     async () => (await heldRows(trial)).every((row) => !isHeldBy(row.lease_owner, lost)),
-    TAKEN_OVER_MS,
+    2 * LEASE_MS,
   )
   return { held: held.length, ms: Date.now() - lostAt }
 }
