@@ -1,8 +1,12 @@
+// The end of a node: what must not hold it up, and what must not cut it short.
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { startTestNode } from '../harness.ts'
+import { openStore } from '../../src/store/open.ts'
+import { launch } from '../crash/node-process.ts'
+import { closeAfter, startTestNode, tempFolder } from '../harness.ts'
 
 test('a connection on which nothing was asked does not hold up the end of a node', async (t) => {
   const node = await startTestNode(t, { empty: true })
@@ -17,4 +21,24 @@ test('a connection on which nothing was asked does not hold up the end of a node
   assert.ok(Date.now() - began < 30_000, `stopped after ${Date.now() - began} ms`)
   socket.resume()
   await closed
+})
+
+test('a node that is stopped before it is ready is drained, and leaves no sign of life', async (t) => {
+  const dataDir = await tempFolder(t)
+  const node = launch({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_PORT: '0' }, ['serve'])
+  const gone = once(node, 'exit')
+  closeAfter(t, async () => {
+    node.kill('SIGKILL')
+    await gone
+  })
+  assert.ok(node.stdout)
+  // Its first line of log: the listener is open, the engine is not up.
+  await once(node.stdout, 'data')
+  node.kill('SIGTERM')
+  node.stdout.resume()
+  await gone
+  assert.deepEqual([node.exitCode, node.signalCode], [0, null])
+  const store = await openStore({ dataDir, databaseUrl: undefined })
+  closeAfter(t, () => store.close())
+  assert.deepEqual(await store.db.selectFrom('sign_of_life').selectAll().execute(), [])
 })

@@ -29,16 +29,20 @@ export class Traces {
 
   namesFor(file: WireFile): Names {
     const stem = this.#stem(file.key)
-    const attempt = digestOf(file.attempt ?? randomUUID()).slice(0, 12)
+    const attempt = hash('sha256', file.attempt ?? randomUUID()).slice(0, 12)
     return {
       part: join(this.#inbox, `${stem}.${attempt}.part`),
-      done: join(this.#inbox, `${stem}.done`),
+      done: this.#done(stem),
       target: join(this.#inbox, file.name),
     }
   }
 
   #stem({ name, date, time }: FileKey): string {
-    return `.esclusa-${digestOf(`${name}\0${date}\0${time}`).slice(0, 32)}`
+    return `.esclusa-${hash('sha256', `${name}\0${date}\0${time}`).slice(0, 32)}`
+  }
+
+  #done(stem: string): string {
+    return join(this.#inbox, `${stem}.done`)
   }
 
   /**
@@ -71,7 +75,7 @@ export class Traces {
   }
 
   async forget(key: FileKey): Promise<void> {
-    await unlink(join(this.#inbox, `${this.#stem(key)}.done`)).catch(() => {}) // costs a name in the inbox, nothing else
+    await unlink(this.#done(this.#stem(key))).catch(() => {}) // costs a name in the inbox, nothing else
   }
 
   #listing({ attempt }: WireFile): Promise<string[]> {
@@ -86,10 +90,6 @@ export class Traces {
     }
     return listing
   }
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text)
 }
 
 async function wasRenamed(from: string, to: string): Promise<boolean> {

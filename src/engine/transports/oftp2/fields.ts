@@ -13,7 +13,7 @@ export class FieldReader {
   #at: number
 
   constructor(bytes: Uint8Array, at: number) {
-    this.#octets = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    this.#octets = octetsOf(bytes)
     this.#at = at
   }
 

@@ -39,8 +39,10 @@ export class Guest {
   readonly #ended = new AbortController()
   readonly #closed: Promise<void>
   #connection: Connection | undefined
-  readonly #idle = new LazyTimer(() => this.#endIdle())
-  #signInTimer: NodeJS.Timeout
+  readonly #idle = new LazyTimer(
+    () => void this.end(new NodeError('timed_out', 'the session was idle for too long')),
+  )
+  readonly #signInTimer: NodeJS.Timeout
   #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
 
   constructor(socket: Socket, parts: GuestParts) {
@@ -114,10 +116,6 @@ export class Guest {
       fetch: () => Promise.resolve(),
       close: () => this.end(new NodeError('connection_lost', 'the session was closed')),
     }
-  }
-
-  #endIdle(): void {
-    void this.end(new NodeError('timed_out', 'the session was idle for too long'))
   }
 
   #openSession(accept: () => import('ssh2').Session, reject: () => void): void {

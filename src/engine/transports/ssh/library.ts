@@ -6,7 +6,7 @@ import crypto from 'node:crypto'
 import { createRequire } from 'node:module'
 
 const DRAWN = 16 * 1024
-/** Longer ones (keys, cookies are 16) are drawn for themselves. */
+/** Paddings and cookies are shorter; whatever is longer is drawn for itself. */
 const MOST = 32
 
 const { randomFillSync } = crypto
