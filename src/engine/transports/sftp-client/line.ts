@@ -13,6 +13,7 @@ import { NodeError, fromSocketError, messageOf } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { fingerprintOf, isPinned, keyTypeOf, readPrivateKey } from '../ssh/keys.ts'
 import { ssh2 } from '../ssh/library.ts'
+import { takePacketsBack } from '../ssh/sent-packets.ts'
 import type { Call } from '../transport.ts'
 
 import type { SftpSettings } from './settings.ts'
@@ -72,6 +73,7 @@ async function openSocket(call: Call<SftpSettings>, peer: string): Promise<Socke
     socket.destroy()
     throw error
   }
+  takePacketsBack(socket)
   return socket
 }
 

@@ -1,9 +1,15 @@
-// ssh2, loaded here alone, with a faster source of random octets. It pads every packet with a few of them by
-// randomFillSync, whose price is one call to OpenSSL each: a twentieth of all that a node does for small files. Here
-// they are taken from a larger draw of the same generator, each octet once.
+// ssh2, loaded here alone, with two things of ours in its place:
+//
+// - A faster source of random octets. It pads every packet with a few of them by randomFillSync, whose price is one
+//   call to OpenSSL each: a twentieth of all that a node does for small files. Here they are taken from a larger draw
+//   of the same generator, each octet once.
+// - Memory for large packets that is used again, see sent-packets.ts.
 
 import crypto from 'node:crypto'
 import { createRequire } from 'node:module'
+
+import { lendPackets } from './sent-packets.ts'
+import type { OutgoingCipher } from './sent-packets.ts'
 
 const DRAWN = 16 * 1024
 /** Paddings and cookies are shorter; whatever is longer is drawn for itself. */
@@ -25,12 +31,20 @@ function fillFromDrawn<T extends NodeJS.ArrayBufferView>(into: T, offset = 0, si
   return into
 }
 
-/** It takes the function it finds when it is loaded; nobody else gets this one. */
+interface Ciphers {
+  createCipher(config: unknown): OutgoingCipher
+}
+
+/** It takes the functions it finds when it is loaded; nobody else gets these. */
 function load(): typeof import('ssh2') {
+  const require = createRequire(import.meta.url)
   const given: { randomFillSync: unknown } = crypto
   given.randomFillSync = fillFromDrawn
   try {
-    return createRequire(import.meta.url)('ssh2') as typeof import('ssh2') // the package’s own types
+    const ciphers = require('ssh2/lib/protocol/crypto.js') as Ciphers // not part of the package’s types
+    const { createCipher } = ciphers
+    ciphers.createCipher = (config) => lendPackets(createCipher(config), fillFromDrawn)
+    return require('ssh2') as typeof import('ssh2') // the package’s own types
   } finally {
     given.randomFillSync = randomFillSync
   }

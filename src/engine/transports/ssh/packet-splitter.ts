@@ -1,9 +1,10 @@
 // Cuts the bytes of an SFTP channel into packets. A packet that lies whole in one piece is handed on as a view;
-// otherwise it is gathered in a buffer of its own, large ones from a short list of buffers given back after use,
-// so that a long transfer does not allocate 256 KiB per request.
+// otherwise it is gathered in a buffer of its own, large ones from a pool, so that a long transfer does not allocate
+// 256 KiB per request.
 
 import { NodeError } from '../../../errors.ts'
 
+import { BufferPool } from './buffer-pool.ts'
 import { MAX_PACKET } from './sftp-packet.ts'
 
 const POOLED_FROM = 64 * 1024
@@ -11,8 +12,7 @@ const MAX_FREE = 16
 
 export class PacketSplitter {
   readonly #maxLength: number
-  readonly #free: ArrayBuffer[] = []
-  readonly #lent = new WeakSet<ArrayBuffer>()
+  readonly #large = new BufferPool(MAX_PACKET, MAX_FREE)
   #lengthBytes = 0
   #length = 0
   #packet: Buffer | undefined
@@ -58,9 +58,7 @@ export class PacketSplitter {
 
   /** Gives a packet's memory back once nobody looks at it any more. */
   recycle(packet: Buffer): void {
-    const memory = packet.buffer
-    if (!(memory instanceof ArrayBuffer) || !this.#lent.delete(memory)) return
-    if (this.#free.length < MAX_FREE) this.#free.push(memory)
+    this.#large.giveBack(packet)
   }
 
   #checkLength(): void {
@@ -69,10 +67,8 @@ export class PacketSplitter {
   }
 
   #allocate(length: number): Buffer {
-    if (length < POOLED_FROM || length > MAX_PACKET) return Buffer.allocUnsafe(length)
-    const memory = this.#free.pop() ?? new ArrayBuffer(MAX_PACKET)
-    this.#lent.add(memory)
-    return Buffer.from(memory, 0, length)
+    const pooled = length >= POOLED_FROM && length <= MAX_PACKET
+    return pooled ? this.#large.lend(length) : Buffer.allocUnsafe(length)
   }
 
   #reset(): void {
