@@ -4,7 +4,6 @@
 // with several host keys shows the one both ends prefer; when that one is not pinned the line is tried again without
 // its type, so that any pinned key of the server is found, and only then refused with every key it offered.
 
-import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
 
 import type { AnyAuthMethod, AuthenticationType, Client, ClientChannel, ConnectConfig } from 'ssh2'
@@ -13,7 +12,7 @@ import { NodeError, fromSocketError, messageOf } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { fingerprintOf, isPinned, keyTypeOf, readPrivateKey } from '../ssh/keys.ts'
 import { ssh2 } from '../ssh/library.ts'
-import { takePacketsBack } from '../ssh/sent-packets.ts'
+import { connectReusing } from '../ssh/packet-memory.ts'
 import type { Call } from '../transport.ts'
 
 import type { SftpSettings } from './settings.ts'
@@ -59,8 +58,12 @@ function settle<T>(
   })
 }
 
-async function openSocket(call: Call<SftpSettings>, peer: string): Promise<Socket> {
-  const socket = connectTcp({ host: call.host, port: call.port, noDelay: true })
+async function openSocket(
+  call: Call<SftpSettings>,
+  peer: string,
+): Promise<ReturnType<typeof connectReusing>> {
+  const opened = connectReusing({ host: call.host, port: call.port })
+  const { socket } = opened
   const late = () =>
     new NodeError('timed_out', `${peer} did not accept a connection in ${call.timeouts.connectMs} ms`)
   try {
@@ -73,8 +76,7 @@ async function openSocket(call: Call<SftpSettings>, peer: string): Promise<Socke
     socket.destroy()
     throw error
   }
-  takePacketsBack(socket)
-  return socket
+  return opened
 }
 
 /** Ways to sign in, best first; each is tried once, and only while the server still takes it. */
@@ -159,7 +161,7 @@ interface Attempt {
 /** One TCP connection and sign-in. On a key that is not pinned, resolves to that key. */
 async function tryLine({ call, peer, without }: Attempt): Promise<Line | OfferedKey> {
   const authHandler = signInHandler(call.settings)
-  const socket = await openSocket(call, peer)
+  const { socket, keysAgreed } = await openSocket(call, peer)
   const client = new ssh2.Client()
   let phase: 'handshake' | 'sign-in' | 'open' = 'handshake'
   let offered: OfferedKey | undefined
@@ -179,7 +181,10 @@ async function tryLine({ call, peer, without }: Attempt): Promise<Line | Offered
         client.on('close', () =>
           reject(new NodeError('connection_lost', `${peer} hung up during the ${phase}`)),
         )
-        client.once('handshake', () => (phase = 'sign-in'))
+        client.once('handshake', () => {
+          keysAgreed()
+          phase = 'sign-in'
+        })
         client.on('change password', () =>
           reject(new NodeError('login_refused', `${peer} wants the password changed before it lets us in`)),
         )

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import { NodeError } from '../../../errors.ts'
+import { BufferPool } from '../ssh/buffer-pool.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { HEAD_LENGTH, MAX_PACKET, TYPE } from '../ssh/sftp-packet.ts'
 
@@ -17,7 +18,7 @@ export class ChannelIo {
   readonly #socket: Socket
   readonly #most: number
   readonly #splitter = new PacketSplitter(MAX_PACKET + 1024)
-  readonly #free: Buffer[] = []
+  readonly #rooms = new BufferPool(DATA_HEAD + MAX_PACKET, MAX_FREE)
   #held = 0
   #unsent = 0
   #corked = false
@@ -70,10 +71,8 @@ export class ChannelIo {
 
   /** Room for a DATA answer of at most `length` octets, to be filled and given to `sendData`. */
   dataRoom(length: number): { whole: Buffer; data: Buffer } {
-    const reusable = length > 64 * 1024
     const whole =
-      (reusable && this.#free.pop()) ||
-      Buffer.allocUnsafeSlow(reusable ? DATA_HEAD + MAX_PACKET : DATA_HEAD + length)
+      length > 64 * 1024 ? this.#rooms.lend(DATA_HEAD + length) : Buffer.allocUnsafeSlow(DATA_HEAD + length)
     return { whole, data: whole.subarray(DATA_HEAD, DATA_HEAD + length) }
   }
 
@@ -82,11 +81,7 @@ export class ChannelIo {
     whole[4] = TYPE.DATA
     whole.writeUInt32BE(id, 5)
     whole.writeUInt32BE(length, HEAD_LENGTH)
-    this.send(whole.subarray(0, DATA_HEAD + length), () => this.#giveBack(whole))
-  }
-
-  #giveBack(whole: Buffer): void {
-    if (whole.length === DATA_HEAD + MAX_PACKET && this.#free.length < MAX_FREE) this.#free.push(whole)
+    this.send(whole.subarray(0, DATA_HEAD + length), () => this.#rooms.giveBack(whole))
   }
 
   /** Everything answered in one turn leaves in one system call. */

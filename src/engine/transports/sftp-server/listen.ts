@@ -9,7 +9,7 @@ import type { Server } from 'ssh2'
 import { NodeError } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { ssh2 } from '../ssh/library.ts'
-import { takePacketsBack } from '../ssh/sent-packets.ts'
+import { takeSentBack } from '../ssh/packet-memory.ts'
 import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
@@ -107,7 +107,7 @@ class House {
       gone: () => this.#guests.delete(key),
     })
     this.#guests.set(key, guest)
-    takePacketsBack(socket)
+    takeSentBack(socket)
     this.#ssh.injectSocket(socket)
   }
 

@@ -3,13 +3,13 @@
 // - A faster source of random octets. It pads every packet with a few of them by randomFillSync, whose price is one
 //   call to OpenSSL each: a twentieth of all that a node does for small files. Here they are taken from a larger draw
 //   of the same generator, each octet once.
-// - Memory for large packets that is used again, see sent-packets.ts.
+// - Memory for large packets that is used again, see packet-memory.ts.
 
 import crypto from 'node:crypto'
 import { createRequire } from 'node:module'
 
-import { lendPackets } from './sent-packets.ts'
-import type { OutgoingCipher } from './sent-packets.ts'
+import { lendToCipher, lendToDecipher } from './packet-memory.ts'
+import type { Cipher, Decipher } from './packet-memory.ts'
 
 const DRAWN = 16 * 1024
 /** Paddings and cookies are shorter; whatever is longer is drawn for itself. */
@@ -32,7 +32,8 @@ function fillFromDrawn<T extends NodeJS.ArrayBufferView>(into: T, offset = 0, si
 }
 
 interface Ciphers {
-  createCipher(config: unknown): OutgoingCipher
+  createCipher(config: unknown): Cipher
+  createDecipher(config: unknown): Decipher
 }
 
 /** It takes the functions it finds when it is loaded; nobody else gets these. */
@@ -42,8 +43,9 @@ function load(): typeof import('ssh2') {
   given.randomFillSync = fillFromDrawn
   try {
     const ciphers = require('ssh2/lib/protocol/crypto.js') as Ciphers // not part of the package’s types
-    const { createCipher } = ciphers
-    ciphers.createCipher = (config) => lendPackets(createCipher(config), fillFromDrawn)
+    const { createCipher, createDecipher } = ciphers
+    ciphers.createCipher = (config) => lendToCipher(createCipher(config), fillFromDrawn)
+    ciphers.createDecipher = (config) => lendToDecipher(createDecipher(config))
     return require('ssh2') as typeof import('ssh2') // the package’s own types
   } finally {
     given.randomFillSync = randomFillSync

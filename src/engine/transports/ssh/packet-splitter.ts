@@ -5,6 +5,7 @@
 import { NodeError } from '../../../errors.ts'
 
 import { BufferPool } from './buffer-pool.ts'
+import { takeReceivedBack } from './packet-memory.ts'
 import { MAX_PACKET } from './sftp-packet.ts'
 
 const POOLED_FROM = 64 * 1024
@@ -29,6 +30,7 @@ export class PacketSplitter {
 
   push(chunk: Buffer, take: (packet: Buffer) => void): void {
     let at = 0
+    let viewed = false
     while (at < chunk.length) {
       if (this.#lengthBytes < 4) {
         this.#length = this.#length * 256 + (chunk[at++] ?? 0)
@@ -40,6 +42,7 @@ export class PacketSplitter {
       if (this.#packet === undefined && given === this.#length) {
         const whole = chunk.subarray(at, at + given)
         at += given
+        viewed = true
         this.#reset()
         take(whole)
         continue
@@ -54,6 +57,7 @@ export class PacketSplitter {
         take(whole)
       }
     }
+    if (!viewed) takeReceivedBack(chunk)
   }
 
   /** Gives a packet's memory back once nobody looks at it any more. */
