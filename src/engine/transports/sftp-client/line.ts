@@ -12,7 +12,8 @@ import { NodeError, fromSocketError, messageOf } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { fingerprintOf, isPinned, keyTypeOf, readPrivateKey } from '../ssh/keys.ts'
 import { ssh2 } from '../ssh/library.ts'
-import { connectReusing } from '../ssh/packet-memory.ts'
+import { connectSocket } from '../ssh/sockets.ts'
+import type { LineSocket } from '../ssh/sockets.ts'
 import type { Call } from '../transport.ts'
 
 import type { SftpSettings } from './settings.ts'
@@ -58,11 +59,8 @@ function settle<T>(
   })
 }
 
-async function openSocket(
-  call: Call<SftpSettings>,
-  peer: string,
-): Promise<ReturnType<typeof connectReusing>> {
-  const opened = connectReusing({ host: call.host, port: call.port })
+async function openSocket(call: Call<SftpSettings>, peer: string): Promise<LineSocket> {
+  const opened = connectSocket({ host: call.host, port: call.port })
   const { socket } = opened
   const late = () =>
     new NodeError('timed_out', `${peer} did not accept a connection in ${call.timeouts.connectMs} ms`)

@@ -64,8 +64,8 @@ async function sshOptions(port: number): Promise<string[]> {
   )
 }
 
-async function sftp(script: string, port = server.port): Promise<Outcome> {
-  return run('sftp', [...(await sshOptions(port)), '-b', '-', 'acme@127.0.0.1'], script)
+async function sftp(script: string, port = server.port, more: readonly string[] = []): Promise<Outcome> {
+  return run('sftp', [...(await sshOptions(port)), ...more, '-b', '-', 'acme@127.0.0.1'], script)
 }
 
 async function local(name: string, bytes: Buffer): Promise<Buffer> {
@@ -95,6 +95,24 @@ test('sftp puts, lists, gets and removes', { skip: need('sftp') }, async () => {
   assert.deepEqual(server.outbox.takenLog.splice(0), ['read NOMINA/down.bin', 'removed NOMINA/unwanted'])
   assert.equal(server.host.received.at(-1)?.offer.application, 'NOMINA')
 })
+
+const LINES: { what: string; options: readonly string[]; shown: RegExp }[] = [
+  { what: 'keys changed every MiB', options: ['-o', 'RekeyLimit=1M'], shown: /rekey(?:ing|ed)?\b/gi },
+  { what: 'a cipher with a code of its own', options: ['-c', 'aes256-ctr'], shown: /cipher: aes256-ctr/g },
+]
+for (const [at, { what, options, shown }] of LINES.entries())
+  test(`large files keep their bytes over a line with ${what}`, { skip: need('sftp') }, async () => {
+    const up = await local(`line-${at}.bin`, patternBytes(12 * MIB + 5, 20 + at))
+    const down = patternBytes(12 * MIB + 7, 30 + at)
+    server.outbox.put('NOMINA', `line-${at}-down.bin`, down)
+    const script = `put line-${at}.bin /NOMINA/in/\nget /NOMINA/out/line-${at}-down.bin\n`
+    const { code, out } = await sftp(script, server.port, ['-v', ...options])
+    assert.equal(code, 0, out)
+    assert.ok((out.match(shown) ?? []).length > 1, out)
+    assert.ok((await received(`line-${at}.bin`)).equals(up))
+    assert.ok((await readFile(join(server.folder, `line-${at}-down.bin`))).equals(down))
+    assert.deepEqual(server.outbox.takenLog.splice(0), [`read NOMINA/line-${at}-down.bin`])
+  })
 
 test(
   'a file put under a temporary name is handed over when it is renamed, once',

@@ -8,6 +8,7 @@ import type { Connection, ServerChannel } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { LazyTimer } from '../lazy-timer.ts'
+import type { LineSocket } from '../ssh/sockets.ts'
 import type { Admission, Session, SessionHost } from '../transport.ts'
 
 import { ChannelIo } from './channel-io.ts'
@@ -33,6 +34,7 @@ export interface GuestParts {
 
 export class Guest {
   readonly #socket: Socket
+  readonly #keysAgreed: () => void
   readonly #parts: GuestParts
   readonly #signIn: SignIn
   readonly #channels = new Map<FileSession, { channel: ServerChannel; io: ChannelIo }>()
@@ -45,8 +47,9 @@ export class Guest {
   readonly #signInTimer: NodeJS.Timeout
   #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
 
-  constructor(socket: Socket, parts: GuestParts) {
+  constructor({ socket, keysAgreed }: LineSocket, parts: GuestParts) {
     this.#socket = socket
+    this.#keysAgreed = keysAgreed
     this.#parts = parts
     const { sessionHost, failedLogins, limits } = parts
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
@@ -61,6 +64,7 @@ export class Guest {
   welcome(connection: Connection): void {
     this.#connection = connection
     connection.on('error', () => this.#socket.destroy())
+    connection.once('handshake', this.#keysAgreed)
     connection.on(
       'authentication',
       (context) => void this.#authenticate(context).catch((error) => this.#fault(error)),

@@ -9,7 +9,7 @@ import type { Server } from 'ssh2'
 import { NodeError } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { ssh2 } from '../ssh/library.ts'
-import { takeSentBack } from '../ssh/packet-memory.ts'
+import { adoptSocket } from '../ssh/sockets.ts'
 import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
@@ -40,7 +40,7 @@ export interface SftpServerOptions {
 
 export async function listenSftp(options: SftpServerOptions): Promise<Listener> {
   const house = new House(options)
-  const server = createServer({ noDelay: true }, (socket) => house.take(socket))
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => house.take(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
       reject(
@@ -91,13 +91,15 @@ class House {
     this.#ssh.on('error', (error: unknown) => options.onFault?.(error))
   }
 
-  take(socket: Socket): void {
-    if (this.#guests.size >= this.#limits.connections || socket.remoteAddress === undefined) {
-      socket.destroy()
+  take(accepted: Socket): void {
+    if (this.#guests.size >= this.#limits.connections || accepted.remoteAddress === undefined) {
+      accepted.destroy()
       return
     }
+    const line = adoptSocket(accepted)
+    const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
-    const guest = new Guest(socket, {
+    const guest = new Guest(line, {
       limits: this.#limits,
       sessionHost: this.#options.sessionHost,
       onFault: (error) => this.#options.onFault?.(error),
@@ -107,7 +109,6 @@ class House {
       gone: () => this.#guests.delete(key),
     })
     this.#guests.set(key, guest)
-    takeSentBack(socket)
     this.#ssh.injectSocket(socket)
   }
 

@@ -4,9 +4,9 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-import ssh2 from 'ssh2'
 import type { Client, ClientChannel, ConnectConfig } from 'ssh2'
 
+import { ssh2 } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Field } from '../ssh/sftp-packet.ts'

@@ -8,6 +8,7 @@ import type { ConnectConfig } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { patternBytes } from '../ssh/host-double.ts'
+import { ssh2 } from '../ssh/library.ts'
 import { commandExists, makeKey } from '../ssh/openssh-fixture.ts'
 import { OPEN, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 
@@ -505,8 +506,7 @@ test('password, keyboard-interactive and keys of three kinds sign in', { skip },
   await signedIn({ ...none, password: 'open sesame' })
   const asking = { ...none, tryKeyboard: true, authHandler: ['keyboard-interactive'] as never }
   await assert.doesNotReject(async () => {
-    const { Client } = (await import('ssh2')).default
-    const client = new Client()
+    const client = new ssh2.Client()
     client.on('keyboard-interactive', (_n, _i, _l, _p, finish) => finish(['open sesame']))
     await new Promise<void>((resolve, reject) => {
       client.on('ready', resolve).on('error', reject)

@@ -39,6 +39,9 @@ interface Ciphers {
 /** It takes the functions it finds when it is loaded; nobody else gets these. */
 function load(): typeof import('ssh2') {
   const require = createRequire(import.meta.url)
+  // Without its deciphers wrapped it would keep what our sockets read and overwrite.
+  if (require.cache[require.resolve('ssh2')] !== undefined)
+    throw new Error('ssh2 was loaded by somebody else before: take it from ssh/library.ts')
   const given: { randomFillSync: unknown } = crypto
   given.randomFillSync = fillFromDrawn
   try {

@@ -66,6 +66,8 @@ async function untilListening(port: number): Promise<void> {
 export interface OpenSsh {
   port: number
   folder: string
+  /** What the server wrote of itself, as much as its LogLevel asks for. */
+  log: string
   username: string
   hostKey: KeyPair
   rsaHostKey: KeyPair
@@ -81,7 +83,7 @@ export async function startOpenSsh(extraConfig = ''): Promise<OpenSsh> {
   const userKey = await makeKey(folder, 'user_ed25519')
   const port = await freePort()
   const authorized = join(folder, 'authorized_keys')
-  await writeFile(authorized, `${userKey.public}\n`, { mode: 0o600 })
+  await writeFile(authorized, `${userKey.public}\n`)
   const config = join(folder, 'sshd_config')
   await writeFile(
     config,
@@ -104,12 +106,14 @@ export async function startOpenSsh(extraConfig = ''): Promise<OpenSsh> {
     ].join('\n'),
   )
   if (userInfo().uid === 0) await mkdir('/run/sshd', { recursive: true })
-  const child = spawn(SSHD ?? 'sshd', ['-D', '-e', '-f', config], { stdio: 'ignore' })
+  const log = join(folder, 'log')
+  const child = spawn(SSHD ?? 'sshd', ['-D', '-E', log, '-f', config], { stdio: 'ignore' })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   await untilListening(port)
   return {
     port,
     folder,
+    log,
     username: userInfo().username,
     hostKey,
     rsaHostKey,

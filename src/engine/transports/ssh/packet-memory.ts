@@ -2,16 +2,13 @@
 // the time of a large file, on threads that take the processor from the other end of a fast line.
 //
 // - Going out: lent when ssh2 asks its cipher for room, encrypted in place and written to the socket in the same turn,
-//   taken back in the write's callback. One whose write failed is not: nobody knows who still reads it.
+//   taken back when the socket has sent it (sockets.ts).
 // - Coming in: each packet is gathered whole before ssh2's decipher sees it, which then decrypts it where it lies.
-//   Whoever reads the channel gives it back; what nobody gives back is garbage as before. No decipher keeps what the
-//   socket read, so a socket of ours reads into one place all the time.
+//   Whoever reads the channel gives it back (packet-splitter.ts); what nobody gives back is garbage as before.
 //
 // The packets are those of AES-GCM in ssh2's native binding, with their length readable in front and their tag behind
-// (RFC 5647); with other ciphers everything is garbage as before.
-
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+// (RFC 5647). With another cipher every packet is garbage, but there too the decipher keeps nothing of what it was
+// handed, so that sockets can read into the same place all the time.
 
 import { BufferPool } from './buffer-pool.ts'
 
@@ -33,9 +30,6 @@ const BLOCK = 16
 const LARGEST = 33 * 1024
 /** Smaller ones share slabs of Node's own pool. */
 const SMALLEST = Buffer.poolSize >>> 1
-
-/** More does not make it faster. */
-const READ_AT_ONCE = 64 * 1024
 
 const pool = new BufferPool(LARGEST, 64)
 
@@ -65,16 +59,6 @@ export function lendToCipher<C extends Cipher>(
     return packet
   }
   return cipher
-}
-
-/** To be called for a socket before ssh2 gets it, or its packets are garbage after all. */
-export function takeSentBack(socket: Socket): void {
-  const write = socket.write.bind(socket)
-  // ssh2 is the only one to write to it, and never asks to be called back.
-  socket.write = (chunk: Uint8Array | string) =>
-    write(chunk, (error) => {
-      if (!error && typeof chunk !== 'string') pool.giveBack(chunk)
-    })
 }
 
 /** Hands a decipher each packet as a whole, large ones in memory of the pool; another cipher's gets a copy. */
@@ -109,28 +93,7 @@ export function lendToDecipher<D extends Decipher>(decipher: D): D {
   return decipher
 }
 
-/** What came in by a channel and is read to its end. */
-export function takeReceivedBack(chunk: Buffer): void {
-  pool.giveBack(chunk)
-}
-
-/** A socket that may read into one place, once `keysAgreed` says that packets come through a decipher from here. */
-export function connectReusing(options: { host: string; port: number }): {
-  socket: Socket
-  keysAgreed: () => void
-} {
-  let reuse = false
-  const onread = {
-    buffer: Buffer.allocUnsafeSlow(READ_AT_ONCE),
-    callback: (length: number, buffer: Uint8Array) => {
-      const read = buffer.subarray(0, length)
-      socket.emit('data', reuse ? read : Buffer.from(read))
-      return true
-    },
-  }
-  const socket: Socket = connect({ ...options, noDelay: true, onread })
-  // What arrives before ssh2 listens must wait, and here nothing but the kernel keeps it.
-  socket.pause()
-  takeSentBack(socket)
-  return { socket, keysAgreed: () => (reuse = true) }
+/** For what was sent, or received and read to its end. */
+export function takeBack(packet: Uint8Array): void {
+  pool.giveBack(packet)
 }

@@ -5,7 +5,7 @@
 import { NodeError } from '../../../errors.ts'
 
 import { BufferPool } from './buffer-pool.ts'
-import { takeReceivedBack } from './packet-memory.ts'
+import { takeBack } from './packet-memory.ts'
 import { MAX_PACKET } from './sftp-packet.ts'
 
 const POOLED_FROM = 64 * 1024
@@ -57,7 +57,7 @@ export class PacketSplitter {
         take(whole)
       }
     }
-    if (!viewed) takeReceivedBack(chunk)
+    if (!viewed) takeBack(chunk)
   }
 
   /** Gives a packet's memory back once nobody looks at it any more. */

@@ -1,0 +1,70 @@
+// The sockets under SSH lines: nothing is lost before somebody listens, and everything arrives as it was.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { test } from 'node:test'
+
+import { adoptSocket, connectSocket } from './sockets.ts'
+
+const EARLY = 10_000
+
+function gather(socket: Socket): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const read: Buffer[] = []
+    // As a decipher does: what is read is copied before the next of it comes.
+    socket.on('data', (chunk: Buffer) => read.push(Buffer.from(chunk)))
+    socket.on('end', () => resolve(Buffer.concat(read)))
+  })
+}
+
+test('both ends of a line, with what came before anybody listened', async () => {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const near = connectSocket({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  const [accepted] = (await once(server, 'connection')) as [Socket]
+  const far = adoptSocket(accepted)
+  assert.equal(accepted.destroyed, true)
+  assert.equal(far.socket.remotePort, near.socket.localPort)
+  const [up, down] = [randomBytes(5_000_000), randomBytes(5_000_000)]
+  // The first of it is with the kernel before anybody listens at the other end.
+  near.socket.write(up.subarray(0, EARLY))
+  far.socket.write(down.subarray(0, EARLY))
+  while (near.socket.connecting || near.socket.writableLength + far.socket.writableLength > 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  const got = Promise.all([gather(far.socket), gather(near.socket)])
+  for (const line of [near, far]) {
+    line.keysAgreed()
+    line.socket.resume()
+  }
+  near.socket.write(up.subarray(EARLY))
+  far.socket.write(down.subarray(EARLY))
+  near.socket.end()
+  far.socket.end()
+  const [upThere, downHere] = await got
+  assert.ok(upThere.equals(up))
+  assert.ok(downHere.equals(down))
+  server.close()
+  await once(server, 'close')
+})
+
+test('until keys are agreed, what was read may be kept', async () => {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const near = connectSocket({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  const [accepted] = (await once(server, 'connection')) as [Socket]
+  const far = adoptSocket(accepted)
+  const kept: Buffer[] = []
+  far.socket.on('data', (chunk: Buffer) => kept.push(chunk)).resume()
+  const bytes = randomBytes(500_000)
+  near.socket.write(bytes)
+  near.socket.end()
+  await once(far.socket, 'end')
+  assert.ok(Buffer.concat(kept).equals(bytes))
+  near.socket.destroy()
+  far.socket.destroy()
+  server.close()
+  await once(server, 'close')
+})
