@@ -2,6 +2,7 @@
 // what was lent is overwritten too early, and large ones come from the same memory again.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
@@ -10,6 +11,7 @@ import './library.ts'
 import { nativeBinding } from './native-binding.ts'
 import { takeBack } from './packet-memory.ts'
 import type { Cipher, Decipher } from './packet-memory.ts'
+import { PacketSplitter } from './packet-splitter.ts'
 
 interface Protocol {
   CIPHER_INFO: Record<string, { keyLen: number; ivLen: number; authLen: number }>
@@ -100,6 +102,46 @@ test('large packets come from the same memory once they are back, never before',
   sent.length = 0
   const packets = Array.from({ length: 100 }, () => send(randomBytes(LARGE)).buffer)
   assert.equal(new Set(packets).size, 100, 'two packets on their way share their memory')
+})
+
+test(
+  'who reads a channel gives back what is read to its end, and not what is still looked at',
+  { skip },
+  () => {
+    const splitter = new PacketSplitter(256 * 1024)
+    const memories = new Set<ArrayBufferLike>()
+    const packets: Buffer[] = []
+    const { send, decipher } = line('aes128-gcm@openssh.com', (payload) => {
+      memories.add(payload.buffer)
+      splitter.push(payload, (packet) => void packets.push(packet))
+    })
+    const receive = (payload: Buffer) => {
+      const packet = send(payload)
+      decipher.decrypt(packet, 0, packet.length)
+      takeBack(packet)
+    }
+    const sftpPacket = (length: number) => {
+      const packet = randomBytes(length)
+      packet.writeUInt32BE(length - 4)
+      return packet
+    }
+    const large = sftpPacket(200 * 1024)
+    for (let at = 0; at < large.length; at += 32 * 1024) receive(large.subarray(at, at + 32 * 1024))
+    assert.ok(memories.size <= 2, `${memories.size} pieces of memory for a packet in parts`)
+    const small = [sftpPacket(32 * 1024), sftpPacket(32 * 1024)]
+    for (const packet of small) receive(packet)
+    for (const [at, packet] of [large, ...small].entries()) assert.ok(packets[at]?.equals(packet.subarray(4)))
+  },
+)
+
+test('the library is not used when somebody else has loaded it', () => {
+  const script = `import 'ssh2'; await import(${JSON.stringify(import.meta.resolve('./library.ts'))})`
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  assert.match(run.stderr, /ssh2 was loaded by somebody else/)
+  assert.notEqual(run.status, 0)
 })
 
 test('small packets and those of other ciphers are left to Node', { skip }, () => {

@@ -32,8 +32,10 @@ test('both ends of a line, with what came before anybody listened', async () => 
   // The first of it is with the kernel before anybody listens at the other end.
   near.socket.write(up.subarray(0, EARLY))
   far.socket.write(down.subarray(0, EARLY))
-  while (near.socket.connecting || near.socket.writableLength + far.socket.writableLength > 0)
-    await new Promise((resolve) => setImmediate(resolve))
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  while (near.socket.connecting || near.socket.writableLength + far.socket.writableLength > 0) await turn()
+  await turn()
+  await turn()
   const got = Promise.all([gather(far.socket), gather(near.socket)])
   for (const line of [near, far]) {
     line.keysAgreed()
