@@ -2,7 +2,7 @@
 // the same, more is faster). Calling: our client, `sftp` and `rclone` at the same sshd. Being called: `sftp` at our server, run
 // in a process of its own, and at sshd. Cleans up after itself.
 //
-// node bench/sftp.ts [MiB=1024] [files=2000] [rounds=3] [calling|called]
+// node bench/sftp.ts [MiB=1024] [files=2000] [rounds=5] [calling|called]
 
 import { fork, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -22,7 +22,7 @@ import { bestOf, offerPlainly, openPlainly, withFile } from './plain.ts'
 
 const CIPHER = 'aes128-gcm@openssh.com'
 const SMALL = 10 * 1024
-const [mib = 1024, files = 2000, rounds = 3] = process.argv
+const [mib = 1024, files = 2000, rounds = 5] = process.argv
   .slice(2)
   .filter((a) => a !== 'serve')
   .map(Number)
