@@ -20,7 +20,8 @@ function gather(socket: Socket): Promise<Buffer> {
   })
 }
 
-test('both ends of a line, with what came before anybody listened', async () => {
+/** Both ends of a connection, and a way to end all of it. */
+async function line() {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const near = connectSocket({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
@@ -28,6 +29,17 @@ test('both ends of a line, with what came before anybody listened', async () => 
   const far = adoptSocket(accepted)
   assert.equal(accepted.destroyed, true)
   assert.equal(far.socket.remotePort, near.socket.localPort)
+  const end = async () => {
+    near.socket.destroy()
+    far.socket.destroy()
+    server.close()
+    await once(server, 'close')
+  }
+  return { near, far, end }
+}
+
+test('everything arrives at both ends, with what came before anybody listened', async () => {
+  const { near, far, end } = await line()
   const [up, down] = [randomBytes(5_000_000), randomBytes(5_000_000)]
   // The first of it is with the kernel before anybody listens at the other end.
   near.socket.write(up.subarray(0, EARLY))
@@ -37,9 +49,9 @@ test('both ends of a line, with what came before anybody listened', async () => 
   await turn()
   await turn()
   const got = Promise.all([gather(far.socket), gather(near.socket)])
-  for (const line of [near, far]) {
-    line.keysAgreed()
-    line.socket.resume()
+  for (const { socket, keysAgreed } of [near, far]) {
+    keysAgreed()
+    socket.resume()
   }
   near.socket.write(up.subarray(EARLY))
   far.socket.write(down.subarray(EARLY))
@@ -48,16 +60,11 @@ test('both ends of a line, with what came before anybody listened', async () => 
   const [upThere, downHere] = await got
   assert.ok(upThere.equals(up))
   assert.ok(downHere.equals(down))
-  server.close()
-  await once(server, 'close')
+  await end()
 })
 
 test('until keys are agreed, what was read may be kept', async () => {
-  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const near = connectSocket({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
-  const [accepted] = (await once(server, 'connection')) as [Socket]
-  const far = adoptSocket(accepted)
+  const { near, far, end } = await line()
   const kept: Buffer[] = []
   far.socket.on('data', (chunk: Buffer) => kept.push(chunk)).resume()
   const bytes = randomBytes(500_000)
@@ -65,8 +72,5 @@ test('until keys are agreed, what was read may be kept', async () => {
   near.socket.end()
   await once(far.socket, 'end')
   assert.ok(Buffer.concat(kept).equals(bytes))
-  near.socket.destroy()
-  far.socket.destroy()
-  server.close()
-  await once(server, 'close')
+  await end()
 })
