@@ -18,6 +18,7 @@ export function offerPlainly(folder: string): SessionHost['offer'] {
       read: async () => 0,
       truncate: async (length) => ftruncateSync(file, length),
       write: async (chunk, position) => void writeSync(file, chunk, 0, chunk.length, position),
+      rename: async () => {},
       complete: close,
       abandon: close,
     }

@@ -7,7 +7,9 @@ import { NodeError } from '../errors.ts'
 import { groupMatcher } from '../files/send-set.ts'
 import { channelsOfContact } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import type { Offer } from './transports/transport.ts'
+import type { Plan } from './plan.ts'
+import type { Capabilities, Offer } from './transports/transport.ts'
+import { formatMismatch } from './wire-form.ts'
 import type { Work } from './work.ts'
 
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number }
@@ -37,7 +39,28 @@ export async function chooseInbound(work: Work, offer: Offer): Promise<Inbound> 
     )
   if (!isOpenAt(hoursOf(channel.config), work.now(), work.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
-  return { channel, ...directoryFor(channel, offer.name) }
+  return { channel, ...directoryFor(channel, offer) }
+}
+
+/** What does not fit the channel: session, envelope, format, name. */
+export function refuseUnfit(
+  capabilities: Capabilities,
+  offer: Offer,
+  plan: Plan,
+  { directory, channel }: Inbound,
+): void {
+  if (plan.security.encrypted && !offer.encryptedSession)
+    throw new NodeError(
+      'insecure_session',
+      `channel ${channel.code} takes files over encrypted sessions alone`,
+    )
+  if (capabilities.records && plan.encryptFiles && !offer.envelope?.encrypted)
+    throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
+  const mismatch = formatMismatch(directory, offer.format, capabilities)
+  if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
+  const name = offer.name
+  if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
+    throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
 }
 
 function byApplication(channels: ChannelRecord[], application: string): ChannelRecord | undefined {
@@ -60,12 +83,13 @@ function byName(channels: ChannelRecord[], name: string): ChannelRecord | undefi
 
 function directoryFor(
   channel: ChannelRecord,
-  name: string,
+  { name, provisional = false }: Offer,
 ): { directory: Directory; directoryIndex: number } {
   if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: -1 }
-  const found = directoriesFor(channel.config, 'RECEPCION').find(({ directory }) =>
-    groupMatcher(directory.fileGroupsName)(name),
-  )
+  const directories = directoriesFor(channel.config, 'RECEPCION')
+  const found =
+    directories.find(({ directory }) => groupMatcher(directory.fileGroupsName)(name)) ??
+    (provisional ? directories[0] : undefined)
   if (!found)
     throw new NodeError(
       'file_refused',

@@ -5,12 +5,13 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../domain/transfer.ts'
 import { NodeError, fromFileError, systemCode } from '../errors.ts'
-import { parkClaim, requireHeld } from '../store/leases.ts'
+import { parkClaim, requireHeld, updateFile } from '../store/leases.ts'
 import { findPartial, putPartial, removePartial } from '../store/receptions.ts'
 import type { FileKey } from '../store/receptions.ts'
 import { insertFiles } from '../store/transfers.ts'
 import { restartEvery } from './emission.ts'
 import type { Running } from './emission.ts'
+import { chooseInbound, refuseUnfit } from './inbound-channel.ts'
 import type { Inbound } from './inbound-channel.ts'
 import { IncomingFile } from './incoming-file.ts'
 import { proposeKey } from './key-exchange.ts'
@@ -38,9 +39,9 @@ export class Reception implements Incoming {
   #stage: Stage = 'open'
   readonly #ended = Promise.withResolvers<void>()
   readonly #desk: ReceptionDesk
-  readonly #offer: Offer
+  #offer: Offer
   readonly #plan: Plan
-  readonly #inbound: Inbound
+  #inbound: Inbound
   readonly #key: FileKey
   #file: IncomingFile | undefined
   #running: Running | undefined
@@ -166,6 +167,26 @@ export class Reception implements Incoming {
     this.#requireOpen()
     await this.#opened().write(chunk, position)
     this.#moved(position + chunk.length)
+  }
+
+  async rename(name: string): Promise<void> {
+    this.#requireOpen()
+    const { work, capabilities } = this.#desk
+    const offer: Offer = { ...this.#offer, name, provisional: false }
+    const inbound = await chooseInbound(work, offer)
+    if (inbound.channel.code !== this.#inbound.channel.code)
+      throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
+    refuseUnfit(capabilities, offer, this.#plan, inbound)
+    const changes = { name, directory: inbound.directoryIndex }
+    const running = this.#running
+    if (running)
+      await work.store.write(async (tx) => {
+        await requireHeld(tx, work.store.dialect, running.held)
+        await updateFile(tx, running.held, this.#record.index, changes)
+      })
+    Object.assign(this.#record, changes)
+    this.#offer = offer
+    this.#inbound = inbound
   }
 
   #opened(): IncomingFile {

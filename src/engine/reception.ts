@@ -15,16 +15,13 @@ import type { Held } from '../store/leases.ts'
 import { findPartial, findReceived, removePartial } from '../store/receptions.ts'
 import type { FileKey } from '../store/receptions.ts'
 import type { Running } from './emission.ts'
-import { chooseInbound } from './inbound-channel.ts'
-import type { Inbound } from './inbound-channel.ts'
+import { chooseInbound, refuseUnfit } from './inbound-channel.ts'
 import type { OfferMemory } from './offer-memory.ts'
 import { makePlan, snapshotOf } from './plan.ts'
-import type { Plan } from './plan.ts'
 import { Reception } from './reception-file.ts'
 import { removeReceived } from './staging.ts'
 import { namesOneFile } from './transports/transport.ts'
 import type { Capabilities, Incoming, Offer } from './transports/transport.ts'
-import { formatMismatch } from './wire-form.ts'
 import type { Work } from './work.ts'
 
 /** What a reception needs of the engine around it. */
@@ -45,7 +42,7 @@ export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<I
   const { work } = desk
   const inbound = await chooseInbound(work, offer)
   const plan = await makePlan(work.store.db, work.seal, snapshotOf(inbound.channel))
-  refuseUnfit(desk, offer, plan, inbound)
+  refuseUnfit(desk.capabilities, offer, plan, inbound)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
   const asked = offer.admitted !== undefined || desk.joins(key.channelCode) !== undefined
   if (!asked) desk.memory.requireWorthTrying(key, work.now())
@@ -59,26 +56,6 @@ export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<I
   desk.memory.opened(key, reception)
   await reception.open()
   return reception
-}
-
-function refuseUnfit(
-  { capabilities }: ReceptionDesk,
-  offer: Offer,
-  plan: Plan,
-  { directory, channel }: Inbound,
-): void {
-  if (plan.security.encrypted && !offer.encryptedSession)
-    throw new NodeError(
-      'insecure_session',
-      `channel ${channel.code} takes files over encrypted sessions alone`,
-    )
-  if (capabilities.records && plan.encryptFiles && !offer.envelope?.encrypted)
-    throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
-  const mismatch = formatMismatch(directory, offer.format, capabilities)
-  if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
-  const name = offer.name
-  if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
-    throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
 }
 
 /** What a try left that a crash cut off while the file was being put in place by another. */
@@ -99,6 +76,7 @@ function receivedBefore(offer: Offer, size: number): Incoming {
     read: () => Promise.resolve(0),
     truncate: nothing,
     write: nothing,
+    rename: nothing,
     complete: nothing,
     abandon: nothing,
   }

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
+import { fingerprintOf, readPrivateKey } from '../../src/engine/transports/ssh/keys.ts'
 import {
   commandExists,
   freePort,
@@ -28,7 +29,7 @@ const need = (...names: string[]) => {
 }
 
 type Outcome = { code: number; out: string }
-type Scene = SftpNode & { port: number; folder: string; key: KeyPair; dataDir: string }
+type Scene = SftpNode & { port: number; hostKey: string; folder: string; key: KeyPair; dataDir: string }
 
 async function scene(t: TestContext): Promise<Scene> {
   const folder = await tempFolder(t)
@@ -37,15 +38,15 @@ async function scene(t: TestContext): Promise<Scene> {
   const port = await freePort()
   // Made here, because making a key of that size takes its time.
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  await writeFile(join(dataDir, 'sftp-host-key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }), {
-    mode: 0o600,
-  })
+  const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }) as string
+  await writeFile(join(dataDir, 'sftp-host-key.pem'), pem, { mode: 0o600 })
+  const hostKey = fingerprintOf(readPrivateKey(pem, undefined).getPublicSSH())
   const own = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(port) }, dataDir)
   await own.apply(
     { access: { username: 'acme', authorizedKeys: [key.public] } },
     { connection: { advancedConfigurationTransmission: { downloadConf: true, registersBlock: 64 } } },
   )
-  return { ...own, port, folder, key, dataDir }
+  return { ...own, port, hostKey, folder, key, dataDir }
 }
 
 function run({ folder }: Scene, command: string, args: string[], input = ''): Promise<Outcome> {
@@ -85,7 +86,7 @@ function sftp(partner: Scene, script: string, port = partner.port): Promise<Outc
 }
 
 /** What each client is told for: put up.bin in `in`, get down.bin from `out`. */
-const CLIENTS: Record<string, (partner: Scene) => Promise<Outcome>> = {
+const CLIENTS: Record<string, (partner: Scene, t: TestContext) => Promise<Outcome>> = {
   sftp: (partner) => sftp(partner, 'put up.bin /NOMINA/in/\nget /NOMINA/out/down.bin down.bin\n'),
   lftp: (partner) => {
     const ssh = `ssh -a -x -F /dev/null -i ${partner.key.path} ${SSH.map((option) => `-o ${option}`).join(' ')}`
@@ -111,12 +112,29 @@ const CLIENTS: Record<string, (partner: Scene) => Promise<Outcome>> = {
     if (put.code !== 0) return put
     return run(partner, 'rclone', ['copyto', `${remote}/NOMINA/out/down.bin`, 'down.bin', '--retries', '1'])
   },
+  'another node': async (partner, t) => {
+    const caller = await startSftpNode(t)
+    const sftp = {
+      username: 'acme',
+      privateKey: partner.key.private,
+      hostKeys: [partner.hostKey],
+      inbox: '/{application}/in',
+      outbox: '/{application}/out',
+    }
+    await caller.put('up.bin', await readFile(join(partner.folder, 'up.bin')))
+    await caller.apply(
+      { sftp, remoteIPs: [{ id: 'ip', ipAddress: '127.0.0.1', port: partner.port }] },
+      { connection: { ips: ['127.0.0.1'] }, automation: { watch: true } },
+    )
+    await writeFile(join(partner.folder, 'down.bin'), await caller.arrived('down.bin'))
+    return { code: 0, out: '' }
+  },
 }
 
 for (const [client, exchange] of Object.entries(CLIENTS))
   test(
     `${client} puts a file that is received, and takes one that was sent`,
-    { skip: need(client) },
+    { skip: client === 'another node' ? need() : need(client) },
     async (t) => {
       const partner = await scene(t)
       const [up, down] = [sampleBytes(700_001, 1), sampleBytes(600_003, 2)]
@@ -127,7 +145,7 @@ for (const [client, exchange] of Object.entries(CLIENTS))
       const lies = () => db.selectFrom('outbox_file').select('id').executeTakeFirst()
       await waitFor('the file to lie in out', lies, 30_000)
       assert.ok((await partner.transfers()).includes('EMISION IN_PROGRESS'), 'complete before it was taken')
-      const { code, out } = await exchange(partner)
+      const { code, out } = await exchange(partner, t)
       assert.equal(code, 0, out)
       assert.ok((await partner.arrived('up.bin')).equals(up))
       assert.ok((await readFile(join(partner.folder, 'down.bin'))).equals(down))
@@ -138,6 +156,53 @@ for (const [client, exchange] of Object.entries(CLIENTS))
       assert.deepEqual(await partner.list('in'), ['up.bin'])
     },
   )
+
+test('the name that counts is the one given at last', { skip: need('sftp') }, async (t) => {
+  const partner = await scene(t)
+  const inbound = (group: string, folder: string) => ({
+    direction: 'RECEPCION' as const,
+    fileGroupsName: group,
+    filePath: join(partner.files, folder),
+  })
+  await partner.apply(
+    { access: { username: 'acme', authorizedKeys: [partner.key.public] } },
+    { directories: [inbound('*.xml', 'in/xml'), inbound('*.txt', 'in')] },
+  )
+  const bytes = sampleBytes(300_001, 6)
+  await writeFile(join(partner.folder, 'up.bin'), bytes)
+  const put = await sftp(
+    partner,
+    'put up.bin /NOMINA/in/0815.tmp\n-rename /NOMINA/in/0815.tmp /NOMINA/in/a.pdf\n',
+  )
+  assert.equal(put.code, 0, put.out)
+  assert.deepEqual(await partner.list('in'), [], 'no directory takes such a file')
+  const { code, out } = await sftp(
+    partner,
+    'ls /NOMINA/in\nrename /NOMINA/in/0815.tmp /NOMINA/in/a.txt\nput up.bin /NOMINA/in/4711.tmp\nrm /NOMINA/in/4711.tmp\n',
+  )
+  assert.equal(code, 0, out)
+  assert.match(out, /0815\.tmp/, 'a refused name leaves the file under its own')
+  assert.ok((await partner.arrived('a.txt')).equals(bytes))
+  const ended = async () => {
+    const rows = await partner.node.store.db
+      .selectFrom('transfer')
+      .innerJoin('transfer_file', 'transfer_id', 'transfer.id')
+      .select(['state', 'name', 'error'])
+      .orderBy('requested_at')
+      .execute()
+    return rows.every(({ state }) => state !== 'IN_PROGRESS') && rows
+  }
+  const rows = (await waitFor('all to be over', ended, 10_000)) as Exclude<
+    Awaited<ReturnType<typeof ended>>,
+    false
+  >
+  const [broken, whole, removed] = rows
+  assert.equal(rows.length, 3)
+  assert.equal(broken?.state, 'FAILED', 'the first line ended before the file had its name')
+  assert.deepEqual([whole?.state, whole?.name, whole?.error], ['COMPLETED', 'a.txt', null])
+  assert.equal(removed?.state, 'FAILED')
+  assert.match(removed?.error ?? '', /removed by the partner/)
+})
 
 test('an upload that was cut goes on after a restart of the node', { skip: need('sftp') }, async (t) => {
   const partner = await scene(t)

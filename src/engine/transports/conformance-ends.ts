@@ -120,6 +120,7 @@ export class MemoryHost implements SessionHost {
         grown.set(chunk, position)
         bytes = grown
       },
+      rename: () => Promise.reject(new Error('a file that is fetched has its name')),
       complete: async ({ size }) => {
         await this.onComplete(offer)
         if (size !== bytes.length) throw new NodeError('connection_lost', `${bytes.length} of ${size}`)

@@ -172,6 +172,8 @@ export interface Offer {
   /** What the partner said the file belongs to (OFTP2: SFIDUSER; SFTP: the folder); '' when it said nothing. */
   application: string
   name: string
+  /** The partner will give it another name when it is whole (`Incoming.rename`): this one refuses nothing. */
+  provisional?: boolean
   key: FileKey
   format: RecordFormat
   envelope: Envelope | undefined
@@ -195,6 +197,8 @@ export interface Incoming {
   truncate(length: number): Promise<void>
   /** Resolves when the bytes are handed to the file: awaiting it is the back-pressure. Any order of positions. */
   write(chunk: Uint8Array, position: number): Promise<void>
+  /** The name it gets at last. Throws what an offer under that name would, and leaves everything as it is. */
+  rename(name: string): Promise<void>
   /**
    * The partner says that is all. Resolves when the file is in place and recorded, and not before: only then may
    * the protocol acknowledge. `sha256` (hex) is checked where the partner gave one.

@@ -84,6 +84,7 @@ export class TrialHost implements SessionHost {
         file.bytes.set(chunk, at)
         file.size = Math.max(file.size, at + chunk.length)
       },
+      rename: () => Promise.reject(new Error('OFTP2 renames nothing')),
       complete: async ({ size }) => {
         this.unsettled -= 1
         await this.before.complete?.()

@@ -14,7 +14,6 @@ import { Upload } from './upload.ts'
 
 const REMEMBER_MS = 10 * 60_000
 const MOST_REMEMBERED = 5000
-const COPY_OCTETS = 256 * 1024
 
 export interface Look {
   size: number
@@ -105,7 +104,7 @@ export class Inbox {
     // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
     const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
-    const upload = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom, owner })
+    const upload = await this.#begin({ application, name, restartFrom, owner })
     return upload
   }
 
@@ -137,8 +136,11 @@ export class Inbox {
     const taken = this.#uploads.has(target) || this.#kept.has(target)
     if (taken && !replace) throw new NodeError('conflict', 'the new name is taken')
     const upload = await this.#waiting(at, from)
+    const final = !isTemporaryName(to)
+    // The engine judges the real name; when it refuses, the file stays under the temporary one.
+    if (final) await upload.incoming.rename(to)
     if (taken) await this.remove(at, to)
-    if (!isTemporaryName(to)) return this.#handOver(upload, to)
+    if (final) return this.#handOver(upload, to)
     this.#uploads.delete(textKey(application, from))
     upload.name = to
     upload.owner = owner
@@ -155,7 +157,10 @@ export class Inbox {
         : new NodeError('not_found', 'there is no such file')
     const upload = await this.#waiting(at, name)
     this.#end(upload)
-    await upload.incoming.abandon(new NodeError('cancelled', 'removed by the partner'), false)
+    await upload.incoming.abandon(
+      new NodeError('remote_refused', `${name} was removed by the partner before it was handed over`),
+      false,
+    )
   }
 
   /** Clients set times on what they have sent; it is shown back to them and means nothing else. */
@@ -196,35 +201,35 @@ export class Inbox {
   async #begin(at: {
     application: string
     name: string
-    offeredAs: string
     restartFrom: number
     owner: object
   }): Promise<Upload> {
-    const { application, name, offeredAs, restartFrom, owner } = at
-    const incoming = await this.#offer(application, { name: offeredAs, key: name, restartFrom })
+    const { application, name, restartFrom, owner } = at
+    const incoming = await this.#offer(application, name, restartFrom)
     const key = textKey(application, name)
     const mtime = this.#kept.get(key)?.mtime
     this.#kept.delete(key)
     this.#handedOver.delete(key)
-    const upload = new Upload({ application, name, offeredAs, incoming, owner })
+    const upload = new Upload({ application, name, incoming, owner })
     if (mtime !== undefined) upload.mtime = mtime
     this.#uploads.set(key, upload)
     return upload
   }
 
   /** SFTP says neither size nor date ahead: the key is the client's name alone, good for finding a kept part. */
-  #offer(application: string, file: { name: string; key: string; restartFrom: number }): Promise<Incoming> {
+  #offer(application: string, name: string, restartFrom: number): Promise<Incoming> {
     return this.#parts.host.offer({
       contactId: this.#parts.contactId,
       application,
       // Its session sees no other.
       admitted: [application],
-      name: file.name,
-      key: { name: file.key, date: NAME_ALONE, time: '0000000000' },
+      name: finalNameOf(name),
+      provisional: isTemporaryName(name),
+      key: { name, date: NAME_ALONE, time: '0000000000' },
       format: { kind: 'U', recordLength: 0 },
       envelope: undefined,
       size: undefined,
-      restartFrom: file.restartFrom,
+      restartFrom,
       encryptedSession: true,
       signedReceipt: false,
     })
@@ -245,7 +250,7 @@ export class Inbox {
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
     const restartFrom = kept.size
-    const resumed = await this.#begin({ application, name, offeredAs: finalNameOf(name), restartFrom, owner })
+    const resumed = await this.#begin({ application, name, restartFrom, owner })
     resumed.state = 'closed'
     if (resumed.safeSize === kept.size) return resumed
     await this.leave(resumed, new NodeError('file_missing', 'part of the file is no longer here'))
@@ -255,32 +260,11 @@ export class Inbox {
   async #handOver(upload: Upload, name: string): Promise<void> {
     const { application, mtime } = upload
     const size = upload.spans.end
-    const incoming = upload.offeredAs === name ? upload.incoming : await this.#copy(upload, name)
     this.#end(upload)
-    await incoming.complete({ size })
+    await upload.incoming.complete({ size })
     const until = Date.now() + REMEMBER_MS
     this.#handedOver.set(textKey(application, name), { application, name, size, mtime, until })
     this.#forgetOld()
-  }
-
-  /** The engine was told another name at the start; it must judge the real one, so the bytes are offered anew. */
-  async #copy(upload: Upload, name: string): Promise<Incoming> {
-    const size = upload.spans.end
-    const next = await this.#offer(upload.application, { name, key: name, restartFrom: 0 })
-    try {
-      const buffer = Buffer.allocUnsafeSlow(Math.min(COPY_OCTETS, Math.max(1, size)))
-      for (let at = 0; at < size;) {
-        const got = await upload.incoming.read(buffer.subarray(0, Math.min(buffer.length, size - at)), at)
-        if (got === 0) throw new NodeError('file_missing', `the upload ended at ${at} of ${size} octets`)
-        await next.write(buffer.subarray(0, got), at)
-        at += got
-      }
-    } catch (error) {
-      await next.abandon(error, false)
-      throw error
-    }
-    await upload.incoming.abandon(new NodeError('cancelled', `goes on as ${name}`), false)
-    return next
   }
 
   async #load(application: string): Promise<void> {

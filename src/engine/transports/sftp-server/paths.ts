@@ -66,7 +66,7 @@ export function isTemporaryName(name: string): boolean {
   return name.startsWith('.') || TEMPORARY.test(name)
 }
 
-/** The name a temporary one will most likely get. A wrong guess costs a copy, nothing else. */
+/** The name a temporary one will most likely get, to be shown until it has one. A wrong guess costs nothing. */
 export function finalNameOf(name: string): string {
   const lftp = /^\.in\.(.+)\.$/.exec(name)
   if (lftp?.[1] !== undefined) return lftp[1]

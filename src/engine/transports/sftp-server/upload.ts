@@ -13,8 +13,6 @@ import { Spans } from './spans.ts'
 
 export class Upload {
   readonly application: string
-  /** The name the engine was told: what the file will most likely be called. */
-  readonly offeredAs: string
   readonly incoming: Incoming
   readonly spans = new Spans()
   /** The name the client uses now. */
@@ -29,16 +27,9 @@ export class Upload {
   #failure: unknown
   #cutShort = false
 
-  constructor(about: {
-    application: string
-    name: string
-    offeredAs: string
-    incoming: Incoming
-    owner: object
-  }) {
+  constructor(about: { application: string; name: string; incoming: Incoming; owner: object }) {
     this.application = about.application
     this.name = about.name
-    this.offeredAs = about.offeredAs
     this.incoming = about.incoming
     this.owner = about.owner
     this.spans.add(0, about.incoming.position)

@@ -67,7 +67,8 @@ export class HostDouble implements SessionHost {
   }
 
   #incoming(at: { offer: Offer; key: string; part: string; file: FileHandle; position: number }): Incoming {
-    const { offer, key, part, file, position } = at
+    const { key, part, file, position } = at
+    let { offer } = at
     const close = async () => {
       this.open.delete(file)
       await file.close()
@@ -84,6 +85,10 @@ export class HostDouble implements SessionHost {
         await this.onWrite(offer)
         await file.write(chunk, 0, chunk.length, from)
         end = Math.max(end, from + chunk.length)
+      },
+      rename: async (name) => {
+        this.onOffer({ ...offer, name })
+        offer = { ...offer, name }
       },
       complete: async ({ size }) => {
         const { size: there } = await file.stat()
