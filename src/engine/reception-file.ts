@@ -67,15 +67,12 @@ export class Reception implements Incoming {
     // Never beyond what lies there: a file cut longer would have a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position
-    try {
-      await this.#begin(path)
+    if (await this.#beginsNow(path)) {
       if (half && there) {
         await this.#goOnFrom(half.path, path, rename)
         await rm(localPath(half.path), { force: true })
       }
-    } catch (thrown) {
-      // Another file of this channel is on its way in: this one gets its transfer when it is whole.
-      if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') throw thrown
+    } else {
       if (half && there) await this.#goOnFrom(half.path, path, copyFile)
       const partial = { path, position: this.position }
       if (this.#key.date !== '')
@@ -91,6 +88,21 @@ export class Reception implements Incoming {
     const signal = this.#running?.signal
     if (signal?.aborted) this.#stopped(signal.reason)
     signal?.addEventListener('abort', () => this.#stopped(signal.reason), { once: true })
+  }
+
+  /**
+   * False: it gets its transfer when it is whole. So does a file that comes while another of its channel does, and one
+   * whose name is still to come: until then it is nobody's, and must not keep the channel from others.
+   */
+  async #beginsNow(path: string): Promise<boolean> {
+    if (this.#offer.provisional) return false
+    try {
+      await this.#begin(path)
+      return true
+    } catch (thrown) {
+      if (thrown instanceof NodeError && thrown.code === 'conflict') return false
+      throw thrown
+    }
   }
 
   /**
