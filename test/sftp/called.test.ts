@@ -196,25 +196,32 @@ test('the name that counts is the one given at last', { skip: need('sftp') }, as
   await waitFor('two transfers and no more', over, 10_000)
 })
 
-test('an upload that was cut goes on after a restart of the node', { skip: need('sftp') }, async (t) => {
-  const partner = await scene(t)
-  const bytes = sampleBytes(4_000_000, 5)
-  await writeFile(join(partner.folder, 'long.bin'), bytes)
-  const proxy = await startCuttingProxy(partner.port)
-  closeAfter(t, () => proxy.stop())
-  proxy.cutAfter(2_000_000)
-  assert.equal((await sftp(partner, 'put long.bin /NOMINA/in/long.bin\n', proxy.port)).code, 1)
-  const { db } = partner.node.store
-  const kept = async () =>
-    (await db.selectFrom('partial_file').select('position').executeTakeFirst())?.position ?? 0
-  assert.ok((await waitFor('a restart point', kept, 20_000)) > 0)
-  await partner.node.stop()
-  const again = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(partner.port) }, partner.dataDir)
-  const { code, out } = await sftp(partner, 'ls -l /NOMINA/in\nreput long.bin /NOMINA/in/long.bin\n')
-  assert.equal(code, 0, out)
-  assert.match(out, /long\.bin/, 'the half file is not shown')
-  assert.ok((await again.arrived('long.bin')).equals(bytes))
-})
+for (const sentAs of ['long.bin', '0815.tmp'])
+  test(
+    `an upload that was cut goes on after a restart of the node (${sentAs})`,
+    { skip: need('sftp') },
+    async (t) => {
+      const partner = await scene(t)
+      const bytes = sampleBytes(4_000_000, 5)
+      await writeFile(join(partner.folder, 'long.bin'), bytes)
+      const proxy = await startCuttingProxy(partner.port)
+      closeAfter(t, () => proxy.stop())
+      proxy.cutAfter(2_000_000)
+      const there = `/NOMINA/in/${sentAs}`
+      assert.equal((await sftp(partner, `put long.bin ${there}\n`, proxy.port)).code, 1)
+      const { db } = partner.node.store
+      const kept = async () =>
+        (await db.selectFrom('partial_file').select('position').executeTakeFirst())?.position ?? 0
+      assert.ok((await waitFor('a restart point', kept, 20_000)) > 0)
+      await partner.node.stop()
+      const again = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(partner.port) }, partner.dataDir)
+      const rename = sentAs === 'long.bin' ? '' : `rename ${there} /NOMINA/in/long.bin\n`
+      const { code, out } = await sftp(partner, `ls -l /NOMINA/in\nreput long.bin ${there}\n${rename}`)
+      assert.equal(code, 0, out)
+      assert.match(out, new RegExp(`^-rw.* partner .*${sentAs}$`, 'm'), 'the half file is not shown')
+      assert.ok((await again.arrived('long.bin')).equals(bytes))
+    },
+  )
 
 /** An hour of the day that is not now, in the node's time zone (UTC in tests). */
 function otherHours(): { initialHour: string; finishHour: string } {
