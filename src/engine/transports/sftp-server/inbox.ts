@@ -9,7 +9,7 @@ import { NAME_ALONE } from '../transport.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from './outbox.ts'
-import { finalNameOf, isTemporaryName } from './paths.ts'
+import { isTemporaryName } from './paths.ts'
 import { Upload } from './upload.ts'
 
 const REMEMBER_MS = 10 * 60_000
@@ -223,7 +223,7 @@ export class Inbox {
       application,
       // Its session sees no other.
       admitted: [application],
-      name: finalNameOf(name),
+      name,
       provisional: isTemporaryName(name),
       key: { name, date: NAME_ALONE, time: '0000000000' },
       format: { kind: 'U', recordLength: 0 },

@@ -65,14 +65,3 @@ const TEMPORARY = /\.(?:part|filepart|partial|tmp|temp)$/i
 export function isTemporaryName(name: string): boolean {
   return name.startsWith('.') || TEMPORARY.test(name)
 }
-
-/** The name a temporary one will most likely get, to be shown until it has one. A wrong guess costs nothing. */
-export function finalNameOf(name: string): string {
-  const lftp = /^\.in\.(.+)\.$/.exec(name)
-  if (lftp?.[1] !== undefined) return lftp[1]
-  const bare = name
-    .replace(/\.[0-9A-Za-z]{8}\.partial$/, '')
-    .replace(TEMPORARY, '')
-    .replace(/^\.+/, '')
-  return bare !== '' && isFileName(bare) ? bare : name
-}
