@@ -7,6 +7,8 @@
 //   5 acknowledged: `complete` resolves, and the transport tells the partner
 //   6 done      post-action, receipt owed, COMPLETED
 //
+// A file whose name is still to come, or that comes while another of its channel does, is no transfer before 3.
+//
 // A crash before 3 leaves a half file that the partner may resume; from 3 on the node finishes alone, and a partner
 // that never heard the acknowledgement and offers the file again is told that it is here.
 

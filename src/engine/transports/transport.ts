@@ -204,7 +204,10 @@ export interface Incoming {
    * the protocol acknowledge. `sha256` (hex) is checked where the partner gave one.
    */
   complete(end: { size: number; sha256?: string }): Promise<void>
-  /** The partner broke off or broke the rules: what is safe stays for a resumption if `keep`, else it is removed. */
+  /**
+   * The partner broke off or broke the rules: what is safe stays for a resumption if `keep`, else it is removed. The
+   * reason is never `cancelled`, unless the engine's own signal said so: that is a transfer which is over already.
+   */
   abandon(reason: unknown, keep: boolean): Promise<void>
 }
 

@@ -11,14 +11,13 @@ import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { HEAD_LENGTH, MAX_PACKET, TYPE } from '../ssh/sftp-packet.ts'
 
 const DATA_HEAD = HEAD_LENGTH + 4
-const MAX_FREE = 8
 
 export class ChannelIo {
   readonly #channel: Duplex
   readonly #socket: Socket
   readonly #most: number
   readonly #splitter = new PacketSplitter(MAX_PACKET + 1024)
-  readonly #rooms = new BufferPool(DATA_HEAD + MAX_PACKET, MAX_FREE)
+  readonly #rooms = new BufferPool({ smallest: 64 * 1024, size: DATA_HEAD + MAX_PACKET, mostFree: 8 })
   #held = 0
   #unsent = 0
   #corked = false
@@ -71,8 +70,7 @@ export class ChannelIo {
 
   /** Room for a DATA answer of at most `length` octets, to be filled and given to `sendData`. */
   dataRoom(length: number): { whole: Buffer; data: Buffer } {
-    const whole =
-      length > 64 * 1024 ? this.#rooms.lend(DATA_HEAD + length) : Buffer.allocUnsafeSlow(DATA_HEAD + length)
+    const whole = this.#rooms.lend(DATA_HEAD + length)
     return { whole, data: whole.subarray(DATA_HEAD, DATA_HEAD + length) }
   }
 

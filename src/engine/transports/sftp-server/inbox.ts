@@ -104,8 +104,7 @@ export class Inbox {
     // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
     const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
-    const upload = await this.#begin({ application, name, restartFrom, owner })
-    return upload
+    return this.#begin({ application, name, restartFrom, owner })
   }
 
   /** The client has closed its handle. Resolves when a final file is handed over. */

@@ -2,18 +2,22 @@
 // collections of garbage whose threads take the processor from the other end of a fast line.
 
 export class BufferPool {
+  readonly #smallest: number
   readonly #size: number
   readonly #mostFree: number
   readonly #free: ArrayBuffer[] = []
   readonly #lent = new WeakSet<ArrayBufferLike>()
 
-  constructor(size: number, mostFree: number) {
+  /** For lengths from `smallest` to `size`: less is cheap to allocate, and more is rare. */
+  constructor({ smallest, size, mostFree }: { smallest: number; size: number; mostFree: number }) {
+    this.#smallest = smallest
     this.#size = size
     this.#mostFree = mostFree
   }
 
-  /** `length` octets, at most the pool's size; whatever was in them before may still be there. */
+  /** `length` octets, the pool's own where the length is; whatever was in them before may still be there. */
   lend(length: number): Buffer {
+    if (length < this.#smallest || length > this.#size) return Buffer.allocUnsafe(length)
     const memory = this.#free.pop() ?? new ArrayBuffer(this.#size)
     this.#lent.add(memory)
     return Buffer.from(memory, 0, length)

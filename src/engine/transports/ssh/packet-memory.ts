@@ -26,14 +26,9 @@ const DECIPHER = 'AESGCMDecipherBinding'
 const LENGTH = 4
 const TAG = 16
 const BLOCK = 16
-/** A packet of 32 KiB of data, what SFTP sends in, and some room for all that is around it. */
-const LARGEST = 33 * 1024
-/** Smaller ones share slabs of Node's own pool. */
-const SMALLEST = Buffer.poolSize >>> 1
 
-const pool = new BufferPool(LARGEST, 64)
-
-const isLarge = (length: number) => length >= SMALLEST && length <= LARGEST
+/** Up to 32 KiB of data, what SFTP sends in, with all that is around it. Smaller ones share slabs of Node's own pool. */
+const pool = new BufferPool({ smallest: Buffer.poolSize >>> 1, size: 33 * 1024, mostFree: 64 })
 
 /** The blocks begin behind the length. */
 function paddingOf(payloadLength: number): number {
@@ -47,11 +42,9 @@ export function lendToCipher<C extends Cipher>(
   fillRandom: (into: Buffer, offset: number, size: number) => void,
 ): C {
   if (cipher.constructor.name !== CIPHER) return cipher
-  const allocate = cipher.allocPacket.bind(cipher)
   cipher.allocPacket = (payloadLength) => {
     const padding = paddingOf(payloadLength)
     const inside = 1 + payloadLength + padding
-    if (!isLarge(LENGTH + inside + TAG)) return allocate(payloadLength)
     const packet = pool.lend(LENGTH + inside + TAG)
     packet.writeUInt32BE(inside, 0)
     packet[LENGTH] = padding
@@ -84,7 +77,7 @@ export function lendToDecipher<D extends Decipher>(decipher: D): D {
       const behind = gathered === length ? length.readUInt32BE(0) + TAG : 0
       // The length goes in alone: ssh2 refuses one that no packet has before anything is allocated for it.
       const next = decrypt(gathered, 0, gathered.length)
-      gathering = behind === 0 ? length : isLarge(behind) ? pool.lend(behind) : Buffer.allocUnsafe(behind)
+      gathering = behind === 0 ? length : pool.lend(behind)
       filled = 0
       if (next !== undefined) return next === gathered.length ? at : next
     }

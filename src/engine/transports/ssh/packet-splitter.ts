@@ -8,12 +8,9 @@ import { BufferPool } from './buffer-pool.ts'
 import { takeBack } from './packet-memory.ts'
 import { MAX_PACKET } from './sftp-packet.ts'
 
-const POOLED_FROM = 64 * 1024
-const MAX_FREE = 16
-
 export class PacketSplitter {
   readonly #maxLength: number
-  readonly #large = new BufferPool(MAX_PACKET, MAX_FREE)
+  readonly #pool = new BufferPool({ smallest: 64 * 1024, size: MAX_PACKET, mostFree: 16 })
   #lengthBytes = 0
   #length = 0
   #packet: Buffer | undefined
@@ -47,7 +44,7 @@ export class PacketSplitter {
         take(whole)
         continue
       }
-      this.#packet ??= this.#allocate(this.#length)
+      this.#packet ??= this.#pool.lend(this.#length)
       this.#packet.set(chunk.subarray(at, at + given), this.#filled)
       this.#filled += given
       at += given
@@ -62,17 +59,12 @@ export class PacketSplitter {
 
   /** Gives a packet's memory back once nobody looks at it any more. */
   recycle(packet: Buffer): void {
-    this.#large.giveBack(packet)
+    this.#pool.giveBack(packet)
   }
 
   #checkLength(): void {
     if (this.#length >= 1 && this.#length <= this.#maxLength) return
     throw new NodeError('protocol_violation', `an SFTP packet announces ${this.#length} octets`)
-  }
-
-  #allocate(length: number): Buffer {
-    const pooled = length >= POOLED_FROM && length <= MAX_PACKET
-    return pooled ? this.#large.lend(length) : Buffer.allocUnsafe(length)
   }
 
   #reset(): void {
