@@ -18,7 +18,7 @@ import {
   startCuttingProxy,
 } from '../../src/engine/transports/ssh/openssh-fixture.ts'
 import type { KeyPair } from '../../src/engine/transports/ssh/openssh-fixture.ts'
-import type { PlatformChannel } from '../../src/platform/schema.ts'
+import type { PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
 import { closeAfter, tempFolder, waitFor } from '../harness.ts'
 import { startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
@@ -29,7 +29,15 @@ const need = (...names: string[]) => {
 }
 
 type Outcome = { code: number; out: string }
-type Scene = SftpNode & { port: number; hostKey: string; folder: string; key: KeyPair; dataDir: string }
+type Scene = SftpNode & {
+  port: number
+  hostKey: string
+  folder: string
+  key: KeyPair
+  dataDir: string
+  /** How the partner signs in, for another `apply`. */
+  access: Pick<PlatformContact, 'access'>
+}
 
 async function scene(t: TestContext): Promise<Scene> {
   const folder = await tempFolder(t)
@@ -42,11 +50,11 @@ async function scene(t: TestContext): Promise<Scene> {
   await writeFile(join(dataDir, 'sftp-host-key.pem'), pem, { mode: 0o600 })
   const hostKey = fingerprintOf(readPrivateKey(pem, undefined).getPublicSSH())
   const own = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(port) }, dataDir)
-  await own.apply(
-    { access: { username: 'acme', authorizedKeys: [key.public] } },
-    { connection: { advancedConfigurationTransmission: { downloadConf: true, registersBlock: 64 } } },
-  )
-  return { ...own, port, hostKey, folder, key, dataDir }
+  const access = { access: { username: 'acme', authorizedKeys: [key.public] } }
+  await own.apply(access, {
+    connection: { advancedConfigurationTransmission: { downloadConf: true, registersBlock: 64 } },
+  })
+  return { ...own, port, hostKey, folder, key, dataDir, access }
 }
 
 function run({ folder }: Scene, command: string, args: string[], input = ''): Promise<Outcome> {
@@ -164,10 +172,9 @@ test('the name that counts is the one given at last', { skip: need('sftp') }, as
     fileGroupsName: group,
     filePath: join(partner.files, folder),
   })
-  await partner.apply(
-    { access: { username: 'acme', authorizedKeys: [partner.key.public] } },
-    { directories: [inbound('*.xml', 'in/xml'), inbound('*.txt', 'in')] },
-  )
+  await partner.apply(partner.access, {
+    directories: [inbound('*.xml', 'in/xml'), inbound('*.txt', 'in')],
+  })
   const bytes = sampleBytes(300_001, 6)
   await writeFile(join(partner.folder, 'up.bin'), bytes)
   const put = await sftp(
@@ -234,9 +241,10 @@ test(
   { skip: need('sftp') },
   async (t) => {
     const partner = await scene(t)
-    const access = { access: { username: 'acme', authorizedKeys: [partner.key.public] } }
     const calls = (connection: PlatformChannel['connection'], channel: Partial<PlatformChannel> = {}) =>
-      partner.apply(access, { connection: connection ?? {}, ...channel }).then(() => sftp(partner, 'ls /\n'))
+      partner
+        .apply(partner.access, { connection: connection ?? {}, ...channel })
+        .then(() => sftp(partner, 'ls /\n'))
     const at = (ips: string[]) => ({ ips, advancedConfigurationConnection: { validateIp: true } })
     assert.equal((await calls(at(['192.0.2.7']))).code, 1, 'from an address that is not the partner’s')
     assert.equal((await calls(at(['192.0.2.7', '127.0.0.1']))).code, 0)
@@ -266,10 +274,9 @@ test('a channel of one direction takes files or gives them, not both', { skip: n
   await partner.send()
   const lies = () => partner.node.store.db.selectFrom('outbox_file').select('id').executeTakeFirst()
   await waitFor('the file to lie in out', lies, 30_000)
-  const access = { access: { username: 'acme', authorizedKeys: [partner.key.public] } }
-  await partner.apply(access, { direction: 'EMISION' })
+  await partner.apply(partner.access, { direction: 'EMISION' })
   assert.equal((await sftp(partner, 'put up.bin /NOMINA/in/up.bin\n')).code, 1)
-  await partner.apply(access, { direction: 'RECEPCION' })
+  await partner.apply(partner.access, { direction: 'RECEPCION' })
   assert.equal((await sftp(partner, 'get /NOMINA/out/down.bin\n')).code, 1)
   assert.equal((await sftp(partner, 'put up.bin /NOMINA/in/up.bin\n')).code, 0)
   assert.equal(String(await partner.arrived('up.bin')), 'up')
