@@ -3,16 +3,16 @@
 
 import { makeSeal } from '../src/store/seal.ts'
 import type { Seal } from '../src/store/seal.ts'
-import type { Store, Tx } from '../src/store/open.ts'
+import type { Store, Tx } from '../src/store/database/open.ts'
 import { insertChannels, sealChannel } from '../src/store/channels.ts'
 import { putAccount } from '../src/store/accounts.ts'
 import { putContact, putLocalEntity } from '../src/store/contacts.ts'
-import { directoryChanged } from '../src/store/directory.ts'
+import { directoryChanged } from '../src/store/channel-access.ts'
 import type { TransferFileRecord } from '../src/domain/transfer.ts'
-import type { TransferFileRow, TransferRow } from '../src/store/tables.ts'
-import { insertTransfer } from '../src/store/transfers.ts'
+import type { TransferFileRow, TransferRow } from '../src/store/database/tables.ts'
+import { insertTransfer } from '../src/store/transfers/transfers.ts'
 import { newFile } from '../src/transfers/request.ts'
-import { accountOf, contactOf, fullChannel } from '../test/seed.ts'
+import { accountOf, contactOf, fullChannel } from '../test/support/seed.ts'
 
 export const CHANNEL = 'BANCO-ACME-NOMINA'
 export const FIRST_AT = Date.UTC(2026, 0, 1)

@@ -5,7 +5,7 @@
 
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileOf } from '../src/engine/transports/conformance-ends.ts'
+import { fileOf } from '../test/support/transport-ends.ts'
 import type { SessionHost, Source, WireFile } from '../src/engine/transports/transport.ts'
 
 /** Open, write, close: all that sshd does. */

@@ -13,10 +13,10 @@ import { join } from 'node:path'
 
 import { sftpClientTransport } from '../src/engine/transports/sftp-client/sftp-client.ts'
 import type { SftpSettings } from '../src/engine/transports/sftp-client/settings.ts'
-import { startTestListener } from '../src/engine/transports/sftp-server/test-listener.ts'
-import { HostDouble } from '../src/engine/transports/ssh/host-double.ts'
+import { startTestListener } from '../test/support/sftp/listener.ts'
+import { HostDouble } from '../test/support/sftp/session-host.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'
-import { commandExists, noOpenSsh, startOpenSsh } from '../src/engine/transports/ssh/openssh-fixture.ts'
+import { commandExists, noOpenSsh, startOpenSsh } from '../test/support/sftp/openssh.ts'
 import type { Call, Session } from '../src/engine/transports/transport.ts'
 import { bestOf, offerPlainly, openPlainly, withFile } from './plain.ts'
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { openStore } from '../src/store/open.ts'
+import { openStore } from '../src/store/database/open.ts'
 import { cpuMicros } from './cpu-time.ts'
 import { fillPlatform, fillTransfers } from './fill.ts'
 

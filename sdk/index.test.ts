@@ -8,8 +8,8 @@ import { hashPassword } from '../src/accounts/password.ts'
 import { operations } from '../src/contract/operations.ts'
 import { platformOperations } from '../src/contract/platform.ts'
 import { findAccount, putAccount } from '../src/store/accounts.ts'
-import { closeAfter, startTestNode } from '../test/harness.ts'
-import { FULL, PASSWORD } from '../test/seed.ts'
+import { closeAfter, startTestNode } from '../test/support/harness.ts'
+import { FULL, PASSWORD } from '../test/support/seed.ts'
 import { ClientError, collect, createClient, pages, UnreachableError } from './index.ts'
 
 const credentials = { username: 'globaladmin', password: PASSWORD }

@@ -6,7 +6,7 @@ import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fromRoot } from '../src/root.ts'
-import { tempFolder } from './harness.ts'
+import { tempFolder } from './support/harness.ts'
 
 test('build/ runs until a source of it is newer or gone', async (t) => {
   const folder = await tempFolder(t)

@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { createClient } from '../sdk/index.ts'
 import { fromRoot } from '../src/root.ts'
-import { closeAfter, tempFolder, waitFor } from './harness.ts'
+import { closeAfter, tempFolder, waitFor } from './support/harness.ts'
 
 const run = promisify(execFile)
 const START_MS = 120_000

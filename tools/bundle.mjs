@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}build`, { recursive: true, force: true })
 const bundle = await rolldown({
   cwd: root,
-  input: { esclusa: 'src/cli/esclusa.ts', thread: 'src/engine/thread.ts' },
+  input: { esclusa: 'src/cli/esclusa.ts', worker: 'src/engine/worker.ts' },
   platform: 'node',
   // Native code, what finds its own files by their place, and what is loaded at the first request (lazy-schemas.ts).
   external: [

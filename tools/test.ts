@@ -6,8 +6,8 @@
 
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { startPostgres } from '../test/postgres.ts'
-import type { PostgresServer } from '../test/postgres.ts'
+import { startPostgres } from '../test/support/postgres.ts'
+import type { PostgresServer } from '../test/support/postgres.ts'
 
 const DEFAULT_PLACES = ['src', 'sdk', 'console/src', 'test']
 const FILE_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 300_000

@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { closeAfter, startTestNode, tempFolder, waitFor } from '../../test/harness.ts'
-import type { TestNode } from '../../test/harness.ts'
-import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/seed.ts'
+import { closeAfter, startTestNode, tempFolder, waitFor } from '../../test/support/harness.ts'
+import type { TestNode } from '../../test/support/harness.ts'
+import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/support/seed.ts'
 import { findAccount } from '../store/accounts.ts'
 import { findChannel, openChannel, pageOfHistory } from '../store/channels.ts'
 import { insertKeyProposal } from '../store/keys.ts'
-import { activeTransfers, moveTransfer } from '../store/transfers.ts'
+import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
 const BINARY = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
 

@@ -4,8 +4,8 @@
 import { Command, CommanderError } from 'commander'
 import { ERROR_CODES, NodeError, messageOf, systemCode } from '../errors.ts'
 import { VERSION } from '../root.ts'
-import { addClientCommands } from './client-commands.ts'
-import { addNodeCommands } from './node-commands.ts'
+import { addClientCommands } from './client/client-commands.ts'
+import { addNodeCommands } from './node/node-commands.ts'
 
 const program = new Command('esclusa')
   .description('A managed file-transfer node: channels between banks and companies.')

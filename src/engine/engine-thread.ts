@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Counters } from './engine.ts'
 import type { TransferEvent } from '../contract/event.ts'
-import type { ThreadData } from './thread.ts'
+import type { ThreadData } from './worker.ts'
 
 export type ToEngine = { kind: 'wake' } | { kind: 'cancelled'; transferId: string } | { kind: 'stop' }
 export type FromEngine =
@@ -25,7 +25,7 @@ export type EngineThread = {
 
 const RESTART_MS = 1000
 // Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
-const THREAD = new URL(import.meta.url.endsWith('.ts') ? 'thread.ts' : 'thread.js', import.meta.url)
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'worker.ts' : 'worker.js', import.meta.url)
 
 export type ThreadParts = {
   config: Config
@@ -46,7 +46,7 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
   function launch(): Promise<void> {
     // Each start is another holder of leases: what the dead one held is not ours by name.
     const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
-    const made = new Worker(THREAD, { workerData: data })
+    const made = new Worker(WORKER, { workerData: data })
     worker = made
     over = false
     return new Promise((resolve, reject) => {

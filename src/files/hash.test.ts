@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tempFolder } from '../../test/harness.ts'
+import { tempFolder } from '../../test/support/harness.ts'
 import { hashFile } from './hash.ts'
 
 test('the hash of a file is SHA-256 of its bytes, also over several pieces', async (t) => {

@@ -3,7 +3,7 @@ import { link, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'no
 import { extname, join } from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { closeAfter, tempFolder } from '../../test/harness.ts'
+import { closeAfter, tempFolder } from '../../test/support/harness.ts'
 import { zoneOf } from '../domain/time.ts'
 import { isPlaced, placeFile, stampedName } from './place.ts'
 

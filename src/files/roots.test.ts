@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { tempFolder } from '../../test/harness.ts'
+import { tempFolder } from '../../test/support/harness.ts'
 import { checkPathExists, confined, diskFaults, fixedPart, requireConfined } from './roots.ts'
 
 async function place(t: TestContext) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tempFolder } from '../../test/harness.ts'
+import { tempFolder } from '../../test/support/harness.ts'
 import { readSecrets } from './secrets.ts'
 
 const NONE = { jwtSecret: undefined, masterKey: undefined }

@@ -4,7 +4,7 @@ import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { tempFolder } from '../../test/harness.ts'
+import { tempFolder } from '../../test/support/harness.ts'
 import type { Directory } from '../contract/channel.ts'
 import { findSendSet, groupMatcher, isSendable } from './send-set.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import Fastify from 'fastify'
 import { brotliDecompressSync } from 'node:zlib'
-import { closeAfter, tempFolder } from '../../test/harness.ts'
+import { closeAfter, tempFolder } from '../../test/support/harness.ts'
 import { addConsoleRoutes } from './console.ts'
 
 async function served(t: TestContext) {

@@ -7,8 +7,8 @@ import type { BodyOf, InputOf, OperationName, OutputOf } from '../contract/opera
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Account } from '../store/accounts.ts'
-import type { Directory } from '../store/directory.ts'
-import type { Store } from '../store/open.ts'
+import type { Directory } from '../store/channel-access.ts'
+import type { Store } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 
 export type Context = {

@@ -11,11 +11,17 @@ import {
   updateChannel,
   updateDirectories,
   updateIps,
-} from './channels.ts'
-import { listContacts } from './contacts.ts'
+} from './integration/channels.ts'
+import { listContacts } from './integration/contacts.ts'
 import type { Handler } from './context.ts'
-import { loginV1, loginV2 } from './login.ts'
-import { listTransfers, resetChannel, retryTransfer, sendTransfer, transferDetail } from './transfers.ts'
+import { loginV1, loginV2 } from './integration/login.ts'
+import {
+  listTransfers,
+  resetChannel,
+  retryTransfer,
+  sendTransfer,
+  transferDetail,
+} from './integration/transfers.ts'
 
 export const handlers: { [N in OperationName]: Handler<N> } = {
   loginV1,

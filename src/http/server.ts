@@ -18,8 +18,8 @@ import type { Context } from './context.ts'
 import { pathOf, replyToNoRequest, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { handlers } from './handlers.ts'
-import { lazyCompilers } from './lazy-schemas.ts'
-import { makePlatformHandlers } from './platform-operations.ts'
+import { lazyCompilers } from './document/lazy-schemas.ts'
+import { makePlatformHandlers } from './platform/operations.ts'
 
 const BODY_LIMIT = 1_048_576
 const JSON_TYPE = 'application/json; charset=utf-8'

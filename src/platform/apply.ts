@@ -24,8 +24,8 @@ import {
   removeLocalEntity,
 } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
-import { directoryChanged, lockDirectory } from '../store/directory.ts'
-import type { Db, Store, Tx } from '../store/open.ts'
+import { directoryChanged, lockDirectory } from '../store/channel-access.ts'
+import type { Db, Store, Tx } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { hashesFor } from './passwords.ts'
 import { makePlan } from './plan.ts'

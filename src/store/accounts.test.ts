@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { testOnBoth, withStore } from '../../test/harness.ts'
-import { accountOf } from '../../test/seed.ts'
+import { testOnBoth, withStore } from '../../test/support/harness.ts'
+import { accountOf } from '../../test/support/seed.ts'
 import {
   findAccount,
   findAccountByEmail,

@@ -2,9 +2,9 @@
 
 import type { Auths, Role } from '../contract/user.ts'
 import type { User } from '../domain/user.ts'
-import { hot } from './hot.ts'
-import type { Db, Tx } from './open.ts'
-import type { AccountRow } from './tables.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Db, Tx } from './database/open.ts'
+import type { AccountRow } from './database/tables.ts'
 
 export type Account = User & {
   passwordHash: string | null

@@ -4,8 +4,8 @@
 import type { Channel } from '../contract/channel.ts'
 import { findChannels } from './channels.ts'
 import type { ChannelRecord } from './channels.ts'
-import { hot } from './hot.ts'
-import type { Db } from './open.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Db } from './database/open.ts'
 
 export type ChannelFacts = {
   code: string

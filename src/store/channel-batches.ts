@@ -2,10 +2,10 @@
 // channels instead of a few per channel, all inside the caller's transaction.
 
 import { ACTIVE } from '../domain/transfer.ts'
-import { batches } from './batches.ts'
+import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
-import type { Dialect, Tx } from './open.ts'
+import type { Dialect, Tx } from './database/open.ts'
 
 /** All channels, locked until the transaction ends: an update by the interface waits, and none is lost. */
 export async function lockAllChannels(tx: Tx, dialect: Dialect): Promise<ChannelRecord[]> {

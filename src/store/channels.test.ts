@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { testOnBoth, withStore } from '../../test/harness.ts'
-import { contactOf, seedChannel } from '../../test/seed.ts'
+import { testOnBoth, withStore } from '../../test/support/harness.ts'
+import { contactOf, seedChannel } from '../../test/support/seed.ts'
 import { newFile } from '../transfers/request.ts'
 import {
   addHistory,
@@ -15,10 +15,10 @@ import {
   updateChannel,
 } from './channels.ts'
 import { putContact, putLocalEntity } from './contacts.ts'
-import { newId } from './ids.ts'
-import type { Store } from './open.ts'
+import { newId } from './database/ids.ts'
+import type { Store } from './database/open.ts'
 import { makeSeal } from './seal.ts'
-import { insertTransfer, moveTransfer } from './transfers.ts'
+import { insertTransfer, moveTransfer } from './transfers/transfers.ts'
 
 const CODE = 'BANCO-ACME-NOMINA'
 const seal = makeSeal('0'.repeat(32))

@@ -5,11 +5,11 @@ import { sql } from 'kysely'
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { NodeError } from '../errors.ts'
-import { batches } from './batches.ts'
-import { hot } from './hot.ts'
-import type { Db, Dialect, Tx } from './open.ts'
+import { batches } from './database/batches.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Db, Dialect, Tx } from './database/open.ts'
 import type { Seal } from './seal.ts'
-import type { ChannelRow } from './tables.ts'
+import type { ChannelRow } from './database/tables.ts'
 
 export type ChannelRecord = {
   code: string

@@ -1,10 +1,10 @@
 // Contacts and local entities: who the two ends of a channel are, and how a partner is reached.
 
 import type { Contact } from '../contract/contact.ts'
-import { batches } from './batches.ts'
-import type { Db, Tx } from './open.ts'
+import { batches } from './database/batches.ts'
+import type { Db, Tx } from './database/open.ts'
 import type { Seal } from './seal.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './database/tables.ts'
 
 export type LocalEntity = { code: string; name: string; oftp2Id: string | null }
 

@@ -5,10 +5,10 @@
 
 import { sql } from 'kysely'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
-import { batches } from './batches.ts'
-import type { Health } from './health.ts'
-import { hot } from './hot.ts'
-import type { Db } from './open.ts'
+import { batches } from './database/batches.ts'
+import type { Health } from './partner-health.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Db } from './database/open.ts'
 
 export type UnderWay = {
   id: string

@@ -17,8 +17,8 @@ import { findSendSet } from '../files/send-set.ts'
 import type { Candidate } from '../files/send-set.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import { newId } from '../store/ids.ts'
-import type { Store } from '../store/open.ts'
+import { newId } from '../store/database/ids.ts'
+import type { Store } from '../store/database/open.ts'
 import {
   activeTransfers,
   findTransfer,
@@ -26,7 +26,7 @@ import {
   lastEnded,
   sentHashes,
   settle,
-} from '../store/transfers.ts'
+} from '../store/transfers/transfers.ts'
 
 export type Asking = {
   store: Store

@@ -4,8 +4,8 @@
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { HistoryEntry } from '../store/channels.ts'
-import type { Store, Tx } from '../store/open.ts'
-import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers.ts'
+import type { Store, Tx } from '../store/database/open.ts'
+import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers/transfers.ts'
 
 /** Ids of the transfers that were cancelled. */
 export async function resetChannel(

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
-import { waitFor } from '../harness.ts'
+import { waitFor } from '../support/harness.ts'
 import { go, setScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 

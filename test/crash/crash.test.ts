@@ -4,7 +4,7 @@
 // ESCLUSA_LONG=1 runs 200 rounds; ESCLUSA_SEED repeats a run's files and moments.
 
 import assert from 'node:assert/strict'
-import { testOnBoth } from '../harness.ts'
+import { testOnBoth } from '../support/harness.ts'
 import { NodeProcess } from './node-process.ts'
 import { visible } from './observer.ts'
 import { ask, listen } from './operator.ts'

@@ -2,8 +2,8 @@
 
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Db } from '../../src/store/open.ts'
-import type { TransferRow } from '../../src/store/tables.ts'
+import type { Db } from '../../src/store/database/open.ts'
+import type { TransferRow } from '../../src/store/database/tables.ts'
 import { visible } from './observer.ts'
 import type { Route } from './routes.ts'
 import { sha256Of } from './sources.ts'

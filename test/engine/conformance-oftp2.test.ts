@@ -1,14 +1,14 @@
 // OFTP2 in the conformance suite: a real listener on loopback, with an engine in memory behind it, is the partner.
 
 import type { TestContext } from 'node:test'
-import { transportConformance } from '../../src/engine/transports/conformance.ts'
-import type { ConformancePartner } from '../../src/engine/transports/conformance.ts'
-import { MemorySource, Told, fileOf } from '../../src/engine/transports/conformance-ends.ts'
+import { transportConformance } from '../support/transport-conformance.ts'
+import type { ConformancePartner } from '../support/transport-conformance.ts'
+import { MemorySource, Told, fileOf } from '../support/transport-ends.ts'
 import { createOftp2, listenOftp2 } from '../../src/engine/transports/oftp2/oftp2.ts'
-import { realName } from '../../src/engine/transports/oftp2/dataset-name.ts'
-import { CALLED, CALLER, OPEN, TIMEOUTS, trialCrypto } from '../../src/engine/transports/oftp2/trial-ends.ts'
-import { TrialHost, contentOf } from '../../src/engine/transports/oftp2/trial-host.ts'
-import { closeAfter } from '../harness.ts'
+import { realName } from '../../src/engine/transports/oftp2/protocol/dataset-name.ts'
+import { CALLED, CALLER, OPEN, TIMEOUTS, trialCrypto } from '../support/oftp2/ends.ts'
+import { TrialHost, contentOf } from '../support/oftp2/host.ts'
+import { closeAfter } from '../support/harness.ts'
 import { callOf } from './wire.ts'
 
 async function oftp2Partner(t: TestContext): Promise<ConformancePartner> {

@@ -10,9 +10,9 @@ import { AUTHS, ROLES } from '../../src/contract/user.ts'
 import type { Role } from '../../src/contract/user.ts'
 import { authsOf } from '../../src/domain/user.ts'
 import { putAccount } from '../../src/store/accounts.ts'
-import { startTestHttp, testOnBoth } from '../harness.ts'
-import type { TestNode } from '../harness.ts'
-import { accountOf, CLOSED, FULL, PLAIN } from '../seed.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { accountOf, CLOSED, FULL, PLAIN } from '../support/seed.ts'
 
 const protectedNames = (Object.keys(operations) as OperationName[]).filter(
   (name) => operations[name].roles !== 'public',

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestHttp, testOnBoth } from '../harness.ts'
-import type { TestNode } from '../harness.ts'
-import { allRows } from '../rows.ts'
-import { CLOSED, FULL, fullChannel, PLAIN, SECRETS } from '../seed.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { allRows } from '../support/rows.ts'
+import { CLOSED, FULL, fullChannel, PLAIN, SECRETS } from '../support/seed.ts'
 
 const config = async (node: TestNode, code: string, as = 'globaladmin') =>
   (await node.call('channelConfiguration', { as, code })).body[0]

@@ -5,10 +5,10 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
-import { pathOf, request } from '../call.ts'
-import type { Answer } from '../call.ts'
-import { startTestHttp } from '../harness.ts'
-import { FULL, PLAIN } from '../seed.ts'
+import { pathOf, request } from '../support/call.ts'
+import type { Answer } from '../support/call.ts'
+import { startTestHttp } from '../support/harness.ts'
+import { FULL, PLAIN } from '../support/seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
 const path = (name: OperationName, code = PLAIN) => pathOf(name, { code })

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { addHistory } from '../../src/store/channels.ts'
-import { directoryChanged } from '../../src/store/directory.ts'
-import { startTestHttp, testOnBoth } from '../harness.ts'
-import { CLOSED, contactOf, FULL, PERSON, PLAIN, plainChannel, seedChannel } from '../seed.ts'
+import { directoryChanged } from '../../src/store/channel-access.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { CLOSED, contactOf, FULL, PERSON, PLAIN, plainChannel, seedChannel } from '../support/seed.ts'
 import { putContact } from '../../src/store/contacts.ts'
 
 const LISTS: OperationName[] = ['listChannels', 'channelHistory', 'listTransfers', 'listContacts']

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { describePlatform } from '../../src/platform/export.ts'
 import { lockChannel } from '../../src/store/channels.ts'
-import type { Store } from '../../src/store/open.ts'
-import { postgres, startTestHttp, waitFor } from '../harness.ts'
-import { CLOSED, FULL } from '../seed.ts'
+import type { Store } from '../../src/store/database/open.ts'
+import { postgres, startTestHttp, waitFor } from '../support/harness.ts'
+import { CLOSED, FULL } from '../support/seed.ts'
 
 /** The store, and how often a write was run: one that lost a deadlock is run again. */
 function counted(store: Store) {

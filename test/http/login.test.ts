@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { AUTHS } from '../../src/contract/user.ts'
 import { authsOf } from '../../src/domain/user.ts'
 import { putAccount } from '../../src/store/accounts.ts'
-import { startTestHttp, testOnBoth } from '../harness.ts'
-import type { TestNode } from '../harness.ts'
-import { accountOf, PASSWORD, USERNAMES } from '../seed.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { accountOf, PASSWORD, USERNAMES } from '../support/seed.ts'
 
 const V1_FLAGS = ['operate', 'administration', 'editChannels', 'svcFF', 'contactChannels']
 const V2_FLAGS = [

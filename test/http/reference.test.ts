@@ -9,11 +9,11 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
-import { openApiDocument } from '../../src/http/openapi.ts'
-import { referencePage } from '../../src/http/reference-page.ts'
-import { pathOf, request } from '../call.ts'
-import { startTestHttp, startTestNode, tempFolder } from '../harness.ts'
-import { PLAIN } from '../seed.ts'
+import { openApiDocument } from '../../src/http/document/openapi.ts'
+import { referencePage } from '../../src/http/document/reference-page.ts'
+import { pathOf, request } from '../support/call.ts'
+import { startTestHttp, startTestNode, tempFolder } from '../support/harness.ts'
+import { PLAIN } from '../support/seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
 

@@ -15,10 +15,10 @@ import { operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import { makeTokens } from '../../src/accounts/token.ts'
-import { caller } from '../call.ts'
-import { closeAfter, startTestHttp, tempFolder, testOnBoth } from '../harness.ts'
-import { allRows } from '../rows.ts'
-import { CLOSED, FULL, PASSWORD, PERSON, PLAIN, SECRETS, USERNAMES } from '../seed.ts'
+import { caller } from '../support/call.ts'
+import { closeAfter, startTestHttp, tempFolder, testOnBoth } from '../support/harness.ts'
+import { allRows } from '../support/rows.ts'
+import { CLOSED, FULL, PASSWORD, PERSON, PLAIN, SECRETS, USERNAMES } from '../support/seed.ts'
 
 const NEW_SECRETS = { localKey: 'freshly-set-local-key', remoteKey: 'freshly-set-remote-key' }
 

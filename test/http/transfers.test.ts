@@ -7,12 +7,12 @@ import { test } from 'node:test'
 import type { TransferStatus } from '../../src/contract/transfer.ts'
 import { PARKED } from '../../src/domain/transfer.ts'
 import { hashFile } from '../../src/files/hash.ts'
-import { newId } from '../../src/store/ids.ts'
-import { insertTransfer, moveTransfer } from '../../src/store/transfers.ts'
-import { startTestHttp, testOnBoth } from '../harness.ts'
-import type { TestNode } from '../harness.ts'
-import { allRows } from '../rows.ts'
-import { FULL, PLAIN } from '../seed.ts'
+import { newId } from '../../src/store/database/ids.ts'
+import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { allRows } from '../support/rows.ts'
+import { FULL, PLAIN } from '../support/seed.ts'
 
 async function put(node: TestNode, name: string, text = name): Promise<string> {
   const path = join(node.files, 'out', name)

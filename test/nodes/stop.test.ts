@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/database/open.ts'
 import { launch } from '../crash/node-process.ts'
-import { closeAfter, startTestNode, tempFolder } from '../harness.ts'
+import { closeAfter, startTestNode, tempFolder } from '../support/harness.ts'
 
 test('a connection on which nothing was asked does not hold up the end of a node', async (t) => {
   const node = await startTestNode(t, { empty: true })

@@ -1,11 +1,11 @@
 // The OFTP2 transport through the suite that every transport passes: a real session on loopback, with the partner's
 // engine played by the suite's own host. What the partner has for us is pushed when it has the turn.
 
-import { closeAfter } from '../harness.ts'
-import { sessionCrypto } from '../../src/engine/session-crypto.ts'
-import { MemoryHost, MemorySource, Told, fileOf } from '../../src/engine/transports/conformance-ends.ts'
-import { transportConformance } from '../../src/engine/transports/conformance.ts'
-import type { ConformancePartner } from '../../src/engine/transports/conformance.ts'
+import { closeAfter } from '../support/harness.ts'
+import { sessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
+import { MemoryHost, MemorySource, Told, fileOf } from '../support/transport-ends.ts'
+import { transportConformance } from '../support/transport-conformance.ts'
+import type { ConformancePartner } from '../support/transport-conformance.ts'
 import { createOftp2, listenOftp2 } from '../../src/engine/transports/oftp2/oftp2.ts'
 import type { Oftp2Settings } from '../../src/engine/transports/oftp2/settings.ts'
 import type {

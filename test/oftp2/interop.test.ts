@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { sessionCrypto } from '../../src/engine/session-crypto.ts'
+import { sessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
 import { createOftp2 } from '../../src/engine/transports/oftp2/oftp2.ts'
 import {
   BreakingLine,
@@ -17,8 +17,8 @@ import {
   TIMEOUTS,
   variableRecords,
   wireFile,
-} from '../../src/engine/transports/oftp2/trial-ends.ts'
-import { TrialHost } from '../../src/engine/transports/oftp2/trial-host.ts'
+} from '../support/oftp2/ends.ts'
+import { TrialHost } from '../support/oftp2/host.ts'
 import type { Oftp2Settings } from '../../src/engine/transports/oftp2/settings.ts'
 import type {
   Admission,

@@ -5,7 +5,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { esclusa } from '../crash/node-process.ts'
-import { waitFor } from '../harness.ts'
+import { waitFor } from '../support/harness.ts'
 import { makeIdentity, startPair } from './pair.ts'
 import type { Pair, Relation } from './pair.ts'
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { waitFor } from '../harness.ts'
+import { waitFor } from '../support/harness.ts'
 import { makeIdentity, startPair } from './pair.ts'
 import type { ChannelSetting, Pair, RelationEnd } from './pair.ts'
 

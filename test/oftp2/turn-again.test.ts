@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitFor } from '../harness.ts'
+import { waitFor } from '../support/harness.ts'
 import { startPair } from './pair.ts'
 
 for (const callingEnd of ['REMOTO', 'INDISTINTO'] as const)

@@ -3,10 +3,10 @@
 
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { StreamBuffers, writeStreamHeader } from '../../src/engine/transports/oftp2/buffers.ts'
-import type { Command, CommandKind } from '../../src/engine/transports/oftp2/commands.ts'
-import { decodeCommand } from '../../src/engine/transports/oftp2/commands.ts'
-import { contentsOfData } from '../../src/engine/transports/oftp2/trial-ends.ts'
+import { StreamBuffers, writeStreamHeader } from '../../src/engine/transports/oftp2/data/buffers.ts'
+import type { Command, CommandKind } from '../../src/engine/transports/oftp2/protocol/commands.ts'
+import { decodeCommand } from '../../src/engine/transports/oftp2/protocol/commands.ts'
+import { contentsOfData } from '../support/oftp2/ends.ts'
 
 export type From = 'caller' | 'called'
 /** At an end's nth command of a kind, the first being 1: after it, or when half of it has passed. */

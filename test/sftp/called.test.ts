@@ -9,17 +9,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
+import { sampleBytes } from '../support/transport-ends.ts'
 import { fingerprintOf, readPrivateKey } from '../../src/engine/transports/ssh/keys.ts'
-import {
-  commandExists,
-  freePort,
-  makeKey,
-  startCuttingProxy,
-} from '../../src/engine/transports/ssh/openssh-fixture.ts'
-import type { KeyPair } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import { commandExists, freePort, makeKey, startCuttingProxy } from '../support/sftp/openssh.ts'
+import type { KeyPair } from '../support/sftp/openssh.ts'
 import type { PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
-import { closeAfter, tempFolder, waitFor } from '../harness.ts'
+import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import { startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
 

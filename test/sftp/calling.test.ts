@@ -7,16 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { sampleBytes } from '../../src/engine/transports/conformance-ends.ts'
-import {
-  makeKey,
-  noOpenSsh,
-  startCuttingProxy,
-  startOpenSsh,
-} from '../../src/engine/transports/ssh/openssh-fixture.ts'
-import type { OpenSsh } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import { sampleBytes } from '../support/transport-ends.ts'
+import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../support/sftp/openssh.ts'
+import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { PlatformChannel } from '../../src/platform/schema.ts'
-import { closeAfter, waitFor } from '../harness.ts'
+import { closeAfter, waitFor } from '../support/harness.ts'
 import { startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
 

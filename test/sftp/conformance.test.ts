@@ -4,13 +4,13 @@ import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before } from 'node:test'
-import { transportConformance } from '../../src/engine/transports/conformance.ts'
-import type { ConformancePartner } from '../../src/engine/transports/conformance.ts'
+import { transportConformance } from '../support/transport-conformance.ts'
+import type { ConformancePartner } from '../support/transport-conformance.ts'
 import { isPlainName } from '../../src/engine/transports/sftp-client/settings.ts'
 import type { SftpSettings } from '../../src/engine/transports/sftp-client/settings.ts'
 import { sftpClientTransport } from '../../src/engine/transports/sftp-client/sftp-client.ts'
-import { noOpenSsh, startOpenSsh } from '../../src/engine/transports/ssh/openssh-fixture.ts'
-import type { OpenSsh } from '../../src/engine/transports/ssh/openssh-fixture.ts'
+import { noOpenSsh, startOpenSsh } from '../support/sftp/openssh.ts'
+import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { Call } from '../../src/engine/transports/transport.ts'
 
 let sshd: OpenSsh

@@ -7,8 +7,8 @@ import type { RunningNode } from '../../src/main.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
 import type { PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
-import { startTestNode, tempFolder, waitFor } from '../harness.ts'
-import type { TestNode } from '../harness.ts'
+import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
 
 export const CODE = 'BANCO-ACME-NOMINA'
 const PATIENCE_MS = 60_000

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { translate, translationTable } from './alphabet.ts'
 import { CODE_PAGES, type CodePage } from './code-pages.ts'
-import { anySizes, run } from './streams-for-tests.ts'
+import { anySizes, run } from '../../../test/support/streams.ts'
 
 const PAGES = Object.keys(CODE_PAGES) as CodePage[]
 const EVERY_OCTET = Buffer.from(Array.from({ length: 256 }, (_, octet) => octet))

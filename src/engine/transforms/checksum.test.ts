@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { crc32Meter, digestMeter, sha256Meter } from './checksum.ts'
 import { runSteps } from './step.ts'
-import { inChunks, run } from './streams-for-tests.ts'
+import { inChunks, run } from '../../../test/support/streams.ts'
 
 test('a meter lets bytes through and knows their number and hash at the end', async () => {
   const bytes = randomBytes(100_003)

@@ -5,7 +5,7 @@ import { deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { deflate, gunzip, gzip, inflate } from './gzip.ts'
 import { runSteps } from './step.ts'
-import { anySizes, inChunks, nodeError, run, sampleBytes } from './streams-for-tests.ts'
+import { anySizes, inChunks, nodeError, run, sampleBytes } from '../../../test/support/streams.ts'
 
 test('gzip is what others read, gunzip reads what others write', async () => {
   for (const octets of [0, 1, 1_000_003]) {

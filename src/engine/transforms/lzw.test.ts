@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { lzwCompress, lzwExpand } from './lzw.ts'
-import { anySizes, nodeError, run, sampleBytes } from './streams-for-tests.ts'
+import { anySizes, nodeError, run, sampleBytes } from '../../../test/support/streams.ts'
 
 test('any bytes in any chunks come back, across every width and several full tables', async () => {
   const samples = [

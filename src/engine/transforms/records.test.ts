@@ -12,7 +12,7 @@ import {
   translateCanonical,
   type RecordOptions,
 } from './records.ts'
-import { anySizes, nodeError, run } from './streams-for-tests.ts'
+import { anySizes, nodeError, run } from '../../../test/support/streams.ts'
 
 const FIXED: RecordOptions = { fileFormat: 'FIJO', delimitator: 'NINGUNO', registerLength: 5 }
 const LINES: RecordOptions = { fileFormat: 'VARIABLE', delimitator: 'UNIX', registerLength: 0 }

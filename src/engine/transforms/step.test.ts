@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { blocks, collect, Packer, passThrough, runSteps, type Step } from './step.ts'
-import { anySizes, inChunks } from './streams-for-tests.ts'
+import { anySizes, inChunks } from '../../../test/support/streams.ts'
 
 test('blocks keep the bytes, and none but the last is short', async () => {
   const bytes = randomBytes(150_000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError } from '../../../errors.ts'
 import { collect } from '../step.ts'
-import { inChunks, nodeError } from '../streams-for-tests.ts'
+import { inChunks, nodeError } from '../../../../test/support/streams.ts'
 import { BerReader, type Fail } from './ber.ts'
 import * as der from './der.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateSync } from 'node:zlib'
-import { nodeError, run, sampleBytes } from '../streams-for-tests.ts'
+import { nodeError, run, sampleBytes } from '../../../../test/support/streams.ts'
 import { OID } from './algorithms.ts'
 import { compress, decompress } from './compressed-data.ts'
 import * as der from './der.ts'

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { constants, createCipheriv, publicEncrypt, randomBytes } from 'node:crypto'
 import { before, describe, test } from 'node:test'
-import { nodeError, run, sampleBytes } from '../streams-for-tests.ts'
+import { nodeError, run, sampleBytes } from '../../../../test/support/streams.ts'
 import { cipherByName, OID, type Cipher } from './algorithms.ts'
 import { decrypt } from './decrypt.ts'
 import * as der from './der.ts'
 import { encrypt } from './encrypt.ts'
 import { readPartnerKey } from './keys.ts'
-import { makeTestKey, type TestKey } from './keys-for-tests.ts'
+import { makeTestKey, type TestKey } from '../../../../test/support/cms-keys.ts'
 import { decryptBuffer, encryptBuffer, signBuffer } from './messages.ts'
 
 const CIPHERS: Cipher[] = ['AES-256-CBC', 'AES-256-GCM', '3DES-CBC']

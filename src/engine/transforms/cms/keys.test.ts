@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, describe, test } from 'node:test'
-import { nodeError } from '../streams-for-tests.ts'
+import { nodeError } from '../../../../test/support/streams.ts'
 import { fingerprintOf, readCertificate, readPartnerKey, readPrivateKey } from './keys.ts'
-import { makeTestKey, type TestKey } from './keys-for-tests.ts'
+import { makeTestKey, type TestKey } from '../../../../test/support/cms-keys.ts'
 import { generateSelfSigned } from './self-signed.ts'
 
 describe('keys', () => {

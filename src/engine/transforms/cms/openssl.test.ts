@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { run, sampleBytes } from '../streams-for-tests.ts'
+import { run, sampleBytes } from '../../../../test/support/streams.ts'
 import type { Cipher, Digest } from './algorithms.ts'
 import { decrypt } from './decrypt.ts'
 import { encrypt } from './encrypt.ts'
-import { makeTestKey, noOpenssl, OpensslFolder, type TestKey } from './keys-for-tests.ts'
+import { makeTestKey, noOpenssl, OpensslFolder, type TestKey } from '../../../../test/support/cms-keys.ts'
 import { sign } from './sign.ts'
 import { verify } from './verify.ts'
 

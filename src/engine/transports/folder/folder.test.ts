@@ -3,11 +3,17 @@ import { appendFile, mkdir, readFile, readdir, symlink, utimes, writeFile } from
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { tempFolder } from '../../../../test/harness.ts'
+import { tempFolder } from '../../../../test/support/harness.ts'
 import { NodeError } from '../../../errors.ts'
-import { transportConformance } from '../conformance.ts'
-import type { ConformancePartner } from '../conformance.ts'
-import { MemoryHost, MemorySource, Told, fileOf, sampleBytes } from '../conformance-ends.ts'
+import { transportConformance } from '../../../../test/support/transport-conformance.ts'
+import type { ConformancePartner } from '../../../../test/support/transport-conformance.ts'
+import {
+  MemoryHost,
+  MemorySource,
+  Told,
+  fileOf,
+  sampleBytes,
+} from '../../../../test/support/transport-ends.ts'
 import type { Call, SessionHost } from '../transport.ts'
 import { folderTransport } from './folder.ts'
 import type { FolderSettings } from './folder.ts'

@@ -3,7 +3,7 @@
 //
 // A push writes a hidden `.part` in the inbox, fsyncs it, and hard-links it to the real name, which fails if that is
 // taken. Then the `.part` becomes `.done`, which stays until the engine has recorded the arrival: the partner may take
-// the file away at once, and an attempt that finds `.done` knows that it was there (traces.ts). A crash leaves the
+// the file away at once, and an attempt that finds `.done` knows that it was there (push-markers.ts). A crash leaves the
 // `.part`, the file and its `.part`, or the `.done`, never half a file under its real name.
 
 import { constants } from 'node:fs'
@@ -26,8 +26,8 @@ import type {
   WireFile,
 } from '../transport.ts'
 import { copyBytes, sameBytes, sha256Of } from './bytes.ts'
-import { Traces } from './traces.ts'
-import type { Names } from './traces.ts'
+import { Traces } from './push-markers.ts'
+import type { Names } from './push-markers.ts'
 
 export type FolderSettings = { inbox?: string; outbox?: string }
 

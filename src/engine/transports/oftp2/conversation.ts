@@ -4,13 +4,13 @@
 // `finish` is the only way out; it tells everyone who waits. After it nothing is heard any more.
 import type { Socket } from 'node:net'
 import { messageOf, NodeError } from '../../../errors.ts'
-import type { Command, CommandOf, Level } from './commands.ts'
-import { decodeCommand, encodeCommand, kindOf } from './commands.ts'
+import type { Command, CommandOf, Level } from './protocol/commands.ts'
+import { decodeCommand, encodeCommand, kindOf } from './protocol/commands.ts'
 import { Link } from './link.ts'
-import type { Action, Clock, Event, State } from './machine.ts'
-import { eventOf, MACHINE } from './machine.ts'
-import type { Agreement } from './negotiation.ts'
-import { ending, errorOfEsid, esidOf, esidText, fault } from './reasons.ts'
+import type { Action, Clock, Event, State } from './protocol/machine.ts'
+import { eventOf, MACHINE } from './protocol/machine.ts'
+import type { Agreement } from './protocol/negotiation.ts'
+import { ending, errorOfEsid, esidOf, esidText, fault } from './protocol/reasons.ts'
 import type { Party } from './settings.ts'
 
 export type Actions = {

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 import { fromSocketError, NodeError } from '../../../errors.ts'
 import { LazyTimer } from '../lazy-timer.ts'
-import { StreamBuffers } from './buffers.ts'
+import { StreamBuffers } from './data/buffers.ts'
 
 export interface LinkEvents {
   /** One exchange buffer; it may be overwritten once this returns, unless the link is held. */

@@ -5,12 +5,12 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { NodeError } from '../../../errors.ts'
 import type { Listener, SessionHost } from '../transport.ts'
-import { encodeCommand } from './commands.ts'
-import { calledHandshake } from './handshake.ts'
-import { ESID_REASONS } from './reasons.ts'
+import { encodeCommand } from './protocol/commands.ts'
+import { calledHandshake } from './protocol/handshake.ts'
+import { ESID_REASONS } from './protocol/reasons.ts'
 import { Oftp2Session } from './session.ts'
 import type { SessionCrypto } from './settings.ts'
-import { WorkspacePool } from './workspace.ts'
+import { WorkspacePool } from './data/workspace.ts'
 
 export interface ListenLimits {
   /** Sessions at the same time; a further caller is told to come again later (ESID 08). */

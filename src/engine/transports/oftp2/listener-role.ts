@@ -2,17 +2,17 @@
 // data, gives credit when it has room again, and confirms only what the engine has made durable.
 import { NodeError } from '../../../errors.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
-import type { Command, CommandOf } from './commands.ts'
+import type { Command, CommandOf } from './protocol/commands.ts'
 import type { Conversation } from './conversation.ts'
-import { DataDecoder } from './data-decode.ts'
-import { fault, fileFault, fileReasonOf, offerReasonOf } from './reasons.ts'
+import { DataDecoder } from './data/decode.ts'
+import { fault, fileFault, fileReasonOf, offerReasonOf } from './protocol/reasons.ts'
 import { readReceipt } from './receipts.ts'
 import type { WireShape } from './restart.ts'
 import { restartPoint } from './restart.ts'
 import type { SessionCrypto } from './settings.ts'
 import type { OfferedFile } from './start-file.ts'
 import { readStartFile } from './start-file.ts'
-import type { Workspace, WorkspacePool } from './workspace.ts'
+import type { Workspace, WorkspacePool } from './data/workspace.ts'
 
 type OpenFile = {
   incoming: Incoming

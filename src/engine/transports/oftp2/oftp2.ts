@@ -2,7 +2,7 @@
 import type { Transport } from '../transport.ts'
 import { callPartner } from './connect.ts'
 import type { Oftp2Settings, SessionCrypto } from './settings.ts'
-import { WorkspacePool } from './workspace.ts'
+import { WorkspacePool } from './data/workspace.ts'
 
 /** IANA: odette-ftp and odette-ftps. */
 export const OFTP2_PORT = 3305
@@ -29,7 +29,7 @@ export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport 
   }
 }
 
-export { datasetName } from './dataset-name.ts'
-export { fitsPassword } from './auth.ts'
+export { datasetName } from './protocol/dataset-name.ts'
+export { fitsPassword } from './protocol/auth.ts'
 export { listenOftp2 } from './listen.ts'
-export { refusalOf } from './reasons.ts'
+export { refusalOf } from './protocol/reasons.ts'

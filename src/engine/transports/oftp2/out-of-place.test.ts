@@ -2,14 +2,14 @@
 // nothing behind. States come from the table; one that has no way into it here, or that its way does not reach, fails.
 import assert from 'node:assert/strict'
 import test, { afterEach } from 'node:test'
-import type { Command } from './commands.ts'
-import { COMMAND_KINDS } from './commands.ts'
-import type { Event, State } from './machine.ts'
-import { eventOf, MACHINE } from './machine.ts'
-import { tidy } from './trial-ends.ts'
-import { SAMPLES, TrialPartner } from './trial-partner.ts'
-import type { Role } from './trial-states.ts'
-import { Scene, SECURE, statesOf, WAYS } from './trial-states.ts'
+import type { Command } from './protocol/commands.ts'
+import { COMMAND_KINDS } from './protocol/commands.ts'
+import type { Event, State } from './protocol/machine.ts'
+import { eventOf, MACHINE } from './protocol/machine.ts'
+import { tidy } from '../../../../test/support/oftp2/ends.ts'
+import { SAMPLES, TrialPartner } from '../../../../test/support/oftp2/partner.ts'
+import type { Role } from '../../../../test/support/oftp2/states.ts'
+import { Scene, SECURE, statesOf, WAYS } from '../../../../test/support/oftp2/states.ts'
 
 afterEach(tidy)
 

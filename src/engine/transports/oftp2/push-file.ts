@@ -4,15 +4,15 @@
 // offer with no more than it really has, so a belief that is too high costs nothing (RFC 5024, 5.3.4).
 import { NodeError } from '../../../errors.ts'
 import type { PushProgress, PushResult, WireFile } from '../transport.ts'
-import { BlockReader } from './block-reader.ts'
+import { BlockReader } from './data/block-reader.ts'
 import type { Conversation } from './conversation.ts'
-import { blockSize, DataEncoder } from './data-encode.ts'
-import { ending, errorOfFileAnswer, fault, refusalOf } from './reasons.ts'
+import { blockSize, DataEncoder } from './data/encode.ts'
+import { ending, errorOfFileAnswer, fault, refusalOf } from './protocol/reasons.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { floorToUnit, restartPoint, wireShape } from './restart.ts'
 import { checkFile, startFile } from './start-file.ts'
-import type { Workspace, WorkspacePool } from './workspace.ts'
-import { REGION_SIZE } from './workspace.ts'
+import type { Workspace, WorkspacePool } from './data/workspace.ts'
+import { REGION_SIZE } from './data/workspace.ts'
 
 const RECEIVED: PushResult = { receipt: 'awaited', remoteSha256: undefined }
 const FIRST_SPAN = 128 * 1024

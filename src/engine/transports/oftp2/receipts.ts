@@ -1,8 +1,8 @@
 // End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14): EERP and NERP made from what the engine owes, and read into what
 // it records. A signature covers the fields with their padding, and the hash; it counts only if it holds.
 import type { FileKey, OwedReceipt, Receipt } from '../transport.ts'
-import type { CommandOf } from './commands.ts'
-import { nerpMeaning } from './reasons.ts'
+import type { CommandOf } from './protocol/commands.ts'
+import { nerpMeaning } from './protocol/reasons.ts'
 import type { Party, SessionCrypto } from './settings.ts'
 
 type Eerp = CommandOf<'EERP'>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test, { afterEach } from 'node:test'
 import type { RecordFormat, WireFile } from '../transport.ts'
-import { contentOf } from './trial-host.ts'
-import type { Cut, EndOptions } from './trial-ends.ts'
+import { contentOf } from '../../../../test/support/oftp2/host.ts'
+import type { Cut, EndOptions } from '../../../../test/support/oftp2/ends.ts'
 import {
   boundaries,
   BreakingLine,
@@ -15,7 +15,7 @@ import {
   variableRecords,
   wireFile,
   tidy,
-} from './trial-ends.ts'
+} from '../../../../test/support/oftp2/ends.ts'
 
 afterEach(tidy)
 

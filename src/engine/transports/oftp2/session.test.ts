@@ -5,8 +5,8 @@ import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
 import type { Envelope, OwedReceipt, RecordFormat } from '../transport.ts'
-import { contentOf } from './trial-host.ts'
-import type { PairOptions } from './trial-ends.ts'
+import { contentOf } from '../../../../test/support/oftp2/host.ts'
+import type { PairOptions } from '../../../../test/support/oftp2/ends.ts'
 import {
   CALLER,
   keyPairs,
@@ -19,7 +19,7 @@ import {
   variableRecords,
   wireFile,
   tidy,
-} from './trial-ends.ts'
+} from '../../../../test/support/oftp2/ends.ts'
 
 afterEach(tidy)
 

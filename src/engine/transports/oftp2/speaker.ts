@@ -2,7 +2,7 @@
 import type { SessionHost } from '../transport.ts'
 import type { NodeError } from '../../../errors.ts'
 import type { Conversation } from './conversation.ts'
-import { isSpeaker } from './machine.ts'
+import { isSpeaker } from './protocol/machine.ts'
 import { receiptCommand } from './receipts.ts'
 import type { SessionCrypto } from './settings.ts'
 

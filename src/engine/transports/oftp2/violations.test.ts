@@ -3,7 +3,7 @@ import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
 import type { Session } from '../transport.ts'
-import type { Command } from './commands.ts'
+import type { Command } from './protocol/commands.ts'
 import {
   CALLED,
   CALLER,
@@ -14,9 +14,9 @@ import {
   TrialEnds,
   wireFile,
   tidy,
-} from './trial-ends.ts'
-import { SAMPLES, TrialPartner, TrialServer } from './trial-partner.ts'
-import { Gate, OWED, Scene, WAYS } from './trial-states.ts'
+} from '../../../../test/support/oftp2/ends.ts'
+import { SAMPLES, TrialPartner, TrialServer } from '../../../../test/support/oftp2/partner.ts'
+import { Gate, OWED, Scene, WAYS } from '../../../../test/support/oftp2/states.ts'
 
 afterEach(tidy)
 

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
-import { HostDouble, keyFor, patternBytes, sourceOf } from '../ssh/host-double.ts'
-import { noOpenSsh, startCuttingProxy, startOpenSsh } from '../ssh/openssh-fixture.ts'
-import type { CuttingProxy, OpenSsh } from '../ssh/openssh-fixture.ts'
+import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
+import { noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/support/sftp/openssh.ts'
+import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { Call, Session } from '../transport.ts'
 
 import type { SftpSettings } from './settings.ts'

@@ -13,7 +13,7 @@ import type { ServerChannel } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
-import { HostDouble, keyFor, sourceOf } from '../ssh/host-double.ts'
+import { HostDouble, keyFor, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import { fingerprintOf } from '../ssh/keys.ts'
 import { ssh2 } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'

@@ -6,11 +6,11 @@ import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 
-import { patternBytes } from '../ssh/host-double.ts'
-import { commandExists, startCuttingProxy } from '../ssh/openssh-fixture.ts'
+import { patternBytes } from '../../../../test/support/sftp/session-host.ts'
+import { commandExists, startCuttingProxy } from '../../../../test/support/sftp/openssh.ts'
 
-import { startTestListener } from './test-listener.ts'
-import type { TestListener } from './test-listener.ts'
+import { startTestListener } from '../../../../test/support/sftp/listener.ts'
+import type { TestListener } from '../../../../test/support/sftp/listener.ts'
 
 const MIB = 1024 * 1024
 const need = (...names: string[]) => {

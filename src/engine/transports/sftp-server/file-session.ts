@@ -16,9 +16,9 @@ import type { Outbox } from './outbox.ts'
 import { canonicalPath, placeOf } from './paths.ts'
 import type { Place } from './paths.ts'
 import type { AccessSettings } from './sign-in.ts'
-import { Reading } from './takes.ts'
-import type { Takes } from './takes.ts'
-import type { Turns } from './turns.ts'
+import { Reading } from './download-tracking.ts'
+import type { Takes } from './download-tracking.ts'
+import type { Turns } from './per-name-queue.ts'
 import { Upload } from './upload.ts'
 
 export interface PartnerFiles {

@@ -14,14 +14,14 @@ import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
 import type { PartnerFiles } from './file-session.ts'
-import { Guest } from './guest.ts'
+import { Guest } from './connection.ts'
 import { Inbox } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from './outbox.ts'
 import type { AccessSettings } from './sign-in.ts'
-import { Takes } from './takes.ts'
-import { Turns } from './turns.ts'
+import { Takes } from './download-tracking.ts'
+import { Turns } from './per-name-queue.ts'
 
 export interface SftpServerOptions {
   host: string

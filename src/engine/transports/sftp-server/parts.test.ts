@@ -7,8 +7,8 @@ import * as fc from 'fast-check'
 
 import { FailedLogins } from './failed-logins.ts'
 import { canonicalPath, isFileName, isTemporaryName, placeOf } from './paths.ts'
-import { Spans } from './spans.ts'
-import { Turns } from './turns.ts'
+import { Spans } from './byte-ranges.ts'
+import { Turns } from './per-name-queue.ts'
 
 const applications = ['NOMINA', 'A.B_1']
 

@@ -7,15 +7,15 @@ import { afterEach, beforeEach, test } from 'node:test'
 import type { ConnectConfig } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
-import { patternBytes } from '../ssh/host-double.ts'
+import { patternBytes } from '../../../../test/support/sftp/session-host.ts'
 import { ssh2 } from '../ssh/library.ts'
-import { commandExists, makeKey } from '../ssh/openssh-fixture.ts'
+import { commandExists, makeKey } from '../../../../test/support/sftp/openssh.ts'
 import { OPEN, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 
-import { OK, connectRaw } from './raw-client.ts'
-import type { RawClient } from './raw-client.ts'
-import { startTestListener } from './test-listener.ts'
-import type { TestListener } from './test-listener.ts'
+import { OK, connectRaw } from '../../../../test/support/sftp/raw-client.ts'
+import type { RawClient } from '../../../../test/support/sftp/raw-client.ts'
+import { startTestListener } from '../../../../test/support/sftp/listener.ts'
+import type { TestListener } from '../../../../test/support/sftp/listener.ts'
 
 const skip = !commandExists('ssh-keygen') && 'ssh-keygen is not installed'
 const CREATE = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC

@@ -9,7 +9,7 @@
 import { NodeError } from '../../../errors.ts'
 import type { Incoming } from '../transport.ts'
 
-import { Spans } from './spans.ts'
+import { Spans } from './byte-ranges.ts'
 
 export class Upload {
   readonly application: string

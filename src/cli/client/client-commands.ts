@@ -1,0 +1,68 @@
+// The operations of the interface as commands, against a node's URL, all through the typed client.
+
+import type { Command } from 'commander'
+import { count, day } from '../arguments.ts'
+
+export function addClientCommands(program: Command): void {
+  command(program, 'login', 'print a token: export ESCLUSA_TOKEN=$(npx esclusa login --username ana)')
+    .requiredOption('--username <name>')
+    .action(async (options) => (await import('./login.ts')).login(options))
+  list(program, 'channels', 'list channels')
+    .option('--contact <id>', 'only those of this contact')
+    .action(async (options) => (await import('./channels.ts')).channels(options))
+  list(program, 'contacts', 'list contacts')
+    .option('--contact <id>', 'only this one')
+    .action(async (options) => (await import('./contacts.ts')).contacts(options))
+  command(program, 'configuration <channel>', 'print a channel’s configuration').action(
+    async (code: string, options) => (await import('./channels.ts')).configuration(code, options),
+  )
+  command(
+    program,
+    'update <channel> [file]',
+    'change a channel by a JSON file, or standard input: fields given replace, null clears',
+  ).action(async (code: string, file: string | undefined, options) =>
+    (await import('./channels.ts')).update(code, file, options),
+  )
+  command(program, 'status <channel>', 'print what a channel is doing').action(
+    async (code: string, options) => (await import('./channels.ts')).status(code, options),
+  )
+  list(program, 'history <channel>', 'print a channel’s history, newest first').action(
+    async (code: string, options) => (await import('./channels.ts')).history(code, options),
+  )
+  addTransferCommands(program)
+}
+
+function addTransferCommands(program: Command): void {
+  list(program, 'transfers <channel>', 'list a channel’s transfers, newest first')
+    .option('--from <day>', 'first day, yyyy-MM-dd', day)
+    .option('--to <day>', 'last day, yyyy-MM-dd, included', day)
+    .action(async (code: string, options) => (await import('./transfers.ts')).transfers(code, options))
+  command(program, 'transfer <channel> <id>', 'print one transfer and its files').action(
+    async (code: string, id: string, options) => (await import('./transfers.ts')).transfer(code, id, options),
+  )
+  command(program, 'send <channel>', 'send the files that lie ready')
+    .option('--watch', 'wait until the transfer ends; exit 1 if it failed')
+    .action(async (code: string, options) => (await import('./transfers.ts')).send(code, options))
+  command(program, 'retry <channel>', 'retry the last failed transfer')
+    .option('--watch', 'wait until the transfer ends; exit 1 if it failed')
+    .action(async (code: string, options) => (await import('./transfers.ts')).retry(code, options))
+  command(program, 'reset <channel>', 'cancel what is pending or running and clear an error').action(
+    async (code: string, options) => (await import('./transfers.ts')).reset(code, options),
+  )
+}
+
+function command(program: Command, form: string, description: string): Command {
+  return program
+    .command(form)
+    .description(description)
+    .option('--url <url>', 'the node’s address (or ESCLUSA_URL; http://127.0.0.1:8080)')
+    .option('--token <token>', 'a bearer token (or ESCLUSA_TOKEN)')
+    .option('--json', 'as JSON')
+}
+
+function list(program: Command, form: string, description: string): Command {
+  return command(program, form, description)
+    .option('--page <n>', 'which page', count, 1)
+    .option('--size <n>', 'how many on a page', count, 50)
+    .option('--all', 'all pages')
+}

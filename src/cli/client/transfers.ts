@@ -1,0 +1,96 @@
+// `esclusa transfers`, `transfer`, `send`, `retry` and `reset`.
+
+import { collect, pages } from '../../../sdk/index.ts'
+import type { Client, Transfer } from '../../../sdk/index.ts'
+import { sayStatus } from './channels.ts'
+import { withNode } from './connect.ts'
+import type { ClientFlags } from './connect.ts'
+import type { ListFlags } from './contacts.ts'
+import { bytes, remarkPage, say, sayJson, sayTable, when } from '../print.ts'
+import { watch } from './watch.ts'
+
+export async function transfers(
+  channelCode: string,
+  options: ListFlags & { from?: string; to?: string },
+): Promise<void> {
+  const { page, size, from, to } = options
+  const filter = { channelCode, ...(from && { initialDate: from }), ...(to && { endDate: to }) }
+  await withNode(options, async (client) => {
+    if (options.all) {
+      const all = await collect(pages(client.listTransfers, filter))
+      return options.json ? sayJson(all) : sayTransfers(all)
+    }
+    const answer = await client.listTransfers({ ...filter, page, size })
+    if (options.json) return sayJson(answer)
+    sayTransfers(answer.content)
+    remarkPage(answer)
+  })
+}
+
+function sayTransfers(all: readonly Transfer[]): void {
+  const rows = all.map((transfer) => ({
+    ID: transfer.transferId,
+    STATUS: transfer.status,
+    DIRECTION: transfer.direction,
+    TYPE: transfer.type,
+    STARTED: when(transfer.transferStartDateTime) ?? '-',
+    ENDED: when(transfer.transferEndDateTime) ?? '-',
+    FILES: transfer.files?.length ?? 0,
+    SIZE: bytes(sizeOf(transfer)),
+    ERROR: transfer.error,
+  }))
+  sayTable(rows, 'there is no transfer')
+}
+
+function sizeOf({ files = [] }: Transfer): number {
+  return files.reduce((sum, file) => sum + Number(file.size ?? 0), 0)
+}
+
+export async function transfer(channelCode: string, transferId: string, options: ClientFlags): Promise<void> {
+  await withNode(options, async (client) =>
+    sayTransfer(await client.transferDetail({ channelCode, transferId }), options),
+  )
+}
+
+function sayTransfer(transfer: Transfer, { json }: ClientFlags): void {
+  if (json) return sayJson(transfer)
+  sayTransfers([transfer])
+  const rows = (transfer.files ?? []).map((file) => ({
+    FILE: file.fileName,
+    SIZE: bytes(file.size),
+    PATH: file.path,
+    HASH: file.hash,
+    ACTION: file.actionPost,
+    AFTER: file.filePathPost,
+  }))
+  if (rows.length === 0) return
+  say('')
+  sayTable(rows, '')
+}
+
+type Starting = ClientFlags & { watch?: boolean }
+
+export async function send(channelCode: string, options: Starting): Promise<void> {
+  await start(options, (client) => client.sendTransfer({ channelCode }))
+}
+
+export async function retry(channelCode: string, options: Starting): Promise<void> {
+  await start(options, (client) => client.retryTransfer({ channelCode }))
+}
+
+async function start(options: Starting, ask: (client: Client) => Promise<Transfer>): Promise<void> {
+  await withNode(options, async (client) => {
+    const started = await ask(client)
+    const shown = options.watch ? await watch(client, started) : started
+    sayTransfer(shown, options)
+    if (options.watch && shown.status !== 'COMPLETED') process.exitCode = 1
+  })
+}
+
+export async function reset(channelCode: string, options: ClientFlags): Promise<void> {
+  await withNode(options, async (client) => {
+    const answer = await client.resetChannel({ channelCode })
+    if (options.json) sayJson(answer)
+    else sayStatus([answer])
+  })
+}

@@ -1,0 +1,79 @@
+// Follows a transfer until it ends, with a bar on the terminal that is written over; where standard error is no terminal
+// it is silent. A node that restarts meanwhile is waited for: the transfer goes on by itself.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { ClientError, UnreachableError } from '../../../sdk/index.ts'
+import type { Client, Transfer } from '../../../sdk/index.ts'
+import { isOver } from '../../domain/transfer.ts'
+import { bytes } from '../print.ts'
+
+const POLL_MS = 300
+const PATIENCE_MS = 60_000
+const BAR_WIDTH = 24
+
+export async function watch(client: Client, started: Transfer): Promise<Transfer> {
+  const { channelCode = '', transferId = '' } = started
+  const startedAt = Date.now()
+  const draws = process.stderr.isTTY
+  let transfer = started
+  let answeredAt = startedAt
+  try {
+    while (transfer.status && !isOver(transfer.status)) {
+      try {
+        if (draws) draw(transfer, await movedOf(client, channelCode, transferId), Date.now() - startedAt)
+        await delay(POLL_MS)
+        transfer = await client.transferDetail({ channelCode, transferId })
+        answeredAt = Date.now()
+      } catch (thrown) {
+        if (!(thrown instanceof UnreachableError) || Date.now() - answeredAt > PATIENCE_MS) throw thrown
+        await delay(POLL_MS)
+      }
+    }
+    return transfer
+  } finally {
+    if (draws) process.stderr.write('\r\u001b[K')
+  }
+}
+
+const ARRIVED = new Set(['ARRIVED', 'PLACED', 'DONE'])
+
+type Moved = { bytes: number; total: number }
+
+/** Octets that are safe at the other end, of how many; undefined where the node does not tell. */
+async function movedOf(client: Client, channelCode: string, transferId: string): Promise<Moved | undefined> {
+  try {
+    const { files } = await client.platform.transferFacts({ channelCode, transferId })
+    return {
+      bytes: files.reduce(
+        (sum, { phase, position, size = 0 }) => sum + (ARRIVED.has(phase) ? size : Math.min(position, size)),
+        0,
+      ),
+      total: files.reduce((sum, { size = 0 }) => sum + size, 0),
+    }
+  } catch (thrown) {
+    if (thrown instanceof ClientError) return undefined
+    throw thrown
+  }
+}
+
+function draw(
+  { status = 'PENDING', files = [] }: Transfer,
+  moved: Moved | undefined,
+  elapsedMs: number,
+): void {
+  const count = `${files.length} file${files.length === 1 ? '' : 's'}`
+  const size = moved ? `, ${bytes(moved.bytes)} of ${bytes(moved.total)}` : ''
+  const line = `${bar(moved)} ${status.padEnd(11)} ${count}${size}  ${clock(elapsedMs)}`
+  process.stderr.write(`\r${line.slice(0, (process.stderr.columns || 80) - 1)}\u001b[K`)
+}
+
+function bar(moved: Moved | undefined): string {
+  const part = moved && moved.total > 0 ? moved.bytes / moved.total : 0
+  const full = Math.round(part * BAR_WIDTH)
+  return `[${'='.repeat(full)}${' '.repeat(BAR_WIDTH - full)}] ${String(Math.floor(part * 100)).padStart(3)} %`
+}
+
+function clock(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000)
+  return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`
+}

@@ -1,0 +1,261 @@
+// `esclusa doctor`: looks at this set-up as a node would use it and says what is wrong and what to do. Changes nothing
+// but a test file that it removes again. Exit 1 if anything is wrong; warnings alone are fine.
+
+import { randomUUID, X509Certificate } from 'node:crypto'
+import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { readConfig } from '../../config.ts'
+import type { Config } from '../../config.ts'
+import { channelFaults } from '../../domain/channel-rules.ts'
+import { messageOf } from '../../errors.ts'
+import { readSecrets } from '../../files/secrets.ts'
+import { diskFaults } from '../../files/roots.ts'
+import { listChannels, openChannel } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import { listContacts, openSettings } from '../../store/contacts.ts'
+import { openStore } from '../../store/database/open.ts'
+import type { Store } from '../../store/database/open.ts'
+import { makeSeal } from '../../store/seal.ts'
+import type { Seal } from '../../store/seal.ts'
+import { say } from '../print.ts'
+
+type Verdict = 'ok' | 'warning' | 'wrong'
+type Finding = { verdict: Verdict; about: string; says: string }
+
+const MARKS: Record<Verdict, string> = { ok: 'ok     ', warning: 'warning', wrong: 'WRONG  ' }
+const REACH_MS = 3000
+const LOW_SPACE = 1024 ** 3
+const EXPIRES_SOON_MS = 30 * 86_400_000
+
+export async function doctor(options: { json?: boolean }): Promise<void> {
+  const findings = await examine()
+  if (options.json) say(JSON.stringify(findings, undefined, 2))
+  else for (const { verdict, about, says } of findings) say(`${MARKS[verdict]}  ${about}: ${says}`)
+  if (findings.some(({ verdict }) => verdict === 'wrong')) process.exitCode = 1
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(process.env)
+  } catch (thrown) {
+    return [wrong('settings', messageOf(thrown))]
+  }
+  const findings = [
+    ok('settings', 'readable'),
+    nodeVersion(),
+    ...(await folders(config)),
+    ...(await ports(config)),
+  ]
+  findings.push(await sshBinding())
+  try {
+    const store = await openStore(config)
+    try {
+      findings.push(...(await database(config, store)))
+    } finally {
+      await store.close()
+    }
+  } catch (thrown) {
+    findings.push(wrong('database', messageOf(thrown)))
+  }
+  return findings
+}
+
+function ok(about: string, says: string): Finding {
+  return { verdict: 'ok', about, says }
+}
+function warning(about: string, says: string): Finding {
+  return { verdict: 'warning', about, says }
+}
+function wrong(about: string, says: string): Finding {
+  return { verdict: 'wrong', about, says }
+}
+
+function nodeVersion(): Finding {
+  const major = Number(process.versions.node.split('.')[0])
+  return major >= 24
+    ? ok('Node', process.version)
+    : wrong('Node', `${process.version}: 24 or later is needed`)
+}
+
+async function sshBinding(): Promise<Finding> {
+  const { nativeBinding } = await import('../../engine/transports/ssh/native-binding.ts')
+  return nativeBinding().loaded
+    ? ok('SSH', 'native crypto is loaded')
+    : warning(
+        'SSH',
+        'the native crypto binding is not built: SFTP is several times slower; run npm rebuild with a compiler installed',
+      )
+}
+
+async function folders(config: Config): Promise<Finding[]> {
+  const findings = [await writable('data folder', config.dataDir)]
+  for (const root of config.fileRoots) findings.push(await writable('file root', root))
+  for (const root of config.scriptRoots)
+    findings.push(existsSync(root) ? ok('script root', root) : wrong('script root', `${root} does not exist`))
+  return findings
+}
+
+async function writable(about: string, path: string): Promise<Finding> {
+  if (!existsSync(path))
+    return warning(about, `${path} does not exist yet; the node makes it at its first start`)
+  try {
+    const probe = join(path, `.esclusa-doctor-${randomUUID()}`)
+    await writeFile(probe, 'probe', { flag: 'wx' })
+    await rm(probe)
+  } catch (thrown) {
+    return wrong(about, `${path} cannot be written: ${messageOf(thrown)}`)
+  }
+  const space = statfsSync(path)
+  const free = space.bavail * space.bsize
+  if (free < LOW_SPACE) return warning(about, `${path}: only ${Math.round(free / 1024 ** 2)} MiB are free`)
+  if (about === 'data folder' && (statSync(path).mode & 0o007) !== 0)
+    return warning(about, `${path} is open to other users: chmod 700 it, it holds keys`)
+  return ok(about, `${path}, ${Math.round(free / 1024 ** 3)} GiB free`)
+}
+
+async function ports(config: Config): Promise<Finding[]> {
+  const wanted: [string, string, number | undefined][] = [
+    ['HTTP', config.host, config.port],
+    ['OFTP2', config.listenHost, config.oftp2Port],
+    ['OFTP2 over TLS', config.listenHost, config.oftp2TlsPort],
+    ['SFTP', config.listenHost, config.sftpPort],
+  ]
+  const findings: Finding[] = []
+  for (const [name, host, port] of wanted) if (port) findings.push(await portFinding(name, host, port))
+  return findings
+}
+
+/** Taken is fine when it is this node that runs there. */
+function portFinding(name: string, host: string, port: number): Promise<Finding> {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', (error) =>
+      done(warning(`port ${port}`, `${name} on ${host}: ${messageOf(error)} (fine if the node is running)`)),
+    )
+    server.listen(port, host, () =>
+      server.close(() => done(ok(`port ${port}`, `free for ${name} on ${host}`))),
+    )
+  })
+}
+
+async function database(config: Config, store: Store): Promise<Finding[]> {
+  const began = Date.now()
+  await store.db.selectFrom('meta').selectAll().execute()
+  const name = store.dialect.name === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL'
+  const findings = [ok('database', `${name} answers (${Date.now() - began} ms)`), await clock(store)]
+  const seal = makeSeal(readSecrets(config).masterKey)
+  const channels = await listChannels(store.db)
+  findings.push(ok('channels', `${channels.length} in the database`))
+  for (const channel of channels) findings.push(...channelFindings(config, seal, channel))
+  findings.push(...(await partners(store, seal, channels)))
+  return findings
+}
+
+/** Several nodes must agree on the time: leases and hours depend on it. */
+async function clock(store: Store): Promise<Finding> {
+  if (!store.dialect.notify) return ok('clock', new Date().toISOString())
+  const { sql } = await import('kysely')
+  const before = Date.now()
+  const { rows } = await sql<{
+    at: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`.execute(store.db)
+  const skew = Math.abs((rows[0]?.at ?? before) - (before + Date.now()) / 2)
+  return skew < 1000
+    ? ok('clock', `${Math.round(skew)} ms off the database’s`)
+    : wrong('clock', `${Math.round(skew)} ms off the database’s: synchronise them`)
+}
+
+function channelFindings(config: Config, seal: Seal, record: ChannelRecord): Finding[] {
+  const about = `channel ${record.code}`
+  try {
+    const channel = openChannel(seal, record)
+    const faults = [...channelFaults(channel, config), ...diskFaults(channel, config)]
+    return [
+      ...faults.map(({ pointer, message }) => wrong(about, `${pointer} ${message}`)),
+      ...directoryFindings(about, channel.directories ?? []),
+      ...certificateFindings(about, [channel.security?.rsaLocalKey, channel.security?.rsaRemoteKey]),
+    ]
+  } catch (thrown) {
+    return [wrong(about, messageOf(thrown))]
+  }
+}
+
+function directoryFindings(
+  about: string,
+  directories: readonly { filePath?: string; direction?: string }[],
+): Finding[] {
+  return directories.flatMap(({ filePath, direction }) => {
+    if (filePath === undefined || /[*?[\]{}]/.test(filePath)) return []
+    if (!existsSync(filePath))
+      return direction === 'EMISION' ? [warning(about, `${filePath} does not exist yet`)] : []
+    try {
+      accessSync(filePath, direction === 'EMISION' ? constants.R_OK : constants.R_OK | constants.W_OK)
+      return []
+    } catch (thrown) {
+      return [wrong(about, messageOf(thrown))]
+    }
+  })
+}
+
+function certificateFindings(about: string, pems: readonly (string | undefined)[]): Finding[] {
+  return pems.flatMap((pem) => {
+    const start = pem?.indexOf('-----BEGIN CERTIFICATE-----') ?? -1
+    if (pem === undefined || start < 0) return []
+    const { validToDate, subject } = new X509Certificate(pem.slice(start))
+    const left = validToDate.getTime() - Date.now()
+    if (left < 0)
+      return [wrong(about, `the certificate ${subject} expired on ${validToDate.toISOString().slice(0, 10)}`)]
+    return left < EXPIRES_SOON_MS
+      ? [warning(about, `the certificate ${subject} expires on ${validToDate.toISOString().slice(0, 10)}`)]
+      : []
+  })
+}
+
+/** One TCP connection to each address that a channel may call. */
+async function partners(store: Store, seal: Seal, channels: readonly ChannelRecord[]): Promise<Finding[]> {
+  const contacts = await listContacts(store.db)
+  const looks = contacts.flatMap((contact) => {
+    const called = channels.filter(
+      ({ contactId, config }) =>
+        contactId === contact.id &&
+        config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO',
+    )
+    if (called.length === 0) return []
+    if (contact.protocol === 'folder') {
+      const { folder } = openSettings(seal, contact) as { folder?: { inbox?: string; outbox?: string } }
+      return [folder?.inbox, folder?.outbox].flatMap((path) =>
+        path === undefined ? [] : [folderFinding(contact.id, path)],
+      )
+    }
+    const addresses = (contact.data.remoteIPs ?? []).flatMap(({ ipAddress, port }) =>
+      ipAddress && port ? [{ ipAddress, port }] : [],
+    )
+    return addresses.map(({ ipAddress, port }) => reach(contact.id, ipAddress, port))
+  })
+  return Promise.all(looks)
+}
+
+async function folderFinding(contact: string, path: string): Promise<Finding> {
+  return existsSync(path)
+    ? writable(`partner ${contact}`, path)
+    : wrong(`partner ${contact}`, `${path} does not exist`)
+}
+
+function reach(contact: string, host: string, port: number): Promise<Finding> {
+  const about = `partner ${contact}`
+  return new Promise((done) => {
+    const socket = connect({ host, port, timeout: REACH_MS })
+    const end = (finding: Finding) => {
+      socket.destroy()
+      done(finding)
+    }
+    socket.once('connect', () => end(ok(about, `${host}:${port} answers`)))
+    socket.once('timeout', () =>
+      end(wrong(about, `${host}:${port} does not answer within ${REACH_MS / 1000} s`)),
+    )
+    socket.once('error', (error) => end(wrong(about, `${host}:${port}: ${messageOf(error)}`)))
+  })
+}

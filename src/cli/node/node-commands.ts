@@ -1,0 +1,104 @@
+// The commands that run a node or work on its database and files, on the machine where it lives.
+
+import type { Command } from 'commander'
+import { count } from '../arguments.ts'
+
+export function addNodeCommands(program: Command): void {
+  program
+    .command('serve')
+    .description('run the node: HTTP, listeners, engine')
+    .action(async () => (await import('./serve.ts')).serve())
+  program
+    .command('demo')
+    .description('two nodes on loopback that exchange files, to look around')
+    .option('--folder <path>', 'where everything it makes lies', './demo-data')
+    .option('--port <n>', 'HTTP port of the bank node; the partner takes the next', count, 8080)
+    .action(async (options) => (await import('./demo.ts')).demo(options))
+  program
+    .command('doctor')
+    .description('say what is wrong with this set-up: database, folders, keys, ports, clock, partners')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./doctor.ts')).doctor(options))
+  program
+    .command('apply <file>')
+    .description('make the platform be as the file says: all or nothing')
+    .option('--dry-run', 'only say what would change')
+    .option('--prune', 'also remove what the file does not name')
+    .action(async (file: string, options) => (await import('./apply.ts')).apply(file, options))
+  program
+    .command('export')
+    .description('print the platform as a file')
+    .option('--secrets', 'with password hashes and keys')
+    .action(async (options) => (await import('./export.ts')).exportFile(options))
+  program
+    .command('check <file>')
+    .description('say what is wrong with a platform file, by line and column; needs no database')
+    .action(async (file: string) => (await import('./check.ts')).check(file))
+  addUserCommands(program)
+  program
+    .command('token')
+    .description('tokens for systems')
+    .command('create')
+    .description('print a token of a user')
+    .requiredOption('--user <username>', 'whose token')
+    .option('--hours <n>', 'how long it is valid', count, 24)
+    .action(async (options) => (await import('./token.ts')).createToken(options))
+  addKeyCommands(program)
+}
+
+function addUserCommands(program: Command): void {
+  const user = program
+    .command('user')
+    .description('accounts; passwords come from ESCLUSA_PASSWORD, a prompt or standard input')
+  user
+    .command('add <username>')
+    .description('make an account')
+    .requiredOption('--email <address>', 'e-mail address, which the v1 login uses')
+    .requiredOption('--role <role>', 'such as ROLE_OPERATOR')
+    .option('--name <name>')
+    .option('--last-name <name>')
+    .option('--second-last-name <name>')
+    .option('--language <language>', 'such as en or es', 'en')
+    .option('--no-password', 'no login by password: tokens only')
+    .action(async (username: string, options) => (await import('./user.ts')).addUser(username, options))
+  user
+    .command('passwd <username>')
+    .description('give an account another password; its tokens end')
+    .action(async (username: string) => (await import('./user.ts')).changePassword(username))
+  user
+    .command('disable <username>')
+    .description('no more logins; its tokens end')
+    .action(async (username: string) => (await import('./user.ts')).setDisabled(username, true))
+  user
+    .command('enable <username>')
+    .description('logins again')
+    .action(async (username: string) => (await import('./user.ts')).setDisabled(username, false))
+  user
+    .command('list')
+    .description('print the accounts')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./user.ts')).listUsers(options))
+}
+
+function addKeyCommands(program: Command): void {
+  const keys = program.command('keys').description('RSA keys of channels and what partners propose')
+  keys
+    .command('generate')
+    .description('make an RSA key and a self-signed certificate, as PEM')
+    .requiredOption('--name <name>', 'common name of the certificate')
+    .option('--bits <n>', 'length of the key', count, 3072)
+    .option('--days <n>', 'how long the certificate is valid', count, 3650)
+    .option('--key <file>', 'write the key there (mode 0600) instead of printing it')
+    .option('--cert <file>', 'write the certificate there instead of printing it')
+    .action(async (options) => (await import('./keys.ts')).generateKey(options))
+  keys
+    .command('list')
+    .description('print the keys that partners have sent')
+    .option('--contact <id>', 'only those of this contact')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./keys.ts')).listKeys(options))
+  keys
+    .command('accept <id>')
+    .description('use a key that a partner has sent, on all channels of that partner')
+    .action(async (id: string) => (await import('./keys.ts')).acceptKey(id))
+}

@@ -1,0 +1,69 @@
+// What is done with a file once it is known to have arrived. Every action can be repeated after a crash, and none
+// touches a file that is no longer the one that was sent: somebody may have put a new one under the same name.
+
+import { lstat, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Zone } from '../../domain/time.ts'
+import { NodeError, fromFileError } from '../../errors.ts'
+import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
+import { syncFolder } from '../../files/folder-sync.ts'
+import { requireConfined } from '../../files/roots.ts'
+
+export type Original = { path: string; size: number | null; modifiedAt: number | null; hash: string | null }
+
+/** Deletes the file if it is still the one that was sent. */
+export async function deleteOriginal(file: Original): Promise<void> {
+  if (!(await isSame(file))) return
+  try {
+    // Gone meanwhile is as good: a runner that lost its lease may be a step behind, doing the same.
+    await rm(file.path, { force: true })
+    await syncFolder(dirname(file.path))
+  } catch (thrown) {
+    throw fromFileError(thrown, file.path)
+  }
+}
+
+export type MoveTo = {
+  directory: string
+  fileRoots: readonly string[]
+  rename: boolean
+  /** Makes the stamp: the same at every try, so that a later one finds what an earlier one did. */
+  at: number
+  zone: Zone
+}
+
+/** Moves the file into the directory; a name that is taken there gets a stamp, or fails the transfer. Returns where it is. */
+export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
+  requireConfined(to.directory, to.fileRoots)
+  await ensureFolder(to.directory)
+  const name = basename(file.path)
+  const plain = join(to.directory, name)
+  if (!(await exists(file.path))) {
+    // An earlier try that died after moving: it lies there under its name, or under the stamp of that try.
+    if (await exists(plain)) return plain
+    throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
+  }
+  if (!(await isSame(file)))
+    throw new NodeError('file_changed', `${file.path} was replaced by another file: it is left alone`)
+  for (let nth = 0; ; nth++) {
+    const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
+    try {
+      // An earlier try may have died between giving it its new name and taking the old one away.
+      if (await isPlaced(file.path, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
+        await deleteOriginal(file)
+      else await placeFile(file.path, target)
+      return target
+    } catch (thrown) {
+      if (!(thrown instanceof NodeError)) throw thrown
+      if (thrown.code === 'file_missing' && (await exists(target))) return target
+      if (thrown.code !== 'name_taken' || !to.rename || nth > 99) throw thrown
+    }
+  }
+}
+
+async function isSame(file: Original): Promise<boolean> {
+  const now = await lstat(file.path).catch(() => undefined)
+  return (
+    now !== undefined && now.isFile() && now.size === file.size && Math.floor(now.mtimeMs) === file.modifiedAt
+  )
+}

@@ -1,0 +1,34 @@
+// What every part of the engine works with; built once by engine.ts.
+
+import type { Zone } from '../domain/time.ts'
+import type { Roots } from '../domain/channel-rules.ts'
+import type { Log } from '../log.ts'
+import type { Store } from '../store/database/open.ts'
+import type { Seal } from '../store/seal.ts'
+import type { CodePage } from './transforms/code-pages.ts'
+import type { Publish } from './events.ts'
+import type { Heartbeat } from './scheduling/heartbeat.ts'
+import type { Slots } from './scheduling/slots.ts'
+import type { Staging } from './staging/staging.ts'
+
+export type Work = {
+  /** Names this engine in leases. */
+  owner: string
+  store: Store
+  seal: Seal
+  log: Log
+  zone: Zone
+  roots: Roots
+  codePage: CodePage
+  staging: Staging
+  slots: Slots
+  leaseMs: number
+  heartbeat: Heartbeat
+  scriptMs: number
+  now: () => number
+  /** Aborted when the engine stops: nothing new is begun. */
+  stopping: AbortSignal
+  publish: Publish
+  /** Octets moved, for the metrics. */
+  counted: (direction: 'EMISION' | 'RECEPCION', octets: number) => void
+}

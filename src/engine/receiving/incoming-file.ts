@@ -1,0 +1,396 @@
+// One file on its way in, from the offer to its place: the stages that receive-offer.ts lists, for one session's file. Ends
+// once, by `complete`, `abandon`, a reset, or the same file coming again over another session.
+
+import { randomUUID } from 'node:crypto'
+import { copyFile, rename, rm, stat } from 'node:fs/promises'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError, fromFileError, systemCode } from '../../errors.ts'
+import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { findPartial, putPartial, removePartial } from '../../store/transfers/receptions.ts'
+import type { FileKey } from '../../store/transfers/receptions.ts'
+import { insertFiles } from '../../store/transfers/transfers.ts'
+import { restartEvery } from '../sending/send-files.ts'
+import type { Running } from '../sending/send-files.ts'
+import { chooseInbound, refuseUnfit } from './route-offer.ts'
+import type { Inbound } from './route-offer.ts'
+import { IncomingFile } from './part-file.ts'
+import { proposeKey } from './key-exchange.ts'
+import type { Plan } from '../transfer-plan.ts'
+import type { ReceptionDesk } from './receive-offer.ts'
+import { newRecord, progressFor } from './incoming-record.ts'
+import {
+  beginReception,
+  failReception,
+  finishReception,
+  placeWhole,
+  quarantine,
+  recordPlaced,
+} from './incoming-transfer.ts'
+import { runStep } from '../actions/script-steps.ts'
+import { localPath, removeReceived } from '../staging/staging.ts'
+import type { Incoming, Offer } from '../transports/transport.ts'
+import { unwrap } from './unwrap.ts'
+
+/** open: bytes come. completing: the partner said that is all. in place: under its real name. over: nothing more. */
+type Stage = 'open' | 'completing' | 'in place' | 'over'
+
+export class Reception implements Incoming {
+  position = 0
+  #stage: Stage = 'open'
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #desk: ReceptionDesk
+  #offer: Offer
+  readonly #plan: Plan
+  #inbound: Inbound
+  readonly #key: FileKey
+  #file: IncomingFile | undefined
+  #running: Running | undefined
+  /** It joined a fetch: the transfer is the fetch's to end. */
+  #joined = false
+  #record: TransferFileRecord
+  #moved: (position: number) => void = () => {}
+
+  constructor(desk: ReceptionDesk, offer: Offer, plan: Plan, inbound: Inbound, key: FileKey) {
+    this.#desk = desk
+    this.#offer = offer
+    this.#plan = plan
+    this.#inbound = inbound
+    this.#key = key
+    this.#record = newRecord(offer, inbound)
+  }
+
+  async open(): Promise<void> {
+    const { work } = this.#desk
+    const half = this.#key.date === '' ? undefined : await findPartial(work.store.db, this.#key)
+    const there = half && (await stat(half.path).catch(() => undefined))
+    const path = await work.staging.incoming(randomUUID())
+    // Never beyond what lies there: a file cut longer would have a hole of zeros.
+    this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
+    this.#record.position = this.position
+    if (await this.#beginsNow(path)) {
+      if (half && there) {
+        await this.#goOnFrom(half.path, path, rename)
+        await rm(localPath(half.path), { force: true })
+      }
+    } else {
+      if (half && there) await this.#goOnFrom(half.path, path, copyFile)
+      const partial = { path, position: this.position }
+      if (this.#key.date !== '')
+        await work.store.write((tx) => putPartial(tx, this.#key, partial, work.now()))
+    }
+    const every = restartEvery(this.#plan, this.#inbound.directory)
+    try {
+      this.#file = await IncomingFile.open(path, this.position, every, (position) => this.#keep(position))
+    } catch (thrown) {
+      await this.abandon(thrown, false)
+      throw thrown
+    }
+    const signal = this.#running?.signal
+    if (signal?.aborted) this.#stopped(signal.reason)
+    signal?.addEventListener('abort', () => this.#stopped(signal.reason), { once: true })
+  }
+
+  /**
+   * False: it gets its transfer when it is whole. So does a file that comes while another of its channel does, and one
+   * whose name is still to come: until then it is nobody's, and must not keep the channel from others.
+   */
+  async #beginsNow(path: string): Promise<boolean> {
+    if (this.#offer.provisional) return false
+    try {
+      await this.#begin(path)
+      return true
+    } catch (thrown) {
+      if (thrown instanceof NodeError && thrown.code === 'conflict') return false
+      throw thrown
+    }
+  }
+
+  /**
+   * What an earlier try left, under a name of its own: a try that slept, here or on another node, must not cut or remove
+   * what this one writes. Moved once the transfer is ours, since then no other can be; copied while another's is active.
+   */
+  async #goOnFrom(
+    half: string,
+    path: string,
+    bring: (from: string, to: string) => Promise<void>,
+  ): Promise<void> {
+    await bring(half, path).catch((thrown: unknown) => {
+      if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, half)
+      this.position = 0
+    })
+  }
+
+  /** Reset, lost or draining. The partner hears of it at its next octet; here it is over at once. */
+  #stopped(reason: unknown): void {
+    if (this.#stage !== 'open') return
+    const keep = reason instanceof NodeError && reason.code === 'unavailable'
+    this.#desk.background(this.#plan.contact.id, this.abandon(reason, keep))
+  }
+
+  /** The partner came back with the same file over another session: this one is dead, whatever its socket says. */
+  async supersede(): Promise<void> {
+    if (this.#stage === 'open')
+      await this.abandon(new NodeError('connection_lost', `${this.#offer.name} was offered anew`), true)
+    await this.#ended.promise
+  }
+
+  get over(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  async #begin(path: string): Promise<void> {
+    const { work, joins, hold } = this.#desk
+    const { channel } = this.#inbound
+    const fetching = joins(channel.code)
+    if (fetching) {
+      this.#joined = true
+      this.#record.index = fetching.transfer.files.length
+      fetching.transfer.files.push(this.#record)
+      await work.store.write(async (tx) => {
+        await requireHeld(tx, work.store.dialect, fetching.held)
+        await insertFiles(tx, fetching.transfer.id, [this.#record])
+      })
+      this.#running = { ...fetching, plan: this.#plan }
+    } else {
+      const { transfer, held } = await beginReception(work, channel, this.#record, this.#offer, path)
+      this.#running = { work, transfer, held, plan: this.#plan, signal: hold(held) }
+      work.publish({
+        kind: 'state',
+        transferId: transfer.id,
+        channelCode: channel.code,
+        direction: 'RECEPCION',
+        status: 'IN_PROGRESS',
+        at: work.now(),
+      })
+    }
+    this.#moved = progressFor(this.#running, this.#record, this.#offer)
+  }
+
+  read(into: Uint8Array, position: number): Promise<number> {
+    return this.#opened().read(into, position)
+  }
+
+  truncate(length: number): Promise<void> {
+    this.position = Math.min(this.position, length)
+    return this.#opened().truncate(length)
+  }
+
+  async write(chunk: Uint8Array, position: number): Promise<void> {
+    this.#requireOpen()
+    await this.#opened().write(chunk, position)
+    this.#moved(position + chunk.length)
+  }
+
+  async rename(name: string): Promise<void> {
+    this.#requireOpen()
+    const { work, capabilities } = this.#desk
+    const offer: Offer = { ...this.#offer, name, provisional: false }
+    const inbound = await chooseInbound(work, offer)
+    if (inbound.channel.code !== this.#inbound.channel.code)
+      throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
+    refuseUnfit(capabilities, offer, this.#plan, inbound)
+    const changes = { name, directory: inbound.directoryIndex }
+    const running = this.#running
+    if (running)
+      await work.store.write(async (tx) => {
+        await requireHeld(tx, work.store.dialect, running.held)
+        await updateFile(tx, running.held, this.#record.index, changes)
+      })
+    Object.assign(this.#record, changes)
+    this.#offer = offer
+    this.#inbound = inbound
+  }
+
+  #opened(): IncomingFile {
+    if (!this.#file) throw new Error('a reception is used before it is open')
+    return this.#file
+  }
+
+  async #keep(position: number): Promise<void> {
+    if (this.#key.date === '') return
+    const { work } = this.#desk
+    await work.store.write(async (tx) => {
+      if (this.#running) await requireHeld(tx, work.store.dialect, this.#running.held)
+      await putPartial(tx, this.#key, { path: this.#opened().path, position }, work.now())
+    })
+  }
+
+  async complete(end: { size: number; sha256?: string }): Promise<void> {
+    this.#requireOpen()
+    this.#stage = 'completing'
+    try {
+      await this.#put(await this.#whole(end))
+    } catch (thrown) {
+      const unsure = this.#running !== undefined && isUnavailable(thrown)
+      if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
+      else await this.abandon(thrown, false)
+      throw thrown
+    }
+    this.#end()
+    this.#finishLater()
+  }
+
+  async #whole(end: { size: number; sha256?: string }): Promise<{ size: number; sha256: string }> {
+    const { name } = this.#offer
+    const whole = await this.#opened().finish()
+    if (whole.size !== end.size)
+      throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
+    if (end.sha256 !== undefined && end.sha256 !== whole.sha256)
+      throw new NodeError(
+        'hash_mismatch',
+        `${name}: the partner sent SHA-256 ${end.sha256}, here arrived ${whole.sha256}`,
+      )
+    await this.#awaitTurn()
+    return whole
+  }
+
+  #requireOpen(): void {
+    this.#running?.signal.throwIfAborted()
+    if (this.#stage !== 'open') throw new NodeError('connection_lost', `${this.#offer.name} is over`)
+  }
+
+  #inPlace(): boolean {
+    return this.#stage === 'in place'
+  }
+
+  #end(): void {
+    this.#stage = 'over'
+    this.#ended.resolve()
+  }
+
+  /**
+   * The file is here and the database does not answer: it must neither be taken back nor count as failed, and another
+   * node may be at it already. Whoever claims the transfer next finds how far it got and goes on from there; the
+   * partner is told to ask again later.
+   */
+  async #leaveToNext(reason: unknown): Promise<void> {
+    this.#end()
+    await this.#file?.close()
+    const { work, release } = this.#desk
+    const { held, transfer } = this.#run()
+    work.log.warn(
+      { err: reason, transfer: transfer.id },
+      'a received file is here but that could not be recorded',
+    )
+    if (this.#joined) return
+    await work.store.write((tx) => parkClaim(tx, held, work.now())).catch(() => {})
+    release(held)
+  }
+
+  /** Files that came while another was on its way in get their transfer now, one after the other. */
+  async #awaitTurn(): Promise<void> {
+    const deadline = this.#desk.work.now() + this.#plan.timeouts.ackMs
+    while (!this.#running) {
+      try {
+        await this.#begin(this.#opened().path)
+      } catch (thrown) {
+        const again =
+          thrown instanceof NodeError && thrown.code === 'conflict' && this.#desk.work.now() < deadline
+        if (!again) throw thrown
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+
+  async #put(whole: { size: number; sha256: string }): Promise<void> {
+    const running = this.#run()
+    const received = { path: this.#opened().path, ...whole }
+    const { path, ...known } = await unwrap(this.#desk, running, this.#inbound, this.#offer, received)
+    Object.assign(this.#record, known, { position: whole.size })
+    if (this.#plan.channel.keyExchangeChannel) {
+      await proposeKey(running, this.#record, path)
+      return removeReceived(received.path)
+    }
+    await this.#preScript(path)
+    await placeWhole(running, this.#record, path, this.#inbound)
+    this.#stage = 'in place'
+    await recordPlaced(running, this.#record, received.path)
+  }
+
+  #run(): Running {
+    if (!this.#running) throw new Error('a reception is finished before it has a transfer')
+    return this.#running
+  }
+
+  async #preScript(path: string): Promise<void> {
+    const script = this.#plan.channel.integrations?.preReceptionFile
+    if (!script) return
+    const { name, size, hash } = this.#record
+    await runStep(this.#run(), 'preReception', script, { name, path, size, hash })
+  }
+
+  #finishLater(): void {
+    const running = this.#run()
+    if (this.#joined) return
+    const { background, release, capabilities } = this.#desk
+    const finishing = finishReception(running, capabilities.receipts).finally(() => release(running.held))
+    background(this.#plan.contact.id, finishing)
+  }
+
+  async abandon(given: unknown, keep: boolean): Promise<void> {
+    if (this.#stage === 'in place' || this.#stage === 'over') return
+    this.#stage = 'over'
+    try {
+      await this.#putAwayAndFail(given, keep)
+    } finally {
+      // Not before: the same file offered anew goes on from what was kept here, and its channel must be free for it.
+      this.#end()
+    }
+  }
+
+  async #putAwayAndFail(given: unknown, keep: boolean): Promise<void> {
+    const signal = this.#running?.signal
+    const reason: unknown = signal?.aborted ? signal.reason : given
+    const done = await this.#putAway(reason, keep)
+    this.#desk.memory.failed(this.#key, reason, this.#desk.work.now())
+    const ours = await this.#failTransfer(reason)
+    if (done && ours) await this.#remove()
+  }
+
+  /** Whether the file is ours alone from now on: another node may have taken the transfer over while this one slept. */
+  async #failTransfer(reason: unknown): Promise<boolean> {
+    const { release, work } = this.#desk
+    const reset = reason instanceof NodeError && reason.code === 'cancelled'
+    if (!this.#running || this.#joined) return true
+    const { held } = this.#running
+    const failed = await failReception(this.#running, reason).catch((thrown: unknown) => {
+      work.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
+      return false
+    })
+    release(held)
+    return failed || reset
+  }
+
+  /** Kept for a resumption or put into quarantine; true: nobody needs it any more. */
+  async #putAway(reason: unknown, keep: boolean): Promise<boolean> {
+    const { work } = this.#desk
+    const file = this.#file
+    const code = reason instanceof NodeError ? reason.code : undefined
+    const resumable = keep && code !== 'cancelled' && this.#key.date !== ''
+    if (resumable) await file?.keepAll().catch(() => {})
+    await file?.close()
+    // Whoever holds the transfer now may be at the same file.
+    if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
+    if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
+      await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path).catch(
+        (thrown: unknown) =>
+          work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
+      )
+    return true
+  }
+
+  async #remove(): Promise<void> {
+    const { work } = this.#desk
+    const { path } = this.#opened()
+    try {
+      await removeReceived(path)
+      await work.store.write((tx) => removePartial(tx, this.#key, path))
+    } catch (thrown) {
+      work.log.error({ err: thrown, path }, 'a refused file could not be removed')
+    }
+  }
+}
+
+function isUnavailable(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'unavailable'
+}

@@ -1,0 +1,53 @@
+// The row of a file on its way in, before anything of it has come, and the meter of what comes.
+
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { Running } from '../sending/send-files.ts'
+import { makeProgress } from '../events.ts'
+import type { Inbound } from './route-offer.ts'
+import type { Offer } from '../transports/transport.ts'
+
+export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
+  return {
+    index: 0,
+    directory: inbound.directoryIndex,
+    name: offer.name,
+    path: '',
+    size: offer.size ?? null,
+    modifiedAt: null,
+    hash: null,
+    phase: 'MOVING',
+    position: 0,
+    keyName: offer.key.name,
+    keyDate: offer.key.date,
+    keyTime: offer.key.time,
+    stagedPath: null,
+    wireHash: null,
+    receipt: 'NONE',
+    actionPost: null,
+    pathPost: null,
+  }
+}
+
+export function progressFor(
+  running: Running,
+  file: TransferFileRecord,
+  offer: Offer,
+): (position: number) => void {
+  const { work, transfer } = running
+  const size = offer.size ?? 0
+  const meter = makeProgress(
+    work.publish,
+    {
+      transferId: transfer.id,
+      channelCode: transfer.channelCode,
+      direction: 'RECEPCION',
+      totalBytes: size,
+      totalFiles: 1,
+      filesDone: 0,
+      bytesDone: 0,
+      startAt: new Map([[file.index, file.position]]),
+    },
+    (octets) => work.counted('RECEPCION', octets),
+  )
+  return (position) => meter.moved({ index: file.index, name: file.name, size }, position)
+}

@@ -1,0 +1,74 @@
+// Channels that carry keys alone: what goes out is our certificate; what comes in is kept as the partner's proposed
+// key and takes effect only when somebody accepts it.
+
+import { readFile } from 'node:fs/promises'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { addHistory } from '../../store/channels.ts'
+import { newId } from '../../store/database/ids.ts'
+import { insertKeyProposal } from '../../store/keys.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { putReceived, removePartial } from '../../store/transfers/receptions.ts'
+import type { Running } from '../sending/send-files.ts'
+import { readPartnerKey, readPrivateKey, fingerprintOf } from '../transforms/cms/keys.ts'
+import type { Plan } from '../transfer-plan.ts'
+import { receivedPath } from '../staging/staging.ts'
+import { namesOneFile } from '../transports/transport.ts'
+
+export function certificateOf(plan: Plan): string {
+  const { rsaLocalKey } = plan.security
+  const certificate = rsaLocalKey === undefined ? undefined : readPrivateKey(rsaLocalKey).certificate
+  if (!certificate)
+    throw new NodeError(
+      'file_refused',
+      `channel ${plan.code} exchanges keys, but security.rsaLocalKey holds no certificate to send`,
+    )
+  return certificate.pem
+}
+
+/** No key is longer; a file that is must not be read into memory to find out. */
+const LONGEST = 1024 * 1024
+
+/** Kept as a proposal, and received as any file is, in one write. */
+export async function proposeKey(running: Running, file: TransferFileRecord, path: string): Promise<void> {
+  const { work, held, transfer, plan } = running
+  if ((file.size ?? 0) > LONGEST) throw new NodeError('file_refused', `${file.name} is too long for a key`)
+  const { pem, fingerprint } = proposedKey(await readFile(path))
+  const now = work.now()
+  const key = { channelCode: plan.code, name: file.keyName, date: file.keyDate, time: file.keyTime }
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await insertKeyProposal(tx, {
+      id: newId(now),
+      contactId: plan.contact.id,
+      channelCode: plan.code,
+      pem,
+      fingerprint,
+      receivedAt: now,
+      acceptedAt: null,
+    })
+    await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
+    const { size, hash, position } = file
+    await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
+    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, position)
+    await removePartial(tx, key, receivedPath(path))
+  })
+  file.phase = 'PLACED'
+}
+
+/** Reads a received file as a certificate (PEM or DER) or public key; throws file_refused if it is neither. */
+export function proposedKey(bytes: Buffer): { pem: string; fingerprint: string } {
+  const text = bytes.toString('latin1')
+  const pem = text.includes('-----BEGIN') ? text : toPem(bytes)
+  try {
+    readPartnerKey(pem)
+    return { pem, fingerprint: fingerprintOf(pem) }
+  } catch (cause) {
+    throw new NodeError('file_refused', 'the file is neither a certificate nor a public key', { cause })
+  }
+}
+
+function toPem(der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+}

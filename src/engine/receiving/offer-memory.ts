@@ -1,0 +1,50 @@
+// What this node remembers of files offered to it, for as long as it runs: which are on their way in, so that one offered
+// again takes the place of a session that died; and which of those it fetches were refused for good a moment ago, so
+// that a file that cannot come in does not fail anew at every look at the partner's outbox.
+
+import { LRUCache } from 'lru-cache'
+import { NodeError } from '../../errors.ts'
+import type { FileKey } from '../../store/transfers/receptions.ts'
+
+const FIRST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 600_000
+
+type Open = { supersede(): Promise<void>; over: Promise<void> }
+
+export class OfferMemory {
+  readonly #open = new Map<string, Open>()
+  readonly #refused = new LRUCache<string, { times: number; until: number }>({ max: 10_000 })
+
+  openOf(key: FileKey): Open | undefined {
+    return key.date === '' ? undefined : this.#open.get(textOf(key))
+  }
+
+  opened(key: FileKey, reception: Open): void {
+    if (key.date === '') return
+    const text = textOf(key)
+    this.#open.set(text, reception)
+    void reception.over.then(() => {
+      if (this.#open.get(text) === reception) this.#open.delete(text)
+    })
+  }
+
+  /** Faults that can pass are not remembered: the next look may well succeed. */
+  failed(key: FileKey, error: unknown, now: number): void {
+    if (!(error instanceof NodeError) || error.retry || PASSING.has(error.code)) return
+    const times = (this.#refused.get(textOf(key))?.times ?? 0) + 1
+    const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (times - 1))
+    this.#refused.set(textOf(key), { times, until: now + pause })
+  }
+
+  requireWorthTrying(key: FileKey, now: number): void {
+    const refused = this.#refused.get(textOf(key))
+    if (refused && refused.until > now)
+      throw new NodeError('conflict', `${key.name} was refused a moment ago; it is looked at again later`)
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'file_changed', 'file_missing'])
+
+function textOf({ channelCode, name, date, time }: FileKey): string {
+  return JSON.stringify([channelCode, name, date, time])
+}

@@ -1,0 +1,134 @@
+// A file on its way in: bytes go to a `.part` in the data folder, at any position, hashed on the way while they come
+// in order; now and then what is contiguous is synced and its length recorded, so that the partner can go on from
+// there after a break, a crash or on another node.
+
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { fromFileError } from '../../errors.ts'
+import { hashFile } from '../../files/hash.ts'
+
+export type Checkpoint = (position: number) => Promise<void>
+
+export class IncomingFile {
+  readonly path: string
+  readonly #file: FileHandle
+  readonly #every: number
+  readonly #checkpoint: Checkpoint
+  #hash = createHash('sha256')
+  #contiguous: number
+  #hashed: number
+  #kept: number
+  #keeping: Promise<void> | undefined
+  #closed = false
+
+  private constructor(
+    path: string,
+    file: FileHandle,
+    position: number,
+    every: number,
+    checkpoint: Checkpoint,
+  ) {
+    this.path = path
+    this.#file = file
+    this.#contiguous = position
+    this.#kept = position
+    // Bytes of an earlier try are hashed at the end, by reading the whole file.
+    this.#hashed = position === 0 ? 0 : -1
+    this.#every = every
+    this.#checkpoint = checkpoint
+  }
+
+  static async open(
+    path: string,
+    position: number,
+    every: number,
+    checkpoint: Checkpoint,
+  ): Promise<IncomingFile> {
+    try {
+      const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o640)
+      await file.truncate(position)
+      return new IncomingFile(path, file, position, every, checkpoint)
+    } catch (thrown) {
+      throw fromFileError(thrown, path)
+    }
+  }
+
+  /** Octets here without a gap. */
+  get contiguous(): number {
+    return this.#contiguous
+  }
+
+  async read(into: Uint8Array, position: number): Promise<number> {
+    return (await this.#file.read(into, 0, into.length, position)).bytesRead
+  }
+
+  async truncate(length: number): Promise<void> {
+    await this.#file.truncate(length)
+    this.#contiguous = Math.min(this.#contiguous, length)
+    this.#kept = Math.min(this.#kept, length)
+    if (length === 0) this.#hash = createHash('sha256')
+    this.#hashed = length === 0 ? 0 : -1
+  }
+
+  async write(chunk: Uint8Array, position: number): Promise<void> {
+    try {
+      let done = 0
+      while (done < chunk.length) {
+        const { bytesWritten } = await this.#file.write(chunk, done, chunk.length - done, position + done)
+        done += bytesWritten
+      }
+    } catch (thrown) {
+      throw fromFileError(thrown, this.path)
+    }
+    if (position === this.#hashed) {
+      this.#hash.update(chunk)
+      this.#hashed += chunk.length
+    } else this.#hashed = -1
+    if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
+    this.#keepNowAndThen()
+  }
+
+  #keepNowAndThen(): void {
+    if (this.#keeping || this.#contiguous - this.#kept < this.#every) return
+    const position = this.#contiguous - (this.#contiguous % this.#every)
+    // A restart point that could not be kept costs time later, never a byte.
+    this.#keeping = this.#keep(position)
+      .catch(() => {})
+      .finally(() => (this.#keeping = undefined))
+  }
+
+  async #keep(position: number): Promise<void> {
+    await this.#file.datasync()
+    await this.#checkpoint(position)
+    this.#kept = position
+  }
+
+  /** Syncs the bytes and closes; returns the size and hash of the whole. */
+  async finish(): Promise<{ size: number; sha256: string }> {
+    await this.#keeping
+    try {
+      const { size } = await this.#file.stat()
+      await this.#file.sync()
+      await this.close()
+      const inOrder = this.#hashed === size
+      return { size, sha256: inOrder ? this.#hash.digest('hex') : await hashFile(this.path) }
+    } catch (thrown) {
+      throw fromFileError(thrown, this.path)
+    }
+  }
+
+  /** Keeps what is contiguous for a later try. */
+  async keepAll(): Promise<void> {
+    await this.#keeping
+    if (this.#closed) return
+    await this.#keep(this.#contiguous)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#file.close()
+  }
+}

@@ -1,0 +1,99 @@
+// Which channel a file offered by a partner belongs to, and whether it may come in there now.
+
+import type { Directory } from '../../contract/channel.ts'
+import { closedBecause, directoriesFor, goes, hoursOf, parseCode } from '../../domain/channel.ts'
+import { isOpenAt } from '../../domain/time.ts'
+import { NodeError } from '../../errors.ts'
+import { groupMatcher } from '../../files/send-set.ts'
+import { channelsOfContact } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import type { Plan } from '../transfer-plan.ts'
+import type { Capabilities, Offer } from '../transports/transport.ts'
+import { formatMismatch } from '../staging/wire-form.ts'
+import type { Work } from '../engine-context.ts'
+
+export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number }
+
+export function applicationOf(channel: ChannelRecord): string {
+  return channel.alias ?? parseCode(channel.code)?.application ?? ''
+}
+
+/** Throws not_found where no channel takes it, remote_refused or remote_busy where the channel is closed (now). */
+export async function chooseInbound(work: Work, offer: Offer): Promise<Inbound> {
+  const channels = await channelsOfContact(work.store.db, offer.contactId)
+  const channel =
+    offer.application === '' ? byName(channels, offer.name) : byApplication(channels, offer.application)
+  if (!channel)
+    throw new NodeError(
+      'not_found',
+      `no channel of this partner takes ${offer.name} (${offer.application || 'no application'})`,
+    )
+  const closed = !goes(channel.config, 'RECEPCION')
+    ? 'its direction is EMISION'
+    : closedBecause(channel.config, 'RECEPCION')
+  if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
+  if (offer.admitted && !offer.admitted.includes(applicationOf(channel)))
+    throw new NodeError(
+      'remote_refused',
+      `channel ${channel.code} takes no files over this session (calling end, address)`,
+    )
+  if (!isOpenAt(hoursOf(channel.config), work.now(), work.zone))
+    throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
+  return { channel, ...directoryFor(channel, offer) }
+}
+
+/** What does not fit the channel: session, envelope, format, name. */
+export function refuseUnfit(
+  capabilities: Capabilities,
+  offer: Offer,
+  plan: Plan,
+  { directory, channel }: Inbound,
+): void {
+  if (plan.security.encrypted && !offer.encryptedSession)
+    throw new NodeError(
+      'insecure_session',
+      `channel ${channel.code} takes files over encrypted sessions alone`,
+    )
+  if (capabilities.records && plan.encryptFiles && !offer.envelope?.encrypted)
+    throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
+  const mismatch = formatMismatch(directory, offer.format, capabilities)
+  if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
+  const name = offer.name
+  if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
+    throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
+}
+
+function byApplication(channels: ChannelRecord[], application: string): ChannelRecord | undefined {
+  return channels.find((channel) => applicationOf(channel) === application)
+}
+
+/** Without a name for the application: the only channel that is open, or the one whose groups know the file name. */
+function byName(channels: ChannelRecord[], name: string): ChannelRecord | undefined {
+  const open = channels.filter(
+    ({ config }) => goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'),
+  )
+  if (open.length <= 1) return open[0]
+  const matching = open.filter(({ config }) =>
+    directoriesFor(config, 'RECEPCION').some(
+      ({ directory }) => directory.fileGroupsName && groupMatcher(directory.fileGroupsName)(name),
+    ),
+  )
+  return matching.length === 1 ? matching[0] : undefined
+}
+
+function directoryFor(
+  channel: ChannelRecord,
+  { name, provisional = false }: Offer,
+): { directory: Directory; directoryIndex: number } {
+  if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: -1 }
+  const directories = directoriesFor(channel.config, 'RECEPCION')
+  const found =
+    directories.find(({ directory }) => groupMatcher(directory.fileGroupsName)(name)) ??
+    (provisional ? directories[0] : undefined)
+  if (!found)
+    throw new NodeError(
+      'file_refused',
+      `no inbound directory of channel ${channel.code} takes a file named ${name}`,
+    )
+  return { directory: found.directory, directoryIndex: found.index }
+}

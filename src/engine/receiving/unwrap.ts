@@ -1,0 +1,50 @@
+// From the bytes that came to the file that the channel wants: decrypted, unpacked, verified, translated, on disk and
+// synced. What does not open or is not signed throws, and nothing of it is left but the received bytes.
+
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { NodeError } from '../../errors.ts'
+import type { Running } from '../sending/send-files.ts'
+import { FileSource, piecesOf } from '../sending/file-source.ts'
+import type { Inbound } from './route-offer.ts'
+import type { ReceptionDesk } from './receive-offer.ts'
+import { localPath, stage } from '../staging/staging.ts'
+import { suiteOf } from '../transforms/cms/suites.ts'
+import type { Offer } from '../transports/transport.ts'
+import { incomingSteps } from '../staging/wire-form.ts'
+
+export type Received = { path: string; size: number; sha256: string }
+
+/** `path` is the received file itself where both forms are the same, else one beside it. */
+export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
+
+export async function unwrap(
+  { work, capabilities }: ReceptionDesk,
+  { plan, signal }: Running,
+  { directory }: Inbound,
+  offer: Offer,
+  received: Received,
+): Promise<Unwrapped> {
+  // Only now, and not when it was offered: a file that is not signed fails its transfer and is kept in quarantine.
+  if (capabilities.records && plan.signedFilesOnly && !offer.envelope?.signed)
+    throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
+      cause: { fileReason: '20' },
+    })
+  const wireHash = await wireHashOf(received, offer.envelope?.suite)
+  const steps = incomingSteps({ plan, directory, capabilities, codePage: work.codePage }, offer)
+  if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
+  const path = localPath(received.path)
+  await using source = await FileSource.open(received.path)
+  const size = await stage(piecesOf(source, signal), steps, path)
+  await using local = await FileSource.open(path)
+  return { path, size, hash: await local.finish(), wireHash }
+}
+
+/** The hash a receipt must show: of the bytes as transmitted, by the suite's digest. */
+async function wireHashOf({ path, sha256 }: Received, suite: string | undefined): Promise<string> {
+  const digest = suiteOf(suite ?? '')?.digest ?? 'sha256'
+  if (digest === 'sha256') return sha256
+  const hash = createHash(digest)
+  for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
+  return hash.digest('hex')
+}

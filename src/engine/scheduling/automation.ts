@@ -1,0 +1,237 @@
+// Channels that work by themselves: `watch` sends what appears, `every` and `cron` send at their times; where this node
+// calls, the partner's files are fetched at the same moments. Several nodes may look at the same channel: each turn is
+// taken in the database by one of them.
+
+import { Cron } from 'croner'
+import type { ChannelRecord } from '../../store/channels.ts'
+import { automatedChannels, channelsOfContact } from '../../store/channels.ts'
+import { closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
+import { isOpenAt } from '../../domain/time.ts'
+import { NodeError } from '../../errors.ts'
+import { contactsOwed } from '../../store/transfers/receptions.ts'
+import { livingOwners } from '../../store/transfers/signs-of-life.ts'
+import { requestSend } from '../../transfers/request.ts'
+import { callNotBefore } from '../sessions/circuit-breaker.ts'
+import { isSpooled } from '../sending/outbox-spool.ts'
+import { makePlan, snapshotOf } from '../transfer-plan.ts'
+import type { Runner } from './run-transfer.ts'
+import type { Work } from '../engine-context.ts'
+
+const LOOK_MS = 1000
+/** How often `watch` looks, and fetches. */
+const WATCH_MS = 2000
+const AT_ONCE = 64
+/** Receipts of a session that is still open go by themselves; what lies longer than this is taken to the partner. */
+const RECEIPT_REST_MS = 5000
+
+export type AutomationClock = { stop(): Promise<void> }
+
+export function startAutomation(runner: Runner, wake: () => void): AutomationClock {
+  const { work } = runner
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<void> = Promise.resolve()
+  // One at a time for each channel and partner; a partner that does not answer holds up nobody else.
+  const busy = new Map<string, Promise<void>>()
+  const begin = (key: string, turn: () => Promise<void>) => {
+    if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
+    const running = turn()
+      .catch((thrown: unknown) =>
+        work.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed'),
+      )
+      .finally(() => busy.delete(key))
+    busy.set(key, running)
+  }
+  const look = async () => {
+    const runs = await readRuns(work)
+    const living = await livingOwners(work.store.db, work.now())
+    for (const channel of await automatedChannels(work.store.db)) {
+      const run = runs.get(channel.code)
+      if (!isDue(work, channel, run, living)) continue
+      // Those that find no place now must not be the same ones at every look.
+      while (busy.size >= AT_ONCE) await Promise.race(busy.values())
+      begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
+    }
+    for (const contactId of await contactsOwed(work.store.db, work.now() - RECEIPT_REST_MS))
+      begin(`receipts ${contactId}`, () => deliverReceipts(runner, contactId))
+  }
+  const again = () => {
+    looking = look()
+      .catch((thrown: unknown) => work.log.warn({ err: thrown }, 'automation could not look at its channels'))
+      .finally(() => {
+        if (!stopped) timer = setTimeout(again, LOOK_MS)
+      })
+  }
+  again()
+  return {
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await looking
+      await Promise.allSettled(busy.values())
+    },
+  }
+}
+
+type Run = { ran_at: number; held_by: string | null; held_until: number }
+
+async function readRuns({ store }: Work): Promise<Map<string, Run>> {
+  const rows = await store.db.selectFrom('automation_run').selectAll().execute()
+  return new Map(rows.map((row) => [row.channel_code, row]))
+}
+
+function isDue(
+  work: Work,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  living: ReadonlySet<string>,
+): boolean {
+  if (!run) return true
+  const now = work.now()
+  // One of our own that was not given back (the database did not answer) is not another's: `busy` knows better.
+  const others = run.held_by !== null && run.held_by !== work.owner && living.has(run.held_by)
+  const held = run.held_until > now || others
+  return !held && nextTurn(channel, run.ran_at, work) <= now
+}
+
+async function takeTurn(
+  runner: Runner,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  wake: () => void,
+): Promise<void> {
+  const { work } = runner
+  const now = work.now()
+  if (!isOpenAt(hoursOf(channel.config), now, work.zone) || !(await holdTurn(work, channel, run, now))) return
+  // A fetch may take hours: the turn is kept as leases are, so that a dead node's is soon free and a live one's is not.
+  const signal = AbortSignal.any([work.heartbeat.unbroken, work.stopping])
+  try {
+    await send(work, channel, wake)
+    await fetch(runner, channel, signal)
+  } catch (thrown) {
+    work.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
+  } finally {
+    await giveBack(work, channel.code)
+  }
+}
+
+/** Unless another node has taken it meanwhile. */
+async function giveBack({ store, owner }: Work, code: string): Promise<void> {
+  await store.write((tx) =>
+    tx
+      .updateTable('automation_run')
+      .set({ held_by: null, held_until: 0 })
+      .where('channel_code', '=', code)
+      .where('held_by', '=', owner)
+      .execute(),
+  )
+}
+
+/** One compare-and-set decides which node takes this turn. */
+async function holdTurn(
+  work: Work,
+  channel: ChannelRecord,
+  run: Run | undefined,
+  now: number,
+): Promise<boolean> {
+  const turn = { ran_at: now, held_by: work.owner, held_until: now + work.leaseMs }
+  return work.store.write(async (tx) => {
+    if (!run) {
+      // The first look only starts the clock, except for `watch`, whose files may be waiting already.
+      const first = channel.automation?.watch ? turn : { ran_at: now, held_by: null, held_until: 0 }
+      const made = await tx
+        .insertInto('automation_run')
+        .values({ channel_code: channel.code, ...first })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      return made.numInsertedOrUpdatedRows === 1n && first === turn
+    }
+    const taken = await tx
+      .updateTable('automation_run')
+      .set(turn)
+      .where('channel_code', '=', channel.code)
+      .where('ran_at', '=', run.ran_at)
+      .where('held_until', '=', run.held_until)
+      .executeTakeFirst()
+    return taken.numUpdatedRows === 1n
+  })
+}
+
+function nextTurn(channel: ChannelRecord, ranAt: number, work: Work): number {
+  const { watch, every, cron } = channel.automation ?? {}
+  if (watch) return ranAt + WATCH_MS
+  if (every) return ranAt + spanMs(every)
+  return (cron === undefined ? undefined : cronTurn(cron, ranAt, work)) ?? Number.MAX_SAFE_INTEGER
+}
+
+function cronTurn(cron: string, ranAt: number, { zone, log }: Work): number | undefined {
+  try {
+    return new Cron(cron, { timezone: zone.name }).nextRun(new Date(ranAt))?.getTime()
+  } catch (thrown) {
+    // One that cannot be read must not stop the clock of the other channels.
+    log.warn({ err: thrown, cron }, 'a plan cannot be read')
+    return undefined
+  }
+}
+
+const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+export function spanMs(every: string): number {
+  const [, count = '0', unit = 's'] = /^(\d+)([smhd])$/.exec(every) ?? []
+  return Math.max(1000, Number(count) * (UNITS[unit] ?? 1000))
+}
+
+/** Nothing to send, an emission under way, a closed way: all quite normal for a clock. */
+async function send(work: Work, channel: ChannelRecord, wake: () => void): Promise<void> {
+  if (!goes(channel.config, 'EMISION') || directoriesFor(channel.config, 'EMISION').length === 0) return
+  try {
+    await requestSend(
+      { store: work.store, fileRoots: work.roots.fileRoots, now: work.now, requestedBy: null },
+      channel,
+      'AUTOMATIC',
+    )
+    wake()
+  } catch (thrown) {
+    if (!(thrown instanceof NodeError) || thrown.status >= 500) throw thrown
+  }
+}
+
+/** Where this node calls to receive: whatever the partner has, each file with a transfer of its own. */
+async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
+  const { config } = channel
+  if (goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'))
+    await callAndListen(runner, channel, signal)
+}
+
+/** A call in which the partner speaks; our own receipts go with it. */
+async function callAndListen(
+  { work, sessions }: Runner,
+  channel: ChannelRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!mayCall(channel) || (await callNotBefore(work, channel.contactId)) > 0) return
+  const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  if (isSpooled(plan)) return
+  const lent = await sessions.lend(plan, 0)
+  let ok = false
+  try {
+    await lent.session.fetch(signal)
+    ok = true
+  } finally {
+    await lent.giveBack(ok)
+  }
+}
+
+function mayCall({ config }: ChannelRecord): boolean {
+  return (
+    !config.deactivateChannel && config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'
+  )
+}
+
+/** Receipts owed to a partner that did not call for them. */
+async function deliverReceipts(runner: Runner, contactId: string): Promise<void> {
+  const { work } = runner
+  const channels = await channelsOfContact(work.store.db, contactId)
+  const channel = channels.find((one) => mayCall(one) && isOpenAt(hoursOf(one.config), work.now(), work.zone))
+  if (channel) await callAndListen(runner, channel, work.stopping)
+}

@@ -1,0 +1,206 @@
+// Finds due transfers and has them run, as many at once as is useful; keeps their leases; stops those that were reset
+// or lost. Woken by a write and by the clock, never by polling faster than once a second (with leases shorter than
+// that, four times in a lease: what a dead node held must be found within two).
+
+import { NodeError } from '../../errors.ts'
+import { claimDue, heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
+import type { Claim, Held } from '../../store/transfers/leases.ts'
+import type { Session } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+const TICK_MS = 1000
+/** Transfers in hand for each place: enough that files of many channels can take turns. */
+const IN_HAND_PER_SLOT = 32
+
+/** What is done with a claim, and with a transfer that was reset while no claim of ours was on it. */
+export type Steps = {
+  run: (claim: Claim, signal: AbortSignal, given?: Session) => Promise<void>
+  clear: (transferId: string) => Promise<void>
+}
+
+export class Dispatcher {
+  readonly #work: Work
+  readonly #steps: Steps
+  readonly #most: number
+  readonly #tickMs: number
+  readonly #held = new Map<string, { held: Held; stop: AbortController }>()
+  /** Ours in the database and in nobody's hand: a claim whose answer was lost, an end that could not be written. */
+  #strays = new Map<string, { held: Held; since: number }>()
+  #keeping: Promise<void> | undefined
+  readonly #running = new Set<Promise<void>>()
+  #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
+  #looking: Promise<void> = Promise.resolve()
+  #clock: NodeJS.Timeout | undefined
+  #renewal: NodeJS.Timeout | undefined
+
+  constructor(work: Work, workers: number, steps: Steps) {
+    this.#work = work
+    this.#steps = steps
+    this.#most = workers * IN_HAND_PER_SLOT
+    this.#tickMs = Math.min(TICK_MS, work.leaseMs / 4)
+  }
+
+  start(): void {
+    this.#renewal = setInterval(() => {
+      this.#keeping ??= this.#keep().finally(() => (this.#keeping = undefined))
+    }, this.#work.leaseMs / 3)
+    this.wake()
+  }
+
+  wake(): void {
+    if (this.#state === 'looking') this.#state = 'look again'
+    if (this.#state !== 'idle') return
+    this.#state = 'looking'
+    clearTimeout(this.#clock)
+    this.#looking = this.#look()
+  }
+
+  async #look(): Promise<void> {
+    let due: number | undefined
+    try {
+      do {
+        this.#state = 'looking'
+        await this.#claim()
+      } while ((this.#state as string) === 'look again')
+      due = await nextDueAt(this.#work.store.urgent.db)
+    } catch (thrown) {
+      this.#work.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
+    }
+    if ((this.#state as string) === 'stopped') return
+    this.#state = 'idle'
+    const tick = this.#tickMs
+    const wait = due === undefined ? tick : Math.max(1, Math.min(tick, due - this.#work.now()))
+    this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? tick : wait)
+  }
+
+  async #claim(): Promise<void> {
+    const room = this.#most - this.#held.size
+    if (room <= 0) return
+    await this.#work.heartbeat.ensure()
+    const now = this.#work.now()
+    const claims = await claimDue(
+      this.#work.store,
+      { owner: this.#work.owner, now, until: now + this.#work.leaseMs },
+      room,
+    )
+    for (const claim of claims) void this.launch(claim)
+    if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
+  }
+
+  /** Runs a claim that somebody took; resolves when it is over. */
+  launch(claim: Claim, given?: Session): Promise<void> {
+    const held = { id: claim.transfer.id, fence: claim.transfer.fence }
+    const signal = this.hold(held)
+    const running = this.#steps
+      .run(claim, signal, given)
+      .catch((thrown: unknown) =>
+        this.#work.log.error(
+          { err: thrown, transfer: held.id },
+          'a transfer could not be brought to an end; it is let go when its lease is over',
+        ),
+      )
+      .finally(() => {
+        this.release(held)
+        this.#running.delete(running)
+        this.wake()
+      })
+    this.#running.add(running)
+    return running
+  }
+
+  /** Keeps the lease of a transfer that is run elsewhere in the engine (a reception). */
+  hold(held: Held): AbortSignal {
+    const stop = new AbortController()
+    this.#held.set(held.id, { held, stop })
+    return stop.signal
+  }
+
+  release(held: Held): void {
+    if (this.#held.get(held.id)?.held.fence === held.fence) this.#held.delete(held.id)
+  }
+
+  background(running: Promise<void>): void {
+    const tracked = running
+      .catch((thrown: unknown) => this.#work.log.error({ err: thrown }, 'work in the background failed'))
+      .finally(() => this.#running.delete(tracked))
+    this.#running.add(tracked)
+  }
+
+  /** One that we do not run may have left something behind: it waited for its next attempt, or its node is dead. */
+  cancel(transferId: string): void {
+    const held = this.#held.get(transferId)
+    if (held) held.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
+    else this.background(this.#steps.clear(transferId))
+  }
+
+  /** Signs that we live, then looks what is ours: what was reset or taken is stopped, what strayed is let go. */
+  async #keep(): Promise<void> {
+    const { heartbeat, store, owner, log } = this.#work
+    const held = [...this.#held.values()].map((one) => one.held)
+    try {
+      await heartbeat.beat()
+      const ours = await heldBy(store.urgent.db, owner)
+      const fences = new Map(ours.map(({ id, fence }) => [id, fence]))
+      for (const { id, fence } of held) if (fences.get(id) !== fence) this.#stopLost(id, fence)
+      const strays = this.#strayed(ours)
+      if (strays.length > 0) await store.urgent.write((tx) => letGo(tx, strays))
+    } catch (thrown) {
+      log.warn({ err: thrown }, 'leases could not be renewed')
+    }
+  }
+
+  /** Those that have not been in hand for a whole lease: one just claimed may not have been heard of yet. */
+  #strayed(ours: readonly Held[]): Held[] {
+    const now = this.#work.now()
+    const before = this.#strays
+    this.#strays = new Map()
+    for (const held of ours) {
+      if (this.#held.get(held.id)?.held.fence === held.fence) continue
+      const known = before.get(held.id)
+      const since = known?.held.fence === held.fence ? known.since : now
+      this.#strays.set(held.id, { held, since })
+    }
+    return [...this.#strays.values()]
+      .filter(({ since }) => now - since > this.#work.leaseMs)
+      .map(({ held }) => held)
+  }
+
+  /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
+  #stopLost(id: string, fence: number): void {
+    const reason = async () => {
+      const row = await this.#work.store.db
+        .selectFrom('transfer')
+        .select('state')
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row === undefined || row.state === 'CANCELLED' ? 'cancelled' : 'lease_lost'
+    }
+    this.background(
+      reason().then((code) => {
+        const held = this.#held.get(id)
+        if (held?.held.fence === fence)
+          held.stop.abort(new NodeError(code, `transfer ${id} is no longer held`))
+      }),
+    )
+  }
+
+  /** Nothing new; what runs gets the time to end, then it is put back. */
+  async drain(drainMs: number): Promise<void> {
+    this.#state = 'stopped'
+    clearTimeout(this.#clock)
+    await this.#looking
+    const timer = setTimeout(() => this.#stopAll(), drainMs)
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running])
+    clearTimeout(timer)
+    clearInterval(this.#renewal)
+    await this.#keeping
+    await this.#work.heartbeat
+      .end()
+      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'the sign of life stays behind'))
+  }
+
+  #stopAll(): void {
+    for (const { stop } of this.#held.values())
+      stop.abort(new NodeError('unavailable', 'the node is stopping'))
+  }
+}

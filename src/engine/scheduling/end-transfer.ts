@@ -1,0 +1,141 @@
+// How a run ends that did not complete: given back, tried later, failed. Everything is written under the claim; where
+// that is not ours any more nothing is.
+
+import { nextAttemptAt } from '../../domain/transfer.ts'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { NodeError, messageOf } from '../../errors.ts'
+import { addHistory } from '../../store/channels.ts'
+import { parkClaim } from '../../store/transfers/leases.ts'
+import type { Held } from '../../store/transfers/leases.ts'
+import { moveTransfer } from '../../store/transfers/transfers.ts'
+import type { Running } from '../sending/send-files.ts'
+import { failReception } from '../receiving/incoming-transfer.ts'
+import { runStep } from '../actions/script-steps.ts'
+import type { Work } from '../engine-context.ts'
+
+/** What becomes of a transfer whose run ended with an error; the table at the top of run-transfer.ts. */
+export async function ended(
+  work: Work,
+  transfer: TransferRecord,
+  held: Held,
+  running: Running | undefined,
+  thrown: unknown,
+): Promise<void> {
+  const error =
+    thrown instanceof NodeError ? thrown : new NodeError('internal', messageOf(thrown), { cause: thrown })
+  if (error.code === 'lease_lost') return
+  if (error.code === 'cancelled' && (await wasReset(work, held))) return work.staging.clear(transfer.id)
+  if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(work, transfer, held)
+  if (running && transfer.direction === 'RECEPCION') return void (await failReception(running, error))
+  const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0
+  if (error.retry && transfer.attempts < retries) return tryLater(work, transfer, held, error)
+  await fail(work, transfer, held, running, error)
+}
+
+/** A transport that is being stopped says `cancelled` too; only the row knows whether somebody reset the transfer. */
+async function wasReset({ store }: Work, { id }: Held): Promise<boolean> {
+  const row = await store.db.selectFrom('transfer').select('state').where('id', '=', id).executeTakeFirst()
+  return row === undefined || row.state === 'CANCELLED'
+}
+
+/** The node is draining: somebody else goes on from the last restart point. It does not count as an attempt. */
+async function putBack(work: Work, transfer: TransferRecord, held: Held): Promise<void> {
+  const now = work.now()
+  // Where the node does not stop, its database did not answer: not at once again.
+  const dueAt = work.stopping.aborted ? now : now + BREATHER_MS
+  await work.store.write(async (tx) => {
+    const moved = await moveTransfer(tx, transfer.id, {
+      from: 'IN_PROGRESS',
+      to: 'PENDING',
+      now,
+      fence: held.fence,
+      dueAt,
+    })
+    if (!moved) await parkClaim(tx, held, dueAt)
+  })
+}
+
+const BREATHER_MS = 1000
+
+async function tryLater(work: Work, transfer: TransferRecord, held: Held, error: NodeError): Promise<void> {
+  const now = work.now()
+  const attempts = transfer.attempts + 1
+  const dueAt = nextAttemptAt(now, attempts, Math.random)
+  const moved = await work.store.write((tx) =>
+    moveTransfer(tx, transfer.id, {
+      from: 'IN_PROGRESS',
+      to: 'PENDING',
+      now,
+      fence: held.fence,
+      attempts,
+      dueAt,
+    }),
+  )
+  if (!moved) return
+  work.log.info(
+    {
+      transfer: transfer.id,
+      channel: transfer.channelCode,
+      attempts,
+      code: error.code,
+      error: error.message,
+      inMs: dueAt - now,
+    },
+    'an attempt failed; another follows',
+  )
+  announce(work, transfer, 'PENDING', error.message)
+}
+
+async function fail(
+  work: Work,
+  transfer: TransferRecord,
+  held: Held,
+  running: Running | undefined,
+  error: NodeError,
+): Promise<void> {
+  const now = work.now()
+  const failed = await work.store.write(async (tx) => {
+    const move = {
+      to: 'FAILED',
+      now,
+      fence: held.fence,
+      error: { message: error.message, code: error.code },
+    } as const
+    if (!(await moveTransfer(tx, transfer.id, { from: transfer.state, ...move }))) return false
+    await addHistory(tx, transfer.channelCode, [
+      { at: now, event: 'TRANSFER_FAILED', detail: `${transfer.id}: ${error.message}` },
+    ])
+    return true
+  })
+  if (!failed) return
+  work.log.warn(
+    { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: error },
+    'a transfer failed',
+  )
+  announce(work, transfer, 'FAILED', error.message)
+  const script = running?.plan.channel.integrations?.exceptionFile
+  if (!script) return
+  const about = { work, transfer, signal: AbortSignal.timeout(work.scriptMs) }
+  await runStep(about, 'exception', script, undefined, error.message).catch((thrown: unknown) =>
+    work.log.warn({ transfer: transfer.id, err: thrown }, 'the exception script failed'),
+  )
+}
+
+/** Tells whoever listens, once it is durable. */
+export function announce(
+  work: Work,
+  transfer: TransferRecord,
+  status: TransferRecord['state'],
+  error?: string,
+): void {
+  const { id: transferId, channelCode, direction } = transfer
+  work.publish({
+    kind: 'state',
+    transferId,
+    channelCode,
+    direction,
+    status,
+    ...(error !== undefined && { error }),
+    at: work.now(),
+  })
+}

@@ -1,0 +1,51 @@
+// Says in the database that this engine is alive, three times in each lease time, on a connection of its own. Whatever
+// it holds is its own that long; an engine that was silent for longer must reckon with others having taken it.
+
+import { NodeError } from '../../errors.ts'
+import type { Store } from '../../store/database/open.ts'
+import { removeSign, signLife } from '../../store/transfers/signs-of-life.ts'
+
+export type HeartbeatParts = { store: Store; owner: string; leaseMs: number; now: () => number }
+
+export class Heartbeat {
+  readonly #parts: HeartbeatParts
+  #aliveUntil = 0
+  #unbroken = new AbortController()
+  #beating: Promise<void> | undefined
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts
+  }
+
+  /** Aborted when it turns out that the engine was silent for too long; from then on there is a new one. */
+  get unbroken(): AbortSignal {
+    return this.#unbroken.signal
+  }
+
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
+    return this.#beating
+  }
+
+  async #beat(): Promise<void> {
+    const { store, owner, leaseMs, now } = this.#parts
+    const before = this.#aliveUntil
+    const until = now() + leaseMs
+    await store.urgent.write((tx) => signLife(tx, owner, until))
+    this.#aliveUntil = until
+    if (before === 0 || until - leaseMs <= before) return
+    const silent = this.#unbroken
+    this.#unbroken = new AbortController()
+    silent.abort(new NodeError('lease_lost', 'this node was silent for longer than its leases last'))
+  }
+
+  /** Whoever takes something must be seen to be alive: one that has just woken up would else take from itself. */
+  async ensure(): Promise<void> {
+    if (this.#parts.now() > this.#aliveUntil) await this.beat()
+  }
+
+  async end(): Promise<void> {
+    const { store, owner, now } = this.#parts
+    await store.urgent.write((tx) => removeSign(tx, owner, now()))
+  }
+}

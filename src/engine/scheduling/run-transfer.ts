@@ -1,0 +1,278 @@
+// Carries one claimed transfer from its claim to an end, or gives it back. What an outcome does to the row:
+//
+//   not now      hours, calling end, breaker, inactive     stays PENDING, due later
+//   completed    every file done                           COMPLETED
+//   receipts     all arrived, receipts to come             stays IN_PROGRESS without a lease, due at the deadline
+//   fault that can pass, attempts left                     PENDING, due after a pause
+//   any other fault                                        FAILED, then the exception script
+//   draining     this node stops, or the partner hung up   PENDING, due at once, for whoever comes next
+//   cancelled, lease lost                                  nothing: the row is not ours any more
+
+import { rm } from 'node:fs/promises'
+import { closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
+import { nextOpening } from '../../domain/time.ts'
+import { PARKED } from '../../domain/transfer.ts'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { addHistory, findChannel } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import { parkClaim, requireHeld, setSnapshot } from '../../store/transfers/leases.ts'
+import type { Claim, Held } from '../../store/transfers/leases.ts'
+import { stillDown } from '../../store/partner-health.ts'
+import type { Tx } from '../../store/database/open.ts'
+import { moveTransfer } from '../../store/transfers/transfers.ts'
+import { callNotBefore } from '../sessions/circuit-breaker.ts'
+import { act, sendFiles } from '../sending/send-files.ts'
+import type { Running } from '../sending/send-files.ts'
+import { announce, ended } from './end-transfer.ts'
+import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
+import { makePlan, snapshotOf } from '../transfer-plan.ts'
+import type { Plan } from '../transfer-plan.ts'
+import { finishReception, placeWhole, recordPlaced } from '../receiving/incoming-transfer.ts'
+import { suits } from '../sessions/session-pool.ts'
+import { receivedPath } from '../staging/staging.ts'
+import type { Lent, Sessions } from '../sessions/session-pool.ts'
+import type { Capabilities, Session } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+export type Runner = {
+  work: Work
+  sessions: Sessions
+  capabilitiesOf: (protocol: string) => Capabilities | undefined
+  /** Fetches under way, by channel: files offered for that channel join the transfer. */
+  fetching: Map<string, Running>
+}
+
+/** `given`: the session through which it must go (the partner is on the line); otherwise one is found or opened. */
+export async function runTransfer(
+  runner: Runner,
+  claim: Claim,
+  signal: AbortSignal,
+  given?: Session,
+): Promise<void> {
+  const { work } = runner
+  const { transfer } = claim
+  const held: Held = { id: transfer.id, fence: transfer.fence }
+  let running: Running | undefined
+  try {
+    const channel = await findChannel(work.store.db, transfer.channelCode)
+    if (!channel) return
+    if (transfer.state === 'PENDING') {
+      const later = await notBefore(runner, channel, transfer, given)
+      if (later) return await work.store.write((tx) => park(tx, work, held, later))
+    }
+    const snapshot = claim.snapshot ?? snapshotOf(channel)
+    const plan = await makePlan(work.store.db, work.seal, snapshot)
+    running = { work, transfer, held, plan, signal }
+    await start(running, claim, snapshot)
+    if (transfer.direction === 'RECEPCION') await goOnReceiving(runner, running)
+    else if (transfer.receiptsUntil !== null) await settleReceipts(running)
+    else await emit(runner, running, given)
+  } catch (thrown) {
+    await ended(work, transfer, held, running, signal.aborted ? (signal.reason ?? thrown) : thrown)
+  }
+}
+
+/** When to look again, PARKED: not before something changes; and the partner that must be well before. */
+type Later = { at: number; down?: string }
+
+/** undefined: now. */
+async function notBefore(
+  runner: Runner,
+  channel: ChannelRecord,
+  transfer: TransferRecord,
+  given?: Session,
+): Promise<Later | undefined> {
+  const { work, sessions } = runner
+  const { config, contactId } = channel
+  if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return { at: PARKED }
+  const opening = nextOpening(hoursOf(channel.config), work.now(), work.zone)
+  if (opening > work.now()) return { at: opening }
+  const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  // The partner is on the line, but not for this channel: it waits for what it waited for.
+  if (given)
+    return suits(given, plan) && callingEnd(plan) !== 'LOCAL'
+      ? undefined
+      : { at: Math.max(1, transfer.dueAt) }
+  if (callingEnd(plan) === 'REMOTO')
+    return isSpooled(plan) || sessions.calledBy(plan) ? undefined : { at: PARKED }
+  const at = await callNotBefore(work, contactId)
+  return at > 0 ? { at, down: contactId } : undefined
+}
+
+/** A partner that was found well meanwhile woke those that wait for it: this one must not go to sleep after that. */
+async function park(tx: Tx, { store, now }: Work, held: Held, { at, down }: Later): Promise<void> {
+  const waits = down === undefined || (await stillDown(tx, store.dialect, down))
+  await parkClaim(tx, held, waits ? at : now())
+}
+
+async function start({ work, transfer, held }: Running, claim: Claim, snapshot: string): Promise<void> {
+  if (transfer.state === 'IN_PROGRESS') return
+  const now = work.now()
+  const moved = await work.store.write(async (tx) => {
+    if (
+      !(await moveTransfer(tx, transfer.id, { from: 'PENDING', to: 'IN_PROGRESS', now, fence: held.fence }))
+    )
+      return false
+    if (claim.snapshot === null) await setSnapshot(tx, held, snapshot)
+    if (transfer.startedAt === null)
+      await addHistory(tx, transfer.channelCode, [
+        { at: now, event: 'TRANSFER_STARTED', detail: transfer.id },
+      ])
+    return true
+  })
+  if (!moved) throw new NodeError('lease_lost', `transfer ${transfer.id} is no longer ours to start`)
+  transfer.state = 'IN_PROGRESS'
+  transfer.startedAt ??= now
+  announce(work, transfer, 'IN_PROGRESS')
+}
+
+async function emit(runner: Runner, running: Running, given?: Session): Promise<void> {
+  const { plan } = running
+  const capabilities = capabilitiesFor(runner, plan)
+  const lent = given ? lentAs(given) : await borrow(runner, running)
+  let ok = false
+  try {
+    if (lent.session.encrypted || plan.encryptFiles) await noteEncryption(running)
+    const { receiptsAwaited } = await sendFiles({ ...running, session: lent.session, capabilities })
+    ok = true
+    if (receiptsAwaited) await waitForReceipts(running)
+    else await complete(running)
+    if (capabilities.receipts) await lent.letPartnerSpeak(receiptsAwaited)
+  } finally {
+    await lent.giveBack(ok)
+  }
+}
+
+async function noteEncryption({ work, transfer, held }: Running): Promise<void> {
+  if (transfer.encryption) return
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', transfer.id).execute()
+  })
+}
+
+function capabilitiesFor(runner: Runner, plan: Plan): Capabilities {
+  const capabilities = runner.capabilitiesOf(plan.contact.protocol)
+  if (!capabilities)
+    throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
+  return capabilities
+}
+
+/** Whoever called has the turn again when this end has nothing left to send: the transport sees to that. */
+function lentAs(session: Session): Lent {
+  return { session, letPartnerSpeak: () => Promise.resolve(), giveBack: () => Promise.resolve() }
+}
+
+/** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
+async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Running): Promise<Lent> {
+  if (isSpooled(plan)) return lentAs(spoolSession(work, plan, transfer))
+  signal.throwIfAborted()
+  const called = callingEnd(plan) === 'LOCAL' ? undefined : sessions.calledBy(plan)
+  if (called) return lentAs(called)
+  if (callingEnd(plan) === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
+  const lending = sessions.lend(plan, transfer.attempts)
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+  return Promise.race([lending, aborted]).catch(async (thrown: unknown) => {
+    void lending.then((lent) => lent.giveBack(false)).catch(() => {})
+    throw thrown
+  })
+}
+
+function callingEnd({ channel }: Plan) {
+  return channel.connection?.advancedConfigurationConnection?.callingEnd ?? 'INDISTINTO'
+}
+
+async function complete({ work, transfer, held }: Running): Promise<void> {
+  const now = work.now()
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
+    await addHistory(tx, transfer.channelCode, [
+      { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
+    ])
+  })
+  await work.staging.clear(transfer.id)
+  announce(work, transfer, 'COMPLETED')
+}
+
+/** Nothing is left to do but wait: the lease is given up, and the row is due at the deadline or when a receipt comes. */
+async function waitForReceipts({ work, transfer, held, plan }: Running): Promise<void> {
+  const until = transfer.receiptsUntil ?? work.now() + plan.receiptMs
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    // A receipt that came meanwhile must not be put to sleep with the rest.
+    const open = await tx
+      .selectFrom('transfer_file')
+      .select('idx')
+      .where('transfer_id', '=', transfer.id)
+      .where('receipt', '=', 'AWAITED')
+      .execute()
+    await tx.updateTable('transfer').set({ receipts_until: until }).where('id', '=', transfer.id).execute()
+    await parkClaim(tx, held, open.length === 0 ? work.now() : until)
+  })
+}
+
+async function settleReceipts(running: Running): Promise<void> {
+  const { transfer, work } = running
+  const negative = transfer.files.find((file) => file.receipt === 'NEGATIVE')
+  if (negative)
+    throw new NodeError(
+      'receipt_negative',
+      `${negative.name}: the partner’s receipt says it was not delivered`,
+    )
+  const missing = transfer.files.find((file) => file.receipt === 'AWAITED')
+  if (missing && work.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
+  if (missing)
+    throw new NodeError('receipt_late', `${missing.name}: no receipt came within the channel’s timeoutAck`)
+  for (const file of transfer.files) if (file.phase === 'ARRIVED') await act(running, file)
+  await complete(running)
+}
+
+/** A reception found without a holder: its node died, or it is a fetch that somebody asked for. */
+async function goOnReceiving(runner: Runner, running: Running): Promise<void> {
+  const { transfer, plan } = running
+  const unfinished = transfer.files.some((file) => file.phase === 'MOVING')
+  if (transfer.type === 'RETRY' && (unfinished || transfer.files.length === 0))
+    return fetchInto(runner, running)
+  const broken = transfer.files.find((file) => file.phase === 'MOVING')
+  if (broken) throw new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`)
+  for (const file of transfer.files) {
+    const staged = file.stagedPath ?? ''
+    const received = receivedPath(staged)
+    if (file.phase === 'WHOLE') {
+      const directory =
+        directoriesFor(plan.channel, 'RECEPCION').find(({ index }) => index === file.directory)?.directory ??
+        {}
+      await placeWhole(running, file, staged, { directory })
+      await recordPlaced(running, file, received)
+    } else if (received !== '') await rm(received, { force: true })
+  }
+  await finishReception(running, capabilitiesFor(runner, plan).receipts)
+}
+
+async function fetchInto(runner: Runner, running: Running): Promise<void> {
+  const { transfer, work, held } = running
+  transfer.files = transfer.files.filter((file) => file.phase !== 'MOVING')
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await tx
+      .deleteFrom('transfer_file')
+      .where('transfer_id', '=', transfer.id)
+      .where('phase', '=', 'MOVING')
+      .execute()
+  })
+  const lent = await borrow(runner, running)
+  runner.fetching.set(transfer.channelCode, running)
+  let ok = false
+  try {
+    await lent.session.fetch(running.signal)
+    ok = true
+  } finally {
+    runner.fetching.delete(transfer.channelCode)
+    await lent.giveBack(ok)
+  }
+  await finishReception(running, capabilitiesFor(runner, running.plan).receipts)
+}

@@ -1,0 +1,52 @@
+// What the engine writes of one outgoing file, always under the claim of its transfer.
+
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import type { Tx } from '../../store/database/open.ts'
+import type { TransferFileRow } from '../../store/database/tables.ts'
+import type { Running } from './send-files.ts'
+
+/** One write under the claim, and the same change in memory once it is durable. */
+export async function record(
+  { work, held }: Running,
+  file: TransferFileRecord,
+  changes: Partial<TransferFileRecord>,
+  also?: (tx: Tx) => Promise<void>,
+): Promise<void> {
+  await work.store.write(async (tx) => {
+    await requireHeld(tx, work.store.dialect, held)
+    await updateFile(tx, held, file.index, toColumns(changes))
+    await also?.(tx)
+  })
+  Object.assign(file, changes)
+}
+
+const COLUMNS = {
+  phase: 'phase',
+  position: 'position',
+  hash: 'hash',
+  size: 'size',
+  stagedPath: 'staged_path',
+  wireHash: 'wire_hash',
+  receipt: 'receipt',
+  actionPost: 'action_post',
+  pathPost: 'path_post',
+} as const satisfies Partial<Record<keyof TransferFileRecord, keyof TransferFileRow>>
+
+function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRow> {
+  const entries = Object.entries(changes).map(([name, value]) => [
+    COLUMNS[name as keyof typeof COLUMNS],
+    value,
+  ])
+  return Object.fromEntries(entries) as Partial<TransferFileRow>
+}
+
+/** The memory behind allowSendDuplicateFiles. */
+export async function remember({ transfer }: Running, file: TransferFileRecord, tx: Tx): Promise<void> {
+  if (file.hash === null) return
+  await tx
+    .insertInto('sent_file')
+    .values({ channel_code: transfer.channelCode, name: file.name, hash: file.hash, size: file.size ?? 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

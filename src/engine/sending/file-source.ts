@@ -1,0 +1,133 @@
+// A local file as a transport reads it. The bytes are hashed as they pass, once, in order; whatever a transport skips
+// (a resumption) is read here instead, so the hash is always that of the whole file. At the end the file must still be
+// the one that was opened, unchanged.
+
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { lstat, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { NodeError, fromFileError, systemCode } from '../../errors.ts'
+import type { Source } from '../transports/transport.ts'
+
+const CATCH_UP = 1024 * 1024
+
+export type Expected = { size: number; modifiedAt: number }
+
+export class FileSource implements Source {
+  readonly size: number
+  readonly #path: string
+  readonly #file: FileHandle
+  readonly #expected: Expected | undefined
+  readonly #hash = createHash('sha256')
+  #hashed = 0
+  #turn: Promise<unknown> = Promise.resolve()
+
+  private constructor(path: string, file: FileHandle, size: number, expected: Expected | undefined) {
+    this.#path = path
+    this.#file = file
+    this.size = size
+    this.#expected = expected
+  }
+
+  /** With `expected` (size and time when it was picked up) a file that changed since is refused. */
+  static async open(path: string, expected?: Expected): Promise<FileSource> {
+    try {
+      // Not through a link: one put there after the file was picked up would lead anywhere. A pipe must not block.
+      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+      try {
+        const found = await file.stat()
+        const source = new FileSource(path, file, found.size, expected)
+        await source.requireUnchanged(found)
+        return source
+      } catch (thrown) {
+        await file.close()
+        throw thrown
+      }
+    } catch (thrown) {
+      if (systemCode(thrown) === 'ELOOP')
+        throw new NodeError('file_changed', `${path} was replaced by a link`, { cause: thrown })
+      throw fromFileError(thrown, path)
+    }
+  }
+
+  /** Reads take turns: a transport may ask for several at once, but the hash wants the bytes in order. */
+  read(into: Uint8Array, position: number): Promise<number> {
+    return this.#inTurn(async () => {
+      if (position > this.#hashed) await this.#catchUp(position)
+      const { bytesRead } = await this.#file.read(into, 0, into.length, position)
+      if (bytesRead === 0 && position < this.size) throw this.#changed()
+      if (position + bytesRead > this.#hashed) {
+        this.#hash.update(into.subarray(this.#hashed - position, bytesRead))
+        this.#hashed = position + bytesRead
+      }
+      return bytesRead
+    })
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  /** Hashes what was skipped. */
+  async #catchUp(upTo: number): Promise<void> {
+    const piece = Buffer.allocUnsafeSlow(Math.min(CATCH_UP, Math.max(1, upTo - this.#hashed)))
+    while (this.#hashed < upTo) {
+      const { bytesRead } = await this.#file.read(
+        piece,
+        0,
+        Math.min(piece.length, upTo - this.#hashed),
+        this.#hashed,
+      )
+      if (bytesRead === 0) throw this.#changed()
+      this.#hash.update(piece.subarray(0, bytesRead))
+      this.#hashed += bytesRead
+    }
+  }
+
+  /** Hex SHA-256 of the whole file, after making sure that it is still the same file. */
+  async finish(): Promise<string> {
+    await this.#inTurn(() => this.#catchUp(this.size))
+    await this.requireUnchanged()
+    return this.#hash.copy().digest('hex')
+  }
+
+  async requireUnchanged(found?: Stats): Promise<void> {
+    const now = found ?? (await this.#file.stat())
+    if (!now.isFile()) throw new NodeError('file_refused', `${this.#path} is not a regular file`)
+    if (now.size !== this.size) throw this.#changed()
+    if (!this.#expected) return
+    if (now.size !== this.#expected.size || Math.floor(now.mtimeMs) !== this.#expected.modifiedAt)
+      throw this.#changed()
+    const named = await lstat(this.#path).catch((thrown: unknown) => {
+      throw fromFileError(thrown, this.#path)
+    })
+    if (named.ino !== now.ino || named.dev !== now.dev) throw this.#changed()
+  }
+
+  #changed(): NodeError {
+    return new NodeError('file_changed', `${this.#path} changed while it was sent`)
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** The file's bytes as a stream of pieces, for the transforms. */
+export async function* piecesOf(source: Source, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position < source.size;) {
+    signal.throwIfAborted()
+    const piece = Buffer.allocUnsafeSlow(Math.min(256 * 1024, source.size - position))
+    const length = await source.read(piece, position)
+    if (length === 0) throw new NodeError('file_changed', 'the file became shorter while it was read')
+    yield piece.subarray(0, length)
+    position += length
+  }
+}

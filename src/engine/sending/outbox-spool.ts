@@ -1,0 +1,145 @@
+// Emissions to partners who call to take their files by SFTP: a push puts a copy of the wire form into the spool, where
+// the partner sees it under its application's `out`. Without downloadConf the file counts as handed over once it lies
+// there; with it the transfer waits for the partner to take it, which counts as the receipt.
+
+import { constants } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NodeError, fromFileError } from '../../errors.ts'
+import { ensureFolder } from '../../files/place.ts'
+import { syncFolder } from '../../files/folder-sync.ts'
+import { channelsOfContact } from '../../store/channels.ts'
+import { newId } from '../../store/database/ids.ts'
+import { isUniqueViolation } from '../../store/database/driver-errors.ts'
+import { addToOutbox, takeFromOutbox, waitingFile, waitingFiles } from '../../store/transfers/outbox.ts'
+import type { OutboxFile } from '../../store/transfers/outbox.ts'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
+import { applicationOf } from '../receiving/route-offer.ts'
+import type { Plan } from '../transfer-plan.ts'
+import type { Outbox, OutgoingEntry } from '../transports/sftp-server/outbox.ts'
+import type { PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+const SHOWN = 10_000
+
+/** Whether the partner takes its files by calling: it has access here, and this node does not or may not call it. */
+export function isSpooled(plan: Plan): boolean {
+  if (plan.contact.protocol !== 'sftp' || plan.settings.access === undefined) return false
+  return (
+    plan.settings.sftp === undefined ||
+    plan.channel.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO'
+  )
+}
+
+/** A session only in name: nobody is called, and SSH will encrypt whatever the partner takes. */
+export function spoolSession(work: Work, plan: Plan, transfer: TransferRecord): Session {
+  return {
+    contactId: plan.contact.id,
+    encrypted: true,
+    ended: new AbortController().signal,
+    push: (file, progress, signal) => {
+      const index = transfer.files.findIndex(
+        ({ keyDate, keyTime }) => keyDate === file.key.date && keyTime === file.key.time,
+      )
+      return spool(work, { code: plan.code, index }, file, progress, signal)
+    },
+    fetch: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  }
+}
+
+async function spool(
+  work: Work,
+  into: { code: string; index: number },
+  file: WireFile,
+  progress: PushProgress,
+  signal: AbortSignal,
+): Promise<PushResult> {
+  const known = await waitingFile(work.store.db, into.code, file.name)
+  if (known?.transferId === file.transferId)
+    return { receipt: 'awaited', remoteSha256: await sha256Of(known.path) }
+  if (known) throw nameTaken(file.name)
+  const folder = await work.staging.spool()
+  const id = newId(work.now())
+  const path = join(folder, id)
+  try {
+    await ensureFolder(folder)
+    await using out = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600)
+    await copyBytes(file.source, out, { position: 0, progress, signal })
+    await out.sync()
+    await syncFolder(folder)
+    const remoteSha256 = file.verify ? await sha256Of(path) : undefined
+    await progress.placing()
+    const entry = {
+      id,
+      channelCode: into.code,
+      name: file.name,
+      path,
+      size: file.source.size,
+      modifiedAt: work.now(),
+      transferId: file.transferId,
+      index: into.index,
+    }
+    await work.store.write((tx) => addToOutbox(tx, entry))
+    return { receipt: 'awaited', remoteSha256 }
+  } catch (thrown) {
+    await rm(path, { force: true })
+    throw isUniqueViolation(thrown)
+      ? nameTaken(file.name)
+      : signal.aborted
+        ? signal.reason
+        : fromFileError(thrown, path)
+  }
+}
+
+function nameTaken(name: string): NodeError {
+  return new NodeError(
+    'name_taken',
+    `${name} still lies in the partner’s out folder: it has not been taken yet`,
+  )
+}
+
+/** What the SFTP listener shows a partner. */
+export function outboxOf(work: Work, contactId: string, wake: () => void): Outbox {
+  const codeOf = async (application: string) =>
+    (await channelsOfContact(work.store.db, contactId)).find(
+      (channel) => applicationOf(channel) === application,
+    )?.code
+  const shown = (file: OutboxFile): OutgoingEntry => ({
+    id: file.id,
+    name: file.name,
+    size: file.size,
+    mtimeMs: file.modifiedAt,
+  })
+  const fileOf = async (application: string, name: string) => {
+    const code = await codeOf(application)
+    return code === undefined ? undefined : waitingFile(work.store.db, code, name)
+  }
+  return {
+    list: async (application) => {
+      const code = await codeOf(application)
+      return code === undefined ? [] : (await waitingFiles(work.store.db, code, SHOWN)).map(shown)
+    },
+    find: async (application, name) => {
+      const file = await fileOf(application, name)
+      return file && shown(file)
+    },
+    open: async (application, entry) => {
+      const file = await fileOf(application, entry.name)
+      if (file?.id !== entry.id) throw new NodeError('file_missing', `${entry.name} is no longer there`)
+      const opened = await open(file.path, 'r')
+      return {
+        read: async (into, position) => (await opened.read(into, 0, into.length, position)).bytesRead,
+        close: () => opened.close(),
+      }
+    },
+    taken: async (application, entry) => {
+      const file = await fileOf(application, entry.name)
+      if (file?.id !== entry.id) return
+      await work.store.write((tx) => takeFromOutbox(tx, file, work.now()))
+      await rm(file.path, { force: true })
+      wake()
+    },
+  }
+}

@@ -1,0 +1,150 @@
+// A file made ready to leave: its pre-script, its checks, and its wire form on disk where that is not the file itself.
+// What an earlier attempt left is used again only if the channel still wants that form.
+
+import { rm } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { exists } from '../../files/place.ts'
+import { requireConfined } from '../../files/roots.ts'
+import type { Directory } from '../../contract/channel.ts'
+import type { Emission } from './send-files.ts'
+import { record } from './file-record.ts'
+import { FileSource, piecesOf } from './file-source.ts'
+import { certificateOf } from '../receiving/key-exchange.ts'
+import type { Plan } from '../transfer-plan.ts'
+import { runStep } from '../actions/script-steps.ts'
+import { drainSteps, stage } from '../staging/staging.ts'
+import { once } from '../transforms/step.ts'
+import { formId, outgoingForm, settleOptional, startsLikeLzw } from '../staging/wire-form.ts'
+import type { WireForm } from '../staging/wire-form.ts'
+
+/** The form in which the file travels; `file` is STAGED afterwards. */
+export async function prepareFile(
+  emission: Emission,
+  file: TransferFileRecord,
+  directory: Directory,
+): Promise<WireForm> {
+  const about = { ...emission, directory, codePage: emission.work.codePage }
+  const form = outgoingForm(about)
+  const id = formId(about)
+  return (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
+}
+
+/**
+ * The form that an earlier attempt left, if it is still what the channel wants: a retry runs under the configuration
+ * of today, and must not send in clear what a failed transfer staged in clear. The name of the staged file tells.
+ */
+async function restoredForm(
+  { plan, capabilities }: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+  id: string,
+): Promise<WireForm | undefined> {
+  if (file.phase !== 'STAGED' || file.path === '') return undefined
+  const { stagedPath } = file
+  const fits =
+    stagedPath === null
+      ? isPlain(form, plan)
+      : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
+  if (fits) return settleOptional(form, plan, capabilities, stagedPath?.endsWith('.z') ?? false)
+  Object.assign(file, { phase: 'WAITING', position: 0, stagedPath: null, hash: null })
+  return undefined
+}
+
+/** The file itself is what travels. */
+function isPlain(form: WireForm, plan: Plan): boolean {
+  return form.steps.length === 0 && !form.optional && !plan.encryptFiles
+}
+
+/** Pre-script, checks, and the wire form on disk where it is not the file itself. */
+async function prepare(
+  emission: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+  id: string,
+): Promise<WireForm> {
+  const { work, plan, signal } = emission
+  if (file.path === '') return prepareCertificate(emission, file, form, id)
+  requireConfined(file.path, work.roots.fileRoots)
+  const before = plan.channel.integrations?.preEmisionFile
+  if (!before && !form.check && isPlain(form, plan)) {
+    // Nothing to do here; whoever sends it opens it, and looks whether it is still the same.
+    file.phase = 'STAGED'
+    return form
+  }
+  if (before) await runStep(emission, 'preEmision', before, file)
+  await using source = await FileSource.open(file.path, {
+    size: file.size ?? 0,
+    modifiedAt: file.modifiedAt ?? 0,
+  })
+  if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
+  if (isPlain(form, plan)) {
+    if (form.check) await source.requireUnchanged()
+    // Nothing to keep but that the script has run: not worth a write of its own otherwise.
+    if (before) await record(emission, file, { phase: 'STAGED' })
+    file.phase = 'STAGED'
+    return form
+  }
+  const path = await stagedName(emission, file, id)
+  const settled = form.optional ? await smallestForm(emission, source, form, path) : form
+  const stagedPath =
+    settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
+  await stage(piecesOf(source, signal), settled.steps, stagedPath)
+  await record(emission, file, { phase: 'STAGED', hash: await source.finish(), stagedPath })
+  return settled
+}
+
+const neverStep: NonNullable<WireForm['optional']> = (source) => source
+
+/** VARIABLE: tried on a scratch copy; kept only where it pays. */
+async function smallestForm(
+  emission: Emission,
+  source: FileSource,
+  form: WireForm,
+  path: string,
+): Promise<WireForm> {
+  const scratch = `${path}.try`
+  try {
+    const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
+    const looksPacked = !emission.capabilities.records && (await startsLikeLzw(scratch))
+    const packed = await stage(
+      piecesOf(source, emission.signal),
+      [...form.steps, form.optional ?? neverStep],
+      scratch,
+    )
+    // What looks packed already must be packed once more: the other end takes one layer off by the look alone.
+    return settleOptional(form, emission.plan, emission.capabilities, looksPacked || packed < plain)
+  } finally {
+    await rm(scratch, { force: true })
+  }
+}
+
+/** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
+async function stagedName(
+  { work, transfer, held }: Emission,
+  file: TransferFileRecord,
+  id: string,
+): Promise<string> {
+  // What earlier claims made and could not finish: a file that is cut off again and again must not fill the disk.
+  if (held.fence > 1) await work.staging.dropOutgoing(transfer.id, `${file.index}-`)
+  return work.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
+}
+
+async function prepareCertificate(
+  emission: Emission,
+  file: TransferFileRecord,
+  form: WireForm,
+  id: string,
+): Promise<WireForm> {
+  const bytes = Buffer.from(certificateOf(emission.plan), 'utf8')
+  const path = await stagedName(emission, file, id)
+  await stage(once(bytes), [], path)
+  await record(emission, file, { phase: 'STAGED', stagedPath: path, size: bytes.length })
+  return {
+    ...form,
+    steps: [],
+    optional: undefined,
+    envelope: undefined,
+    format: { kind: 'U', recordLength: 0 },
+  }
+}

@@ -1,0 +1,316 @@
+// Sends one claimed transfer, file by file. The order of writes, each durable before the next step:
+//
+//   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
+//   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
+//   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
+//               later attempt looks before sending again, and that a receipt may come from now on
+//   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
+//               receipt is awaited that memory is written when it has come)
+//   5 action    delete, move or execute, and only then DONE
+//   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
+//
+// Whatever throws ends the attempt; the caller decides between another attempt and failure.
+
+import { rm } from 'node:fs/promises'
+import { directoriesFor } from '../../domain/channel.ts'
+import type { Directory } from '../../contract/channel.ts'
+import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import type { Held } from '../../store/transfers/leases.ts'
+import { makeProgress } from '../events.ts'
+import type { ProgressMeter } from '../events.ts'
+import { record, remember } from './file-record.ts'
+import { FileSource } from './file-source.ts'
+import type { Plan } from '../transfer-plan.ts'
+import { deleteOriginal, moveOriginal } from '../actions/post-action.ts'
+import { prepareFile } from './prepare-file.ts'
+import { runStep } from '../actions/script-steps.ts'
+import type { Capabilities, PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+/** A claimed transfer in hand. */
+export type Running = { work: Work; transfer: TransferRecord; held: Held; plan: Plan; signal: AbortSignal }
+
+export type Emission = Running & { session: Session; capabilities: Capabilities }
+
+/** How many files of one transfer are in hand at once; each still waits for its place. */
+const FILES_AT_ONCE = 32
+/** Where the line carries one after the other: the next are made ready, and the last recorded, while one is on it. */
+const FILES_ON_A_LINE = 4
+
+/** Sends every file that is not done. Resolves to whether receipts are still to come. */
+export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
+  const { work, transfer, capabilities } = emission
+  const progress = progressOf(emission)
+  const left = transfer.files.filter((file) => file.phase !== 'DONE')
+  await settleDone(emission)
+  const parallel = capabilities.records ? FILES_ON_A_LINE : FILES_AT_ONCE
+  const queue = left.values()
+  const failure = new AbortController()
+  // A line that is cut in the middle of a file is lost for every transfer on it: there the others get to their end.
+  const signal = capabilities.records ? emission.signal : AbortSignal.any([emission.signal, failure.signal])
+  const run = async () => {
+    for (const file of queue) {
+      if (signal.aborted || failure.signal.aborted) return
+      const giveBack = await work.slots.take(signal, file.size ?? 0)
+      try {
+        await sendFile({ ...emission, signal }, file, progress)
+      } catch (thrown) {
+        failure.abort(naming(file, thrown))
+        throw thrown
+      } finally {
+        giveBack()
+      }
+    }
+  }
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(parallel, left.length) }, run))
+  emission.signal.throwIfAborted()
+  if (failure.signal.aborted) throw failure.signal.reason
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
+  return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
+}
+
+/** Of a thousand files the error must say which. */
+function naming({ name }: TransferFileRecord, thrown: unknown): unknown {
+  if (!(thrown instanceof NodeError) || thrown.message.includes(name)) return thrown
+  return new NodeError(thrown.code, `${name}: ${thrown.message}`, { cause: thrown })
+}
+
+/** What earlier attempts have done needs no trace at the partner's end any more. */
+async function settleDone({ session, transfer }: Emission): Promise<void> {
+  if (!session.settled || transfer.fence <= 1) return
+  for (const { phase, keyName: name, keyDate: date, keyTime: time } of transfer.files)
+    if (phase === 'DONE') await session.settled({ name, date, time })
+}
+
+function progressOf({ work, transfer }: Emission): ProgressMeter {
+  const done = transfer.files.filter((file) => file.phase === 'DONE' || file.phase === 'ARRIVED')
+  return makeProgress(
+    work.publish,
+    {
+      transferId: transfer.id,
+      channelCode: transfer.channelCode,
+      direction: 'EMISION',
+      totalBytes: sum(transfer.files),
+      totalFiles: transfer.files.length,
+      filesDone: done.length,
+      bytesDone: sum(done),
+      startAt: new Map(
+        transfer.files.filter((file) => file.phase === 'STAGED').map((file) => [file.index, file.position]),
+      ),
+    },
+    (octets) => work.counted('EMISION', octets),
+  )
+}
+
+function sum(files: readonly TransferFileRecord[]): number {
+  return files.reduce((total, file) => total + (file.size ?? 0), 0)
+}
+
+/** `file` is kept in step with its row: the caller sees how far each one got. */
+async function sendFile(
+  emission: Emission,
+  file: TransferFileRecord,
+  progress: ProgressMeter,
+): Promise<void> {
+  if (file.phase === 'WAITING' || file.phase === 'STAGED') await deliver(emission, file, progress)
+  // An earlier attempt recorded it and may have died before the transport heard so.
+  else await emission.session.settled?.({ name: file.keyName, date: file.keyDate, time: file.keyTime })
+  if (file.phase === 'ARRIVED' && (file.receipt === 'NONE' || file.receipt === 'POSITIVE'))
+    await act(emission, file)
+}
+
+function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
+  return (
+    directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
+  )
+}
+
+async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
+  const { format, envelope } = await prepareFile(emission, file, directoryOf(emission, file))
+  await using source = await openWire(file)
+  const wire: WireFile = {
+    transferId: emission.transfer.id,
+    key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
+    application: emission.plan.application,
+    name: file.name,
+    source,
+    format,
+    envelope,
+    originalSize: file.size ?? source.size,
+    restartFrom: Math.min(file.position, source.size),
+    signedReceipt: wantsSignedReceipt(emission),
+    verify: emission.plan.verifyHash,
+    mayBeThere: file.position >= placingMark(source),
+    attempt: `${emission.transfer.id} ${emission.held.fence}`,
+    again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
+  }
+  const watched = watch(emission, file, source, progress)
+  let result: PushResult
+  try {
+    result = await emission.session.push(wire, watched, emission.signal)
+  } finally {
+    // Whatever happens, no restart point may be written after what follows here.
+    await watched.settled()
+  }
+  await arrived(emission, file, source, result)
+  await emission.session.settled?.(wire.key)
+  progress.fileDone(file.index, file.size ?? source.size)
+}
+
+/** The position that says "about to be visible at the partner"; an empty file needs one that differs from its start. */
+function placingMark(source: FileSource): number {
+  return Math.max(1, source.size)
+}
+
+function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
+  return (
+    capabilities.receipts &&
+    (plan.verifyHash || plan.awaitReceipt) &&
+    plan.security.rsaRemoteKey !== undefined
+  )
+}
+
+function openWire(file: TransferFileRecord): Promise<FileSource> {
+  if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
+  return FileSource.open(file.path, { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 })
+}
+
+/**
+ * Restart points are kept about this often unless the channel says otherwise by registersBlock: a break costs at most so
+ * much again. Each costs a write to the database, and a sync of the data at the receiving end; down to 4 MiB that could
+ * not be told from 32 MiB in the time of a file over OFTP2, at 1 and 2 MiB it could (docs/engine.md).
+ */
+const RESTART_EVERY = 4 * 1024 * 1024
+
+function watch(
+  emission: Emission,
+  file: TransferFileRecord,
+  source: FileSource,
+  progress: ProgressMeter,
+): PushProgress & { settled: () => Promise<void> } {
+  const every = restartEvery(emission.plan, directoryOf(emission, file))
+  let kept = file.position
+  let latest = file.position
+  let writing = false
+  let keeping: Promise<void> = Promise.resolve()
+  // The last word before a break may come while an earlier point is still being written: it is kept after it.
+  const keep = async () => {
+    while (latest - kept >= every) {
+      kept = latest - (latest % every)
+      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
+      await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
+    }
+    writing = false
+  }
+  return {
+    moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
+    safe: (position) => {
+      if (position < source.size) latest = position
+      if (writing) return
+      writing = true
+      keeping = keep()
+    },
+    placing: async (sha256) => {
+      await keeping
+      // From here on the row says "about to be visible", and no restart point may take its place.
+      kept = placingMark(source)
+      const wireHash = await source.finish()
+      if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
+      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
+      await record(emission, file, {
+        phase: 'STAGED',
+        position: placingMark(source),
+        wireHash,
+        ...receipt,
+      })
+    },
+    settled: () => keeping,
+  }
+}
+
+/** By receipt, unless the transport itself can tell the hash at the other end. */
+function wantsReceipt({ plan, capabilities }: Emission): boolean {
+  return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
+}
+
+/** Octets between two restart points: registersBlock counts records where there are any, else blocks of 1 KiB. */
+export function restartEvery(plan: Plan, directory: Directory): number {
+  const blocks = plan.channel.connection?.advancedConfigurationTransmission?.registersBlock
+  if (!blocks) return RESTART_EVERY
+  const octets = directory.fileFormat === 'FIJO' ? (directory.registerLength ?? 1024) : 1024
+  return blocks * octets
+}
+
+async function arrived(
+  emission: Emission,
+  file: TransferFileRecord,
+  source: FileSource,
+  result: PushResult,
+): Promise<void> {
+  const { plan, capabilities } = emission
+  // Noted by placing; without it the file was found at the other end, from an earlier attempt.
+  const wireHash = file.wireHash ?? (await source.finish())
+  const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
+  if (plan.verifyHash && capabilities.remoteHash) requireSameHash(file, result.remoteSha256, wireHash)
+  const waits = result.receipt === 'awaited' && wantsReceipt(emission)
+  const done = !waits && !hasAction(plan)
+  const changes: Partial<TransferFileRecord> = {
+    phase: done ? 'DONE' : 'ARRIVED',
+    position: source.size,
+    hash,
+    wireHash,
+    // Placing has noted that one is awaited, and it may have come since.
+    ...((!waits || file.receipt === 'NONE') && { receipt: waits ? ('AWAITED' as const) : ('NONE' as const) }),
+    ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
+  }
+  await record(emission, file, changes, (tx) =>
+    waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
+  )
+  if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
+}
+
+function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
+  if (there !== sent)
+    throw new NodeError(
+      'hash_mismatch',
+      `${name}: the partner’s end has SHA-256 ${there ?? 'unknown'}, sent was ${sent}`,
+    )
+}
+
+function hasAction(plan: Plan): boolean {
+  const action = plan.channel.integrations?.postEmisionAction
+  return action !== undefined && action !== 'EMISION_NO'
+}
+
+/** The post-action, for a file that is known to have arrived. */
+export async function act(running: Running, file: TransferFileRecord): Promise<void> {
+  const { plan } = running
+  const {
+    postEmisionAction: action,
+    postEmisionDirectory,
+    postEmisionFile,
+    postEmisionRename,
+  } = plan.channel.integrations ?? {}
+  let pathPost: string | null = null
+  if (file.path !== '') {
+    if (action === 'EMISION_DELETE') await deleteOriginal(file)
+    if (action === 'EMISION_MOVE' && postEmisionDirectory)
+      pathPost = await moveOriginal(file, {
+        directory: postEmisionDirectory,
+        rename: postEmisionRename === true,
+        ...placesOf(running),
+      })
+    if (action === 'EMISION_EXECUTE' && postEmisionFile)
+      await runStep(running, 'postEmision', postEmisionFile, file)
+  }
+  await record(running, file, { phase: 'DONE', actionPost: action ?? null, pathPost }, (tx) =>
+    remember(running, file, tx),
+  )
+  if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
+}
+
+export function placesOf({ work, transfer }: Pick<Running, 'work' | 'transfer'>) {
+  return { fileRoots: work.roots.fileRoots, at: transfer.startedAt ?? work.now(), zone: work.zone }
+}

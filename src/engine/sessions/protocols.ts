@@ -1,0 +1,121 @@
+// The protocols a node speaks: the transports it calls with, and the listeners at which partners call.
+
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { systemCode } from '../../errors.ts'
+import { channelsOfContact } from '../../store/channels.ts'
+import { partialsOf } from '../../store/transfers/receptions.ts'
+import { applicationOf } from '../receiving/route-offer.ts'
+import { outboxOf } from '../sending/outbox-spool.ts'
+import { sessionCrypto } from './session-crypto.ts'
+import { folderTransport } from '../transports/folder/folder.ts'
+import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
+import { NAME_ALONE } from '../transports/transport.ts'
+import type { Listener, SessionHost, Transport } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+export type Doors = {
+  transports: ReadonlyMap<string, Transport<never>>
+  /** How a protocol spells a file name in keys and receipts. */
+  keyName: (protocol: string) => (name: string) => string
+  listen(hostOf: (protocol: string) => SessionHost, wake: () => void): Promise<Listener[]>
+}
+
+export async function openDoors(config: Config, work: Work): Promise<Doors> {
+  const { createOftp2, datasetName } = await import('../transports/oftp2/oftp2.ts')
+  const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
+  const { nativeBinding } = await import('../transports/ssh/native-binding.ts')
+  const binding = nativeBinding()
+  if (!binding.loaded) work.log.warn(binding.advice)
+  const oftp2 = createOftp2({ crypto: sessionCrypto })
+  const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
+  return {
+    transports: new Map(all.map((transport) => [transport.protocol, transport])),
+    keyName: (protocol) => (protocol === 'oftp2' ? datasetName : (name) => name),
+    listen: async (hostOf, wake) => [
+      ...(await listenForOftp2(config, hostOf('oftp2'), oftp2)),
+      ...(await listenForSftp(config, work, hostOf('sftp'), wake)),
+    ],
+  }
+}
+
+async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Transport): Promise<Listener[]> {
+  const { listenOftp2 } = await import('../transports/oftp2/oftp2.ts')
+  const parts = {
+    host: config.listenHost,
+    sessionHost: host,
+    crypto: sessionCrypto,
+    pool: oftp2.pool,
+  }
+  const listeners: Listener[] = []
+  if (config.oftp2Port !== undefined) listeners.push(await listenOftp2({ ...parts, port: config.oftp2Port }))
+  if (config.oftp2TlsPort !== undefined)
+    listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls: await tlsIdentity(config) }))
+  return listeners
+}
+
+async function listenForSftp(
+  config: Config,
+  work: Work,
+  host: SessionHost,
+  wake: () => void,
+): Promise<Listener[]> {
+  if (config.sftpPort === undefined) return []
+  const { listenSftp } = await import('../transports/sftp-server/listen.ts')
+  const listener = await listenSftp({
+    host: config.listenHost,
+    port: config.sftpPort,
+    hostKeys: [sftpHostKey(config)],
+    sessionHost: host,
+    outboxOf: (contactId) => outboxOf(work, contactId, wake),
+    keptUploads: async (contactId, application) => {
+      const channels = await channelsOfContact(work.store.db, contactId)
+      const channel = channels.find((one) => applicationOf(one) === application)
+      return channel ? partialsOf(work.store.db, channel.code, NAME_ALONE) : []
+    },
+    onFault: (error) => work.log.debug({ err: error }, 'an SFTP connection broke'),
+  })
+  return [listener]
+}
+
+/** The certificate of the TLS listener: the node's own where it has one, else made once and kept. */
+async function tlsIdentity(config: Config): Promise<{ key: string; cert: string }> {
+  if (config.tls)
+    return { key: readFileSync(config.tls.keyPath, 'utf8'), cert: readFileSync(config.tls.certPath, 'utf8') }
+  const path = join(config.dataDir, 'oftp2-tls.pem')
+  const pem = await keptOr(path, async () => {
+    const { generateSelfSigned } = await import('../transforms/cms/self-signed.ts')
+    const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: 'esclusa', days: 3650 })
+    return `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
+  })
+  return { key: pem, cert: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
+}
+
+function sftpHostKey(config: Config): string {
+  const path = join(config.dataDir, 'sftp-host-key.pem')
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+  }
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 3072,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  })
+  writeFileSync(path, privateKey, { mode: 0o600, flag: 'wx' })
+  return privateKey
+}
+
+async function keptOr(path: string, make: () => Promise<string>): Promise<string> {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+  }
+  const made = await make()
+  writeFileSync(path, made, { mode: 0o600, flag: 'wx' })
+  return made
+}

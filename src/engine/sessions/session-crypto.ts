@@ -1,0 +1,30 @@
+// The work with keys that OFTP2 sessions need, done by the CMS transforms: the transports do not know them.
+
+import { randomBytes } from 'node:crypto'
+import { NodeError } from '../../errors.ts'
+import { decryptBuffer, encryptBuffer, signBuffer, verifyBuffer } from '../transforms/cms/messages.ts'
+import { suiteOf } from '../transforms/cms/suites.ts'
+import type { SessionCrypto } from '../transports/oftp2/settings.ts'
+
+export const sessionCrypto: SessionCrypto = {
+  encryptChallenge: (partnerPem, challenge) =>
+    encryptBuffer(challenge, { certificateOrPublicKeyPem: partnerPem, cipher: 'AES-256-CBC' }),
+  // A challenge that is not for us is answered like one that is, wrongly: a caller learns nothing from the difference.
+  decryptChallenge: (ownPem, enveloped) =>
+    decryptBuffer(enveloped, { privateKeyPem: ownPem }).catch(() => randomBytes(20)),
+  signReceipt: (ownPem, content, suite) =>
+    signBuffer(content, {
+      privateKeyPem: ownPem,
+      digest: suiteOf(suite)?.digest ?? 'sha256',
+      includeCertificate: false,
+    }),
+  verifyReceipt: async (partnerPem, signature, content) => {
+    try {
+      await verifyBuffer(signature, { certificateOrPublicKeyPem: partnerPem, detachedContent: content })
+      return true
+    } catch (thrown) {
+      if (thrown instanceof NodeError) return false
+      throw thrown
+    }
+  },
+}

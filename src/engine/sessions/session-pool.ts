@@ -1,0 +1,219 @@
+// Sessions with partners: those this node opened, kept while they are used and a little longer, and those that the
+// partner opened. A channel gets a session that is at least as secure as it asks for.
+
+import { NodeError } from '../../errors.ts'
+import { channelsOfContact } from '../../store/channels.ts'
+import { callFailed, callSucceeded } from './circuit-breaker.ts'
+import { applicationOf } from '../receiving/route-offer.ts'
+import { PartnersTurn } from './shared-turn.ts'
+import type { Plan } from '../transfer-plan.ts'
+import type { Call, Session, SessionHost, Transport } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: PartnersTurn }
+
+export type Lent = {
+  session: Session
+  /** Its receipts, and whatever it has for us. No transfer depends on it: receipts may come another day. */
+  letPartnerSpeak: (awaitsReceipts: boolean) => Promise<void>
+  giveBack: (ok: boolean) => Promise<void>
+}
+
+export class Sessions {
+  readonly #work: Work
+  readonly #transports: ReadonlyMap<string, Transport<never>>
+  readonly #hostOf: (protocol: string) => SessionHost
+  readonly #opened = new Map<string, Kept>()
+  readonly #opening = new Map<string, Promise<Session>>()
+  readonly #called = new Map<string, Set<Session>>()
+  /** Sessions outlive the moment the engine stops: what runs through them gets the time of the drain. */
+  readonly #over = new AbortController()
+
+  constructor(
+    work: Work,
+    transports: ReadonlyMap<string, Transport<never>>,
+    hostOf: (protocol: string) => SessionHost,
+  ) {
+    this.#work = work
+    this.#transports = transports
+    this.#hostOf = hostOf
+  }
+
+  /** The partner opened one; it is offered to channels until it ends. */
+  add(session: Session): void {
+    const some = this.#called.get(session.contactId) ?? new Set()
+    this.#called.set(session.contactId, some.add(session))
+    session.ended.addEventListener('abort', () => some.delete(session), { once: true })
+  }
+
+  /** A session that the partner has open with us and that suits the channel. */
+  calledBy(plan: Plan): Session | undefined {
+    const some = [...(this.#called.get(plan.contact.id) ?? [])]
+    return some.find((session) => !session.ended.aborted && suits(session, plan))
+  }
+
+  /** Opens one, or lends one that is open. `attempt` turns the addresses where the channel rotates. */
+  async lend(plan: Plan, attempt: number): Promise<Lent> {
+    const key = keyOf(plan)
+    const known = this.#opened.get(key)
+    if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
+    let opening = this.#opening.get(key)
+    if (!opening) {
+      opening = this.#open(plan, attempt).finally(() => this.#opening.delete(key))
+      this.#opening.set(key, opening)
+    }
+    const session = await opening
+    const kept = this.#opened.get(key)
+    if (kept?.session === session) return this.#use(key, kept, plan)
+    const turn = new PartnersTurn(() => this.#letPartnerSpeak(session))
+    const fresh: Kept = { session, users: 0, idle: undefined, turn }
+    this.#opened.set(key, fresh)
+    session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
+    return this.#use(key, fresh, plan)
+  }
+
+  #forget(key: string, kept: Kept): void {
+    clearTimeout(kept.idle)
+    if (this.#opened.get(key) === kept) this.#opened.delete(key)
+  }
+
+  #use(key: string, kept: Kept, plan: Plan): Lent {
+    clearTimeout(kept.idle)
+    kept.users++
+    const sharing = kept.turn.begin()
+    let back = false
+    const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
+    return {
+      session: kept.session,
+      letPartnerSpeak: (awaitsReceipts) => sharing.turn(awaitsReceipts),
+      giveBack: async (ok) => {
+        if (back) return
+        back = true
+        await sharing.end()
+        kept.users--
+        if (kept.users > 0) return
+        if (ok && !hangUp) {
+          kept.idle = setTimeout(() => void this.#close(key, kept), plan.timeouts.idleMs)
+          kept.idle.unref()
+        } else await this.#close(key, kept)
+      },
+    }
+  }
+
+  #letPartnerSpeak(session: Session): Promise<void> {
+    const { stopping, log } = this.#work
+    return session
+      .fetch(stopping)
+      .catch((thrown: unknown) =>
+        log.info({ err: thrown, contact: session.contactId }, 'the partner’s turn broke off'),
+      )
+  }
+
+  async #close(key: string, kept: Kept): Promise<void> {
+    if (kept.users > 0) return
+    this.#forget(key, kept)
+    await kept.session
+      .close()
+      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'a session did not close well'))
+  }
+
+  async #open(plan: Plan, attempt: number): Promise<Session> {
+    const signal = this.#over.signal
+    const applications = await applicationsOf(this.#work, plan)
+    const transport = this.#transports.get(plan.contact.protocol)
+    if (!transport)
+      throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
+    let last: unknown
+    for (const address of addressesOf(plan, transport, attempt)) {
+      try {
+        const session = await transport.connect(
+          callOf(plan, address, { signal, applications }) as Call<never>,
+          this.#hostOf(transport.protocol),
+        )
+        await callSucceeded(this.#work, plan.contact.id)
+        return session
+      } catch (thrown) {
+        last = thrown
+        // Only another address can help where this one did not answer.
+        if (!(thrown instanceof NodeError) || !thrown.retry || signal.aborted) break
+      }
+    }
+    const error = last ?? new NodeError('connect_failed', `contact ${plan.contact.id} has no address to call`)
+    if (error instanceof NodeError && error.retry)
+      await callFailed(this.#work, plan.contact.id, error.message)
+    throw error
+  }
+
+  async closeAll(): Promise<void> {
+    const all = [
+      ...[...this.#opened.values()].map((kept) => kept.session),
+      ...[...this.#called.values()].flatMap((some) => [...some]),
+    ]
+    for (const kept of this.#opened.values()) clearTimeout(kept.idle)
+    this.#opened.clear()
+    await Promise.allSettled(all.map((session) => session.close()))
+    this.#over.abort(new NodeError('unavailable', 'the node is stopping'))
+    await Promise.allSettled(this.#opening.values())
+  }
+}
+
+/** Whether the session is at least as secure as the channel asks. */
+export function suits(session: Session, plan: Plan): boolean {
+  return session.encrypted || !plan.security.encrypted
+}
+
+/** Channels share a session when everything that was agreed at its start is the same. */
+function keyOf({ contact, localId, remoteId, security, channel }: Plan): string {
+  const ips = channel.connection?.ips ?? []
+  return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
+}
+
+type Address = { host: string; port: number }
+
+/** rotations: every address, beginning with the next one at each attempt; otherwise the first alone. */
+export function addressesOf(
+  plan: Plan,
+  transport: Pick<Transport, 'capabilities'>,
+  attempt: number,
+): Address[] {
+  const { defaultPort: plain, defaultTlsPort } = transport.capabilities
+  if (plain === undefined) return [{ host: '', port: 0 }]
+  const defaultPort = plan.security.encrypted ? (defaultTlsPort ?? plain) : plain
+  const known = plan.contact.data.remoteIPs ?? []
+  const ips = plan.channel.connection?.ips ?? known.flatMap(({ ipAddress }) => (ipAddress ? [ipAddress] : []))
+  const addresses = ips.map((host) => ({
+    host,
+    port: known.find((one) => one.ipAddress === host)?.port ?? defaultPort,
+  }))
+  if (!plan.channel.connection?.advancedConfigurationConnection?.rotations) return addresses.slice(0, 1)
+  const start = addresses.length === 0 ? 0 : attempt % addresses.length
+  return [...addresses.slice(start), ...addresses.slice(0, start)]
+}
+
+/** A session serves all channels of the partner, whichever of them had it opened. */
+async function applicationsOf({ store }: Work, plan: Plan): Promise<string[]> {
+  const channels = await channelsOfContact(store.db, plan.contact.id)
+  return [...new Set([plan.application, ...channels.map(applicationOf)])]
+}
+
+function callOf(
+  plan: Plan,
+  { host, port }: Address,
+  { signal, applications }: Pick<Call<unknown>, 'signal' | 'applications'>,
+): Call<unknown> {
+  const section = plan.settings[plan.contact.protocol]
+  return {
+    contactId: plan.contact.id,
+    host,
+    port,
+    localId: plan.localId,
+    remoteId: plan.remoteId,
+    settings: section ?? {},
+    applications,
+    ways: 'B',
+    timeouts: plan.timeouts,
+    security: plan.security,
+    compression: plan.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+    signal,
+  }
+}

@@ -1,0 +1,26 @@
+// What a reset leaves behind of a transfer that no node runs: one that waited for its next attempt, or whose node is
+// dead. Its wire forms in the data folder, and its half files at the partner's end where that needs no call. A transfer
+// that is running is cleared away by its runner.
+
+import { findChannel } from '../../store/channels.ts'
+import { findTransfer } from '../../store/transfers/transfers.ts'
+import { makePlan, snapshotOf } from '../transfer-plan.ts'
+import type { Transport } from '../transports/transport.ts'
+import type { Work } from '../engine-context.ts'
+
+type Transports = ReadonlyMap<string, Transport<never>>
+
+export async function clearCancelled(work: Work, transports: Transports, transferId: string): Promise<void> {
+  const transfer = await findTransfer(work.store.db, transferId)
+  if (transfer && transfer.state !== 'CANCELLED') return
+  await work.staging.clear(transferId)
+  // Never claimed: nothing was tried.
+  if (transfer?.direction !== 'EMISION' || transfer.fence === 0) return
+  const channel = await findChannel(work.store.db, transfer.channelCode)
+  if (!channel) return
+  const { contact, settings } = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  const keys = transfer.files
+    .filter(({ phase }) => phase !== 'DONE')
+    .map(({ keyName: name, keyDate: date, keyTime: time }) => ({ name, date, time }))
+  await transports.get(contact.protocol)?.discard?.((settings[contact.protocol] ?? {}) as never, keys) // its own section
+}

@@ -1,0 +1,58 @@
+// What crashes leave behind in the data folder: wire forms of transfers that are over and will not be retried, half
+// files that no partner has gone on with for a week. Looked for once at each start.
+
+import { rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { ACTIVE } from '../../domain/transfer.ts'
+import { knownPaths, takeStalePartials } from '../../store/transfers/receptions.ts'
+import { livingOwners } from '../../store/transfers/signs-of-life.ts'
+import { localPath, removeReceived } from './staging.ts'
+import type { Work } from '../engine-context.ts'
+
+const STALE_MS = 7 * 86_400_000
+
+export async function clearLeftovers(work: Work): Promise<void> {
+  const known = await work.staging.known()
+  const needed = known.length === 0 ? new Set() : await neededIds(work)
+  for (const id of known) if (!needed.has(id)) await work.staging.clear(id)
+  const stale = await work.store.write((tx) => takeStalePartials(tx, work.now() - STALE_MS))
+  for (const path of stale) await removeReceived(path)
+}
+
+/**
+ * Files on their way in that no row speaks of: a crash came between the two. Before this engine takes anything in, and
+ * only while no other is alive: their files may be a moment ahead of their rows.
+ */
+export async function clearStrayIncoming({ staging, store, now, owner }: Work): Promise<void> {
+  const paths = await staging.allIncoming()
+  if (paths.length === 0) return
+  const living = await livingOwners(store.db, now())
+  living.delete(owner)
+  if (living.size > 0) return
+  const known = await knownPaths(store.db)
+  for (const path of paths)
+    // A local form that no row names is made anew from the half file beside it; the bytes of one that is named stay with it.
+    if (!known.has(path) && !known.has(localPath(path))) await rm(path, { force: true })
+}
+
+/** Folders of transfers that are not over, and those that a retry took over or may still take over. */
+async function neededIds({ store }: Work): Promise<Set<string>> {
+  const active = await store.db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
+  const staged = await store.db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('transfer_file.staged_path')
+    .distinct()
+    .where('transfer_file.staged_path', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('transfer.state', 'in', ACTIVE),
+        eb.and([eb('transfer.state', '=', 'FAILED'), eb('transfer.settled', '=', 0)]),
+      ]),
+    )
+    .execute()
+  return new Set([
+    ...active.map(({ id }) => id),
+    ...staged.map(({ staged_path: path }) => basename(dirname(path ?? ''))),
+  ])
+}

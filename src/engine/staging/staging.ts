@@ -1,0 +1,104 @@
+// Files under way that are nobody's business yet, in the data folder: outgoing files in their wire form, incoming ones
+// before they are in place. Everything here can be thrown away without losing a file.
+
+import { constants } from 'node:fs'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fromFileError } from '../../errors.ts'
+import { ensureFolder } from '../../files/place.ts'
+import { runSteps } from '../transforms/step.ts'
+import type { Step } from '../transforms/step.ts'
+
+export type Staging = {
+  outgoing(transferId: string, name: string): Promise<string>
+  /** Removes what lies there under names that begin so. */
+  dropOutgoing(transferId: string, prefix: string): Promise<void>
+  incoming(name: string): Promise<string>
+  /** Paths of all that is on its way in. */
+  allIncoming(): Promise<string[]>
+  quarantine(transferId: string, name: string): Promise<string>
+  /** Where files wait for partners who call to take them. */
+  spool(): Promise<string>
+  /** Removes what a transfer that is over has left. */
+  clear(transferId: string): Promise<void>
+  /** Ids of transfers that have something here. */
+  known(): Promise<string[]>
+}
+
+export function makeStaging(dataDir: string): Staging {
+  const out = join(dataDir, 'outgoing')
+  return {
+    outgoing: async (transferId, name) => {
+      await ensureFolder(join(out, transferId))
+      return join(out, transferId, name)
+    },
+    dropOutgoing: async (transferId, prefix) => {
+      for (const name of await readdir(join(out, transferId)).catch(() => []))
+        if (name.startsWith(prefix)) await rm(join(out, transferId, name), { force: true })
+    },
+    incoming: async (name) => {
+      await ensureFolder(join(dataDir, 'partial'))
+      return join(dataDir, 'partial', `${name}.part`)
+    },
+    allIncoming: async () => {
+      const names: string[] = await readdir(join(dataDir, 'partial')).catch(() => [])
+      return names.map((name) => join(dataDir, 'partial', name))
+    },
+    quarantine: async (transferId, name) => {
+      await ensureFolder(join(dataDir, 'quarantine', transferId))
+      return join(dataDir, 'quarantine', transferId, name)
+    },
+    spool: async () => {
+      await ensureFolder(join(dataDir, 'outbox'))
+      return join(dataDir, 'outbox')
+    },
+    clear: (transferId) => rm(join(out, transferId), { recursive: true, force: true }),
+    known: () => readdir(out).catch(() => []),
+  }
+}
+
+/** Where the local form of a received file lies until it is in place. */
+export function localPath(received: string): string {
+  return `${received}.out`
+}
+
+/** The bytes as they came, of which this is the local form. */
+export function receivedPath(staged: string): string {
+  return staged.replace(/\.out$/, '')
+}
+
+/** A received file and its local form: what a crash left of the one would else outlive the other. */
+export async function removeReceived(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(localPath(path), { force: true })
+}
+
+/** Runs the steps into a file, whole and synced, or leaves none. Returns its size. */
+export async function stage(
+  source: AsyncIterable<Uint8Array>,
+  steps: readonly Step[],
+  path: string,
+): Promise<number> {
+  try {
+    await using file = await open(
+      path,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW,
+      0o640,
+    )
+    for await (const chunk of runSteps(source, steps)) {
+      let done = 0
+      while (done < chunk.length) done += (await file.write(chunk, done)).bytesWritten
+    }
+    await file.sync()
+    return (await stat(path)).size
+  } catch (thrown) {
+    await rm(path, { force: true })
+    throw fromFileError(thrown, path)
+  }
+}
+
+/** Runs the steps for what they check, keeping nothing. */
+export async function drainSteps(source: AsyncIterable<Uint8Array>, steps: readonly Step[]): Promise<void> {
+  const pieces = runSteps(source, steps)[Symbol.asyncIterator]()
+  while (!(await pieces.next()).done);
+}

@@ -1,0 +1,255 @@
+// The layers between a local file and its form on the wire, as a list of streaming steps, and the same list backwards.
+//
+// Out, in this order: records and alphabet, gzip (the directory's compression), signature, compression of the wire,
+// encryption. A transport that carries records gets them in canonical form; any other gets the local file's bytes.
+
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import type { Directory } from '../../contract/channel.ts'
+import { NodeError } from '../../errors.ts'
+import { translate } from '../transforms/alphabet.ts'
+import type { Alphabet } from '../transforms/alphabet.ts'
+import type { CodePage } from '../transforms/code-pages.ts'
+import { compress, decompress } from '../transforms/cms/compressed-data.ts'
+import { decrypt } from '../transforms/cms/decrypt.ts'
+import { encrypt } from '../transforms/cms/encrypt.ts'
+import { sign } from '../transforms/cms/sign.ts'
+import { verify } from '../transforms/cms/verify.ts'
+import { gunzip, gzip } from '../transforms/gzip.ts'
+import { lzwCompress, lzwExpand } from '../transforms/lzw.ts'
+import {
+  NEWLINES,
+  canonicalKind,
+  checkRecords,
+  fromCanonical,
+  toCanonical,
+  translateCanonical,
+} from '../transforms/records.ts'
+import type { RecordOptions } from '../transforms/records.ts'
+import { blocks } from '../transforms/step.ts'
+import type { Step } from '../transforms/step.ts'
+import type { Plan } from '../transfer-plan.ts'
+import type { Capabilities, Envelope, RecordFormat } from '../transports/transport.ts'
+
+/** AES-256-CBC with SHA-256; what OFTP2 calls suite 04. */
+export const SUITE = '04'
+
+export type WireForm = {
+  /** Steps that change the bytes; empty where the local file is sent as it lies. */
+  steps: Step[]
+  /** A step that only checks: a file that does not fit is refused before anything is sent. */
+  check: Step | undefined
+  /** Applied only if the result is smaller than without it. */
+  optional: Step | undefined
+  format: RecordFormat
+  envelope: Envelope | undefined
+}
+
+type Wire = { plan: Plan; directory: Directory; capabilities: Capabilities; codePage: CodePage }
+
+export function outgoingForm(wire: Wire): WireForm {
+  const { plan, directory, capabilities } = wire
+  const compression = plan.channel.connection?.advancedConfigurationTransmission?.compression ?? 'NO'
+  const records = recordOptions(directory)
+  const translated = translationOf(wire)
+  const steps: Step[] = []
+  let check: Step | undefined
+  if (capabilities.records) {
+    if (records.fileFormat !== 'BINARIO') steps.push(toCanonical(records))
+    if (translated)
+      steps.push(
+        translateCanonical({
+          kind: canonicalKind(records.fileFormat),
+          ...translated,
+          codePage: wire.codePage,
+        }),
+      )
+  } else {
+    if (records.fileFormat !== 'BINARIO') check = checkRecords(records)
+    if (translated) steps.push(translate({ ...translated, codePage: wire.codePage }))
+  }
+  if (directory.compression) steps.push(gzip())
+  if (plan.signFiles) steps.push(signStep(plan))
+  const layer = compressionStep(compression, capabilities)
+  if (layer && compression !== 'VARIABLE') steps.push(layer)
+  const optional = layer && compression === 'VARIABLE' ? layer : undefined
+  if (plan.encryptFiles && !optional) steps.push(encryptStep(plan))
+  const enveloped =
+    capabilities.records && (plan.signFiles || plan.encryptFiles || (layer !== undefined && !optional))
+  return {
+    steps,
+    check,
+    optional,
+    format: formatOf(wire, records, translated),
+    envelope: enveloped ? envelopeOf(plan, layer !== undefined) : undefined,
+  }
+}
+
+function envelopeOf(plan: Plan, compressed: boolean): Envelope {
+  return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, suite: SUITE }
+}
+
+/** A name for the form: another one whenever the same file would leave here otherwise. */
+export function formId(wire: Wire): string {
+  const { plan, directory, capabilities, codePage } = wire
+  const { fileFormat, delimitator, registerLength, alphabet, compression } = directory
+  const transmission = plan.channel.connection?.advancedConfigurationTransmission
+  const keys = [plan.signFiles && plan.security.rsaLocalKey, plan.encryptFiles && plan.security.rsaRemoteKey]
+  const form = [
+    [fileFormat, delimitator, registerLength, alphabet, compression, translationOf(wire), codePage],
+    [transmission?.compression, plan.channel.security?.confidentiality, capabilities.records, keys],
+  ]
+  return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 12)
+}
+
+/** The same form once it is known whether the optional layer pays: encryption always comes last. */
+export function settleOptional(
+  form: WireForm,
+  plan: Plan,
+  capabilities: Capabilities,
+  smaller: boolean,
+): WireForm {
+  if (!form.optional) return form
+  const steps = [
+    ...form.steps,
+    ...(smaller ? [form.optional] : []),
+    ...(plan.encryptFiles ? [encryptStep(plan)] : []),
+  ]
+  const enveloped = capabilities.records && (plan.signFiles || plan.encryptFiles || smaller)
+  return { ...form, steps, optional: undefined, envelope: enveloped ? envelopeOf(plan, smaller) : undefined }
+}
+
+/** On a transport with records the CMS form of zlib; on one with bytes alone LZW, which marks itself. */
+function compressionStep(compression: string, capabilities: Capabilities): Step | undefined {
+  if (compression === 'NO') return undefined
+  if (capabilities.records) return compress()
+  return compression === 'SI' ? undefined : lzwCompress()
+}
+
+function signStep(plan: Plan): Step {
+  const { rsaLocalKey } = plan.security
+  if (!rsaLocalKey) throw missing(plan, 'files must be signed (svcff, emissionff)', 'rsaLocalKey')
+  return sign({ privateKeyPem: rsaLocalKey, digest: 'sha256', includeCertificate: false })
+}
+
+function encryptStep(plan: Plan): Step {
+  const { rsaRemoteKey } = plan.security
+  if (!rsaRemoteKey) throw missing(plan, 'files must be encrypted (ciphrate)', 'rsaRemoteKey')
+  return encrypt({
+    certificateOrPublicKeyPem: rsaRemoteKey,
+    cipher: plan.channel.security?.confidentiality ?? 'AES-256-CBC',
+  })
+}
+
+function missing(plan: Plan, why: string, field: string): NodeError {
+  return new NodeError('insecure_session', `channel ${plan.code}: ${why}, but security.${field} is not set`)
+}
+
+function formatOf(wire: Wire, records: RecordOptions, translated: Translated | undefined): RecordFormat {
+  if (!wire.capabilities.records || wire.directory.compression) return { kind: 'U', recordLength: 0 }
+  const kind = canonicalKind(records.fileFormat)
+  if (kind === 'F') return { kind, recordLength: records.registerLength }
+  if (kind === 'V') return { kind, recordLength: records.registerLength || 65_535 }
+  const onWire = translated?.to ?? wire.directory.alphabet
+  // Text on the wire means ASCII lines; text in another alphabet travels as bytes.
+  return kind === 'T' && onWire !== 'EBCDIC' ? { kind, recordLength: 0 } : { kind: 'U', recordLength: 0 }
+}
+
+function recordOptions(directory: Directory): RecordOptions {
+  return {
+    fileFormat: directory.fileFormat ?? 'BINARIO',
+    delimitator: directory.delimitator ?? 'NINGUNO',
+    registerLength: directory.registerLength ?? 0,
+    newline: NEWLINES[directory.alphabet === 'EBCDIC' ? 'EBCDIC' : 'ASCII'],
+  }
+}
+
+type Translated = { from: Alphabet; to: Alphabet }
+
+/** Local alphabet to the wire's; undefined where nothing is to be translated. */
+function translationOf({ plan, directory }: Wire): Translated | undefined {
+  if (!directory.translateStatus || !directory.alphabet || directory.alphabet === 'NINGUNO') return undefined
+  const named = directory.traduction === 'NINGUNO' ? undefined : directory.traduction
+  const to = named ?? plan.channel.connection?.advancedConfigurationTransmission?.characters
+  return to && to !== directory.alphabet ? { from: directory.alphabet, to } : undefined
+}
+
+export type Arrived = { format: RecordFormat; envelope: Envelope | undefined }
+
+/** The steps that turn received bytes into the local file. `verify` and `decrypt` throw at the end of a bad stream. */
+export function incomingSteps(wire: Wire, arrived: Arrived): Step[] {
+  const { plan, directory, capabilities } = wire
+  const { envelope } = arrived
+  const steps: Step[] = []
+  if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
+  if (envelope?.compressed) steps.push(decompress(BOMB_LIMIT))
+  else if (!capabilities.records && expectsLzw(plan)) steps.push(lzwIfMarked)
+  if (plan.signedFilesOnly || envelope?.signed) steps.push(verifyStep(plan))
+  if (directory.compression) steps.push(gunzip(BOMB_LIMIT))
+  const records = recordOptions(directory)
+  const back = translationOf(wire)
+  if (capabilities.records) {
+    const kind = canonicalKind(records.fileFormat)
+    if (back) steps.push(translateCanonical({ kind, from: back.to, to: back.from, codePage: wire.codePage }))
+    if (records.fileFormat !== 'BINARIO') steps.push(fromCanonical(records))
+  } else {
+    if (back) steps.push(translate({ from: back.to, to: back.from, codePage: wire.codePage }))
+    if (records.fileFormat !== 'BINARIO') steps.push(checkRecords(records))
+  }
+  return steps
+}
+
+const BOMB_LIMIT = { maxRatio: 1100 }
+
+function expectsLzw(plan: Plan): boolean {
+  const compression = plan.channel.connection?.advancedConfigurationTransmission?.compression
+  return compression === 'LZW' || compression === 'VARIABLE'
+}
+
+/** LZW marks itself: a file that was not worth compressing comes without. */
+const lzwIfMarked: Step = async function* (source) {
+  const pieces = blocks(source)[Symbol.asyncIterator]()
+  const first = await pieces.next()
+  if (first.done) return
+  async function* whole() {
+    yield first.value as Buffer
+    yield* { [Symbol.asyncIterator]: () => pieces }
+  }
+  yield* first.value.subarray(0, LZW_MARK.length).equals(LZW_MARK) ? lzwExpand(BOMB_LIMIT)(whole()) : whole()
+}
+
+const LZW_MARK = Buffer.from('ELZW\x01', 'latin1')
+
+export async function startsLikeLzw(path: string): Promise<boolean> {
+  await using file = await open(path, 'r')
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(LZW_MARK.length), 0, LZW_MARK.length, 0)
+  return bytesRead === LZW_MARK.length && buffer.equals(LZW_MARK)
+}
+
+function decryptStep(plan: Plan): Step {
+  const { rsaLocalKey } = plan.security
+  if (!rsaLocalKey) throw missing(plan, 'the file is encrypted', 'rsaLocalKey')
+  return decrypt({ privateKeyPem: rsaLocalKey })
+}
+
+function verifyStep(plan: Plan): Step {
+  const { rsaRemoteKey } = plan.security
+  if (!rsaRemoteKey) throw missing(plan, 'files must be signed (svcff, receptionff)', 'rsaRemoteKey')
+  return verify({ certificateOrPublicKeyPem: rsaRemoteKey })
+}
+
+/** What the partner's record format must be for a record-carrying transport; undefined: it fits. */
+export function formatMismatch(
+  directory: Directory,
+  arrived: RecordFormat,
+  capabilities: Capabilities,
+): string | undefined {
+  if (!capabilities.records || directory.compression) return undefined
+  const wanted = canonicalKind(directory.fileFormat ?? 'BINARIO')
+  const { kind, recordLength } = arrived
+  if (wanted === 'F' && (kind !== 'F' || recordLength !== directory.registerLength))
+    return `records of exactly ${directory.registerLength} are expected, ${kind} ${recordLength} was announced`
+  if (wanted === 'V' && kind !== 'V') return `variable records are expected, format ${kind} was announced`
+  if ((wanted === 'U' || wanted === 'T') && kind === 'V') return `the directory takes no variable records`
+  return undefined
+}

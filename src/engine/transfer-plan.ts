@@ -1,0 +1,121 @@
+// What a transfer works with: the channel as it was when the transfer started (secrets opened), the partner, and what
+// the transports need of them in their own terms. Made from the snapshot kept with the transfer, so that a change of
+// the channel, another attempt or another node does not alter a transfer under way.
+
+import type { Channel } from '../contract/channel.ts'
+import { parseCode } from '../domain/channel.ts'
+import { NodeError } from '../errors.ts'
+import { openChannel } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { findContact, listLocalEntities, openSettings } from '../store/contacts.ts'
+import type { ContactRecord, Settings } from '../store/contacts.ts'
+import type { Db } from '../store/database/open.ts'
+import type { Seal } from '../store/seal.ts'
+import type { SessionSecurity, Timeouts } from './transports/transport.ts'
+
+export type Plan = {
+  code: string
+  channel: Channel
+  /** What travels as the application: the alias, if the channel has one. */
+  application: string
+  contact: ContactRecord
+  /** The contact's protocol sections with their secrets opened. */
+  settings: Settings
+  localId: string
+  remoteId: string
+  timeouts: Timeouts
+  security: SessionSecurity
+  /** Files must be encrypted end to end. */
+  encryptFiles: boolean
+  signFiles: boolean
+  signedFilesOnly: boolean
+  /** A transfer completes only when the other end has confirmed the hash of what arrived. */
+  verifyHash: boolean
+  awaitReceipt: boolean
+  receiptMs: number
+}
+
+const CONNECT_SECONDS = 30
+const SYNC_SECONDS = 60
+const ACK_SECONDS = 120
+const RECEIPT_SECONDS = 86_400
+const IDLE_SECONDS = 60
+
+/** What is kept with a transfer while it is not over: secrets stay sealed. */
+export function snapshotOf(channel: ChannelRecord): string {
+  return JSON.stringify(channel)
+}
+
+export async function makePlan(db: Db, seal: Seal, snapshot: string): Promise<Plan> {
+  const record = JSON.parse(snapshot) as ChannelRecord // written by snapshotOf alone
+  const contact = await findContact(db, record.contactId)
+  if (!contact)
+    throw new NodeError('file_refused', `contact ${record.contactId} of channel ${record.code} is gone`)
+  const local = (await listLocalEntities(db)).find((entity) => entity.code === record.localCode)
+  return planOf(
+    openChannel(seal, record),
+    record,
+    contact,
+    openSettings(seal, contact),
+    local?.oftp2Id ?? record.localCode,
+  )
+}
+
+function planOf(
+  channel: Channel,
+  record: ChannelRecord,
+  contact: ContactRecord,
+  settings: Settings,
+  localId: string,
+): Plan {
+  const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
+  const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
+  const parts = parseCode(record.code)
+  const oftp2 = settings.oftp2 as { id?: string } | undefined
+  return {
+    code: record.code,
+    channel,
+    application: record.alias ?? parts?.application ?? '',
+    contact,
+    settings,
+    localId,
+    remoteId: oftp2?.id ?? parts?.remoteCode ?? '',
+    timeouts: timeoutsOf(channel),
+    security: securityOf(channel, ciphrate === 'TRANSMISION' || ciphrate === 'ALL'),
+    encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',
+    signFiles: channel.svcff === true && channel.emissionff === true,
+    signedFilesOnly: channel.svcff === true && channel.receptionff === true,
+    verifyHash: channel.validationHashFiles === true || transmission.crc === true,
+    awaitReceipt: transmission.downloadConf === true,
+    receiptMs: seconds(transmission.timeoutAck, RECEIPT_SECONDS),
+  }
+}
+
+function timeoutsOf(channel: Channel): Timeouts {
+  const { advancedConfigurationTransmission: transmission, advancedConfigurationConnection: connection } =
+    channel.connection ?? {}
+  return {
+    connectMs: seconds(connection?.timeout, CONNECT_SECONDS),
+    syncMs: seconds(transmission?.timeoutSync, SYNC_SECONDS),
+    ackMs: seconds(transmission?.timeoutAck, ACK_SECONDS),
+    idleMs: IDLE_SECONDS * 1000,
+  }
+}
+
+/** 0 or absent: the node's default. */
+function seconds(value: number | undefined, byDefault: number): number {
+  return (value || byDefault) * 1000
+}
+
+function securityOf(channel: Channel, encrypted: boolean): SessionSecurity {
+  const security = channel.security ?? {}
+  const hasSecret = security.localKey !== undefined || security.remoteKey !== undefined
+  return {
+    encrypted,
+    authentication: security.authentication ?? (hasSecret ? 'PASSWORD' : 'NONE'),
+    localKey: security.localKey,
+    remoteKey: security.remoteKey,
+    rsaLocalKey: security.rsaLocalKey,
+    rsaRemoteKey: security.rsaRemoteKey,
+  }
+}

@@ -1,0 +1,161 @@
+// How a session begins (RFC 5024, 4.2): greeting, names and passwords, what both ends can do, and, where both ask for
+// it, challenges in both directions. `ready` is called once, when the caller may speak and the called end listens.
+import type { Caller, SessionHost } from '../../transport.ts'
+import { messageOf } from '../../../../errors.ts'
+import { Authentication } from './auth.ts'
+import type { Command, CommandOf } from './commands.ts'
+import type { Conversation } from '../conversation.ts'
+import { acceptAnswer, answerCaller, commonLevel, proposal } from './negotiation.ts'
+import { ending } from './reasons.ts'
+import type { Oftp2Settings, Party, SessionCrypto } from '../settings.ts'
+
+/** Both ends: asks for, makes, answers and checks challenges. */
+class Challenges {
+  readonly #conversation: Conversation
+  readonly #crypto: SessionCrypto
+  readonly #calling: boolean
+  readonly #ready: () => void
+  #authentication: Authentication | undefined
+
+  constructor(conversation: Conversation, crypto: SessionCrypto, calling: boolean, ready: () => void) {
+    this.#conversation = conversation
+    this.#crypto = crypto
+    this.#calling = calling
+    this.#ready = ready
+  }
+
+  prepare(party: Party): void {
+    if (party.security.authentication === 'CERTIFICATE')
+      this.#authentication = new Authentication(this.#crypto, party.security)
+  }
+
+  get #own(): Authentication {
+    if (this.#authentication === undefined)
+      throw ending('insecure_session', '12', 'no keys to authenticate with')
+    return this.#authentication
+  }
+
+  challenge(): void {
+    this.#conversation.background(
+      this.#own.challenge().then((challenge) => {
+        if (!this.#conversation.isOver) this.#conversation.say({ kind: 'AUCH', challenge })
+      }),
+    )
+  }
+
+  respond(command: Command): void {
+    if (command.kind === 'AUCH') this.#conversation.background(this.#answer(command.challenge))
+  }
+
+  async #answer(challenge: Uint8Array): Promise<void> {
+    const response = await this.#own.respond(challenge)
+    if (this.#conversation.isOver) return
+    this.#conversation.say({ kind: 'AURP', response }, this.#calling ? 'AURP' : 'AURP_LAST')
+    if (!this.#calling) this.#ready()
+  }
+
+  check(command: Command): void {
+    if (command.kind !== 'AURP') return
+    this.#own.check(command.response)
+    if (!this.#calling) return this.#conversation.say({ kind: 'SECD' })
+    this.#conversation.become('IDLESP')
+    this.#ready()
+  }
+}
+
+export interface Handshake {
+  greet(command: Command): void
+  agree(command: Command): void
+  admit(command: Command): void
+  challenge(command: Command): void
+  respond(command: Command): void
+  checkResponse(command: Command): void
+}
+
+const unused = (): void => undefined
+
+export function callingHandshake(
+  conversation: Conversation,
+  crypto: SessionCrypto,
+  party: Party,
+  ready: () => void,
+): Handshake {
+  const challenges = new Challenges(conversation, crypto, true, ready)
+  challenges.prepare(party)
+  conversation.party = party
+  const own = proposal(party)
+  return {
+    greet: () => conversation.say(own),
+    agree(command) {
+      if (command.kind !== 'SSID') return
+      conversation.level = commonLevel(command.level)
+      conversation.agreement = acceptAnswer(party, own, command)
+      conversation.trust()
+      if (conversation.agreement.authentication) return conversation.say({ kind: 'SECD' })
+      conversation.become('IDLESP')
+      ready()
+    },
+    admit: unused,
+    challenge: () => challenges.challenge(),
+    respond: (command) => challenges.respond(command),
+    checkResponse: (command) => challenges.check(command),
+  }
+}
+
+type Called = { host: SessionHost; crypto: SessionCrypto; address: string; encrypted: boolean }
+
+export function calledHandshake(conversation: Conversation, called: Called, ready: () => void): Handshake {
+  const challenges = new Challenges(conversation, called.crypto, false, ready)
+  let known: Caller | undefined
+  return {
+    greet: unused,
+    agree: unused,
+    admit(command) {
+      if (command.kind !== 'SSID') return
+      conversation.level = commonLevel(command.level)
+      const caller: Caller = {
+        protocol: 'oftp2',
+        id: command.code,
+        address: called.address,
+        encrypted: called.encrypted,
+      }
+      known = caller
+      conversation.background(admit(conversation, called, { caller, ssid: command, challenges, ready }))
+    },
+    challenge: () => challenges.challenge(),
+    respond: (command) => challenges.respond(command),
+    checkResponse(command) {
+      try {
+        challenges.check(command)
+      } catch (error) {
+        if (known) conversation.background(called.host.refused(known, messageOf(error)))
+        throw error
+      }
+    },
+  }
+}
+
+type Admitting = { caller: Caller; ssid: CommandOf<'SSID'>; challenges: Challenges; ready: () => void }
+
+async function admit(
+  conversation: Conversation,
+  called: Called,
+  { caller, ssid, challenges, ready }: Admitting,
+): Promise<void> {
+  try {
+    const party = await called.host.admit<Oftp2Settings>(caller)
+    if (conversation.isOver) return
+    if (party.security.encrypted && !called.encrypted)
+      throw ending('insecure_session', '10', 'the session must be encrypted (TLS)')
+    const { answer, agreement } = answerCaller(party, ssid)
+    challenges.prepare(party)
+    conversation.party = party
+    conversation.agreement = agreement
+    conversation.trust()
+    conversation.say(answer, agreement.authentication ? 'SSID_AUTH' : 'SSID')
+    if (!agreement.authentication) ready()
+  } catch (error) {
+    conversation.abort(error)
+    await called.host.refused(caller, messageOf(error))
+  }
+}

@@ -1,0 +1,150 @@
+// What a partner has read of the files in `out`, over all its connections: a file counts as taken when every octet of
+// it was read and the file closed. A broken connection proves nothing of what it carried, until the client comes back
+// and reads on from a position: then it holds what lies before.
+
+import type { Outbox, OutgoingEntry, OutgoingFile } from './outbox.ts'
+import { Spans } from './byte-ranges.ts'
+
+const MOST_FILES = 5000
+/** A file as small as this is read while the client is still told that it is open: it asks for it next. */
+const READ_AHEAD = 64 * 1024
+
+interface Progress {
+  proven: Spans
+  /** Sent on connections that broke. */
+  sent: Spans
+}
+
+/** An entry open for reading on one channel. */
+export class Reading {
+  readonly application: string
+  readonly entry: OutgoingEntry
+  readonly file: OutgoingFile
+  readonly spans = new Spans()
+  first: number | undefined
+  readonly #ahead: Promise<Uint8Array> | undefined
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(application: string, entry: OutgoingEntry, file: OutgoingFile) {
+    this.application = application
+    this.entry = entry
+    this.file = file
+    if (entry.size > READ_AHEAD) return
+    this.#ahead = this.#readAll(entry.size)
+    // Whoever reads hears of it.
+    this.#ahead.catch(() => {})
+  }
+
+  async #readAll(size: number): Promise<Uint8Array> {
+    const all = Buffer.allocUnsafe(size)
+    return all.subarray(0, await this.#fill(all, 0))
+  }
+
+  /** One read after the other: a client that reads in order makes the engine read in order. */
+  inTurn(work: () => Promise<void>): Promise<void> {
+    const run = this.#tail.then(work)
+    this.#tail = run.catch(() => {})
+    return run
+  }
+
+  left(position: number): number {
+    return Math.max(0, this.entry.size - position)
+  }
+
+  /** Octets read, fewer than asked for only where the file ends. */
+  async read(into: Uint8Array, position: number): Promise<number> {
+    this.first ??= position
+    const got = this.#ahead ? copyFrom(await this.#ahead, position, into) : await this.#fill(into, position)
+    this.spans.add(position, position + got)
+    return got
+  }
+
+  async #fill(into: Uint8Array, position: number): Promise<number> {
+    let got = 0
+    while (got < into.length) {
+      const more = await this.file.read(into.subarray(got), position + got)
+      if (more === 0) break
+      got += more
+    }
+    return got
+  }
+
+  settled(): Promise<unknown> {
+    return this.#tail
+  }
+
+  /** Nobody waits for it: what was read is read. */
+  close(): void {
+    const ended = Promise.allSettled([this.#tail, this.#ahead])
+    void ended.then(() => this.file.close()).catch(() => {})
+  }
+}
+
+function copyFrom(all: Uint8Array, position: number, into: Uint8Array): number {
+  const some = all.subarray(position, position + into.length)
+  into.set(some)
+  return some.length
+}
+
+export class Takes {
+  readonly #progress = new Map<string, Progress>()
+  readonly #taken = new Map<string, string>()
+
+  /** Whether anything would be forgotten if this object were. */
+  get isEmpty(): boolean {
+    return this.#progress.size === 0 && this.#taken.size === 0
+  }
+
+  /** The client has closed the file. Resolves when a taken file is recorded as such. */
+  async closed(outbox: Outbox, reading: Reading): Promise<void> {
+    await reading.settled()
+    reading.close()
+    const { entry, application } = reading
+    const progress = this.#of(entry.id)
+    progress.proven.addAll(reading.spans)
+    if (reading.first !== undefined && progress.sent.covers(0, reading.first))
+      progress.proven.add(0, reading.first)
+    if (reading.first === undefined || !progress.proven.covers(0, entry.size)) return
+    await outbox.taken(application, entry, 'read')
+    this.#progress.delete(entry.id)
+    this.#remember(application, entry)
+  }
+
+  async lost(reading: Reading): Promise<void> {
+    await reading.settled()
+    const progress = this.#of(reading.entry.id)
+    progress.sent.addAll(progress.proven)
+    progress.sent.addAll(reading.spans)
+    reading.close()
+  }
+
+  /** A client that reads a file and then removes it must not be told that the file is gone already. */
+  wasTaken(application: string, name: string): boolean {
+    return this.#taken.has(`${application}/${name}`)
+  }
+
+  async removed(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
+    await outbox.taken(application, entry, 'removed')
+    this.#progress.delete(entry.id)
+  }
+
+  #of(id: string): Progress {
+    let progress = this.#progress.get(id)
+    if (progress === undefined) {
+      progress = { proven: new Spans(), sent: new Spans() }
+      this.#progress.set(id, progress)
+      if (this.#progress.size > MOST_FILES) dropOldest(this.#progress)
+    }
+    return progress
+  }
+
+  #remember(application: string, entry: OutgoingEntry): void {
+    this.#taken.set(`${application}/${entry.name}`, entry.id)
+    if (this.#taken.size > MOST_FILES) dropOldest(this.#taken)
+  }
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
+}

@@ -1,0 +1,46 @@
+// The engine in a thread of its own: hashing, translating, encrypting and moving bytes must not slow the API. This file
+// is the thread; engine-thread.ts is its handle on the HTTP side.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Config } from '../config.ts'
+import { makeLog } from '../log.ts'
+import { openStore } from '../store/database/open.ts'
+import { makeSeal } from '../store/seal.ts'
+import { startEngine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import type { FromEngine, ToEngine } from './engine-thread.ts'
+
+export type ThreadData = { config: Config; masterKey: string; owner: string }
+
+const { config, masterKey, owner } = workerData as ThreadData // given by engine-thread.ts alone
+if (!parentPort) throw new Error('the engine thread is started by the node')
+const port = parentPort
+const say = (message: FromEngine) => port.postMessage(message)
+
+const log = makeLog(config.logLevel, owner)
+const store = await openStore(config)
+const engine = await startEngine({
+  config,
+  store,
+  seal: makeSeal(masterKey),
+  log,
+  owner,
+  publish: (event) => say({ kind: 'event', event }),
+})
+const counting = setInterval(() => say({ kind: 'counters', counters: { ...engine.counters } }), 1000)
+
+port.on('message', (message: ToEngine) => void heard(message, engine))
+say({ kind: 'ready' })
+
+async function heard(message: ToEngine, engine: Engine): Promise<void> {
+  if (message.kind === 'wake') engine.wake()
+  if (message.kind === 'cancelled') engine.cancel(message.transferId)
+  if (message.kind !== 'stop') return
+  clearInterval(counting)
+  await engine.stop()
+  await store.close()
+  say({ kind: 'counters', counters: { ...engine.counters } })
+  log.flush()
+  say({ kind: 'stopped' })
+  port.close()
+}

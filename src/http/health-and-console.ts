@@ -1,0 +1,44 @@
+// What the node adds beside the interface: health, the OpenAPI document, the reference page and the console. None of it lives under
+// /connect-back/integration.
+
+import type { FastifyInstance } from 'fastify'
+import { BASE_PATH } from '../contract/operations.ts'
+import { addConsoleRoutes } from './console.ts'
+import type { Context } from './context.ts'
+import { addEventRoute } from './platform/events.ts'
+import type { EventHub } from './platform/events.ts'
+
+export type Readiness = { ready: boolean }
+
+export function addPlatformRoutes(app: FastifyInstance, context: Context, events: EventHub): Readiness {
+  const readiness: Readiness = { ready: false }
+  addEventRoute(app, context, events)
+  addConsoleRoutes(app)
+  app.get('/healthz', () => ({ status: 'alive' }))
+  app.get('/readyz', async (_request, reply) => {
+    const answers = readiness.ready && (await databaseAnswers(context))
+    return reply.code(answers ? 200 : 503).send({ status: answers ? 'ready' : 'not ready' })
+  })
+  // Made at first need: most starts never serve them.
+  app.get(`${BASE_PATH}/openapi.json`, async () => (await import('./document/openapi.ts')).openApiDocument())
+  app.get(`${BASE_PATH}/docs`, async (_request, reply) => {
+    const { referencePage } = await import('./document/reference-page.ts')
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .send(referencePage())
+  })
+  return readiness
+}
+
+async function databaseAnswers(context: Context): Promise<boolean> {
+  return context.store.db
+    .selectFrom('meta')
+    .select('name')
+    .limit(1)
+    .execute()
+    .then(
+      () => true,
+      () => false,
+    )
+}

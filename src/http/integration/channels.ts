@@ -1,0 +1,229 @@
+// Operations 3 to 11: channels read and changed.
+
+import { isDeepStrictEqual } from 'node:util'
+import { makePage } from '../../contract/page.ts'
+import type { Channel, ChannelStatus } from '../../contract/channel.ts'
+import type { HistoryEvent } from '../../contract/channel.ts'
+import type { TransferDirection } from '../../contract/transfer.ts'
+import { channelFaults, valueFaults } from '../../domain/channel-rules.ts'
+import type { Fault } from '../../domain/channel-rules.ts'
+import { mergeChannel, parseCode, statusOf, withoutNulls, withPath } from '../../domain/channel.ts'
+import { showTime } from '../../domain/time.ts'
+import { mayReach, seesSecrets } from '../../domain/user.ts'
+import { NodeError } from '../../errors.ts'
+import { checkPathExists, diskFaults } from '../../files/roots.ts'
+import type { Account } from '../../store/accounts.ts'
+import {
+  addHistory,
+  findChannel,
+  findChannels,
+  lockChannel,
+  openChannel,
+  pageOfHistory,
+  sealChannel,
+  unparkTransfers,
+  updateChannel as writeChannel,
+} from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import { directoryChanged, lockDirectory } from '../../store/channel-access.ts'
+import { activeTransfers, lastEnded } from '../../store/transfers/transfers.ts'
+import { Written } from '../context.ts'
+import type { Context, Handler } from '../context.ts'
+import { checkReach, reachChannel } from '../guard.ts'
+import { askedPage, writePage } from './paging.ts'
+
+export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
+  const asked = askedPage(context, input)
+  const view = await context.directory(context.store.db, user)
+  const codes = input.contactId === undefined ? view.codes : (view.codesByContact.get(input.contactId) ?? [])
+  const channels = await findChannels(context.store.db, codes.slice(asked.offset, asked.offset + asked.size))
+  channels.sort((a, b) => (a.code < b.code ? -1 : 1))
+  return writePage(
+    channels.map((channel) => write(toWire(context, user, channel))),
+    codes.length,
+    asked,
+  )
+}
+
+export const channelConfiguration: Handler<'channelConfiguration'> = async (context, { input, user }) => {
+  const channel = toWire(context, user, await reachChannel(context, user, input.channelCode))
+  return new Written(`[${write(channel)}]`)
+}
+
+export const channelStatus: Handler<'channelStatus'> = async (context, { input, user }) => {
+  return [await readStatus(context, await reachChannel(context, user, input.channelCode))]
+}
+
+export const channelHistory: Handler<'channelHistory'> = async (context, { input, user }) => {
+  const channel = await reachChannel(context, user, input.channelCode)
+  const asked = askedPage(context, input)
+  const { total, rows } = await pageOfHistory(context.store.db, channel.code, asked)
+  const content = rows.map((row) => ({
+    'channel-id': channel.id,
+    'channel-code': channel.code,
+    datetime: showTime(row.at, context.zone),
+    event: row.event,
+  }))
+  return makePage(content, total, asked)
+}
+
+export async function readStatus(context: Context, channel: ChannelRecord): Promise<ChannelStatus> {
+  const { db } = context.store
+  const active = await activeTransfers(db, channel.code)
+  const last = await lastEnded(db, channel.code)
+  const activity = {
+    active: active.map((one) => one.state),
+    failed: last?.state === 'FAILED' && !last.settled,
+  }
+  return {
+    'channel-id': channel.id,
+    'channel-code': channel.code,
+    ...(channel.config.direction && { 'channel-direction': channel.config.direction }),
+    'channel-status': statusOf(channel.config, activity, context.now(), context.zone),
+  }
+}
+
+// Updates: one transaction holds the lock, the new configuration and its history entry; nothing else is in it.
+
+type Change = {
+  code: string
+  user: Account
+  event: HistoryEvent
+  change: (channel: Channel) => Channel
+  /** It may change who reaches the channel, which is a matter of the directory too. */
+  ofUsers?: boolean
+  /** Turns the place of a fault in the channel into its place in the request's body. */
+  inBody?: (pointer: string) => string
+}
+
+export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user }) => {
+  const application = parseCode(input.channelCode)?.application
+  if (body.application !== undefined && body.application !== application)
+    throw new NodeError(
+      'bad_request',
+      `/application is part of the channel code and must stay ${application}`,
+    )
+  return change(context, {
+    code: input.channelCode,
+    user,
+    event: 'CHANNEL_UPDATED',
+    change: (channel) => mergeChannel(channel, body),
+    ofUsers: body.users !== undefined,
+  })
+}
+
+export const updateIps: Handler<'updateIps'> = (context, { input, body, user }) =>
+  change(context, {
+    code: input.channelCode,
+    user,
+    event: 'IPS_UPDATED',
+    change: (channel) => ({ ...channel, connection: { ...channel.connection, ips: body } }),
+    inBody: (pointer) => pointer.replace('/connection/ips', ''),
+  })
+
+export const updateDirectories: Handler<'updateDirectories'> = (context, { input, body, user }) =>
+  change(context, {
+    code: input.channelCode,
+    user,
+    event: 'DIRECTORIES_UPDATED',
+    change: (channel) => ({
+      ...channel,
+      directories: body.map(withoutNulls) as NonNullable<Channel['directories']>,
+    }),
+    inBody: (pointer) => pointer.replace('/directories', ''),
+  })
+
+export const setOutboundPath: Handler<'setOutboundPath'> = (context, call) =>
+  setPath(context, call, 'EMISION')
+export const setInboundPath: Handler<'setInboundPath'> = (context, call) =>
+  setPath(context, call, 'RECEPCION')
+
+type PathCall = {
+  input: { channelCode: string }
+  body: { path: string; verifyExists?: boolean }
+  user: Account
+}
+
+async function setPath(
+  context: Context,
+  { input, body, user }: PathCall,
+  way: TransferDirection,
+): Promise<Channel> {
+  const wanted: Change = {
+    code: input.channelCode,
+    user,
+    event: way === 'EMISION' ? 'OUTBOUND_PATH_UPDATED' : 'INBOUND_PATH_UPDATED',
+    change: (channel) => withPath(channel, way, body.path),
+    inBody: (pointer) => pointer.replace(/^\/directories\/\d+\/filePath/, '/path'),
+  }
+  await checkValues(context, wanted)
+  await reachChannel(context, user, input.channelCode)
+  if (body.verifyExists) checkPathExists(body.path, way, context.roots, '/path')
+  return change(context, wanted)
+}
+
+/** A malformed body is told before a channel that is not there or not open: its values are looked at on their own. */
+async function checkValues(context: Context, wanted: Change): Promise<void> {
+  const channel = await findChannel(context.store.db, wanted.code)
+  if (channel && mayReach(wanted.user, channel.config.users)) return
+  refuse(valueFaults(wanted.change({}), context.roots), wanted)
+}
+
+function refuse([fault]: readonly Fault[], { inBody = (pointer) => pointer }: Change): void {
+  if (fault) throw new NodeError('bad_request', `${inBody(fault.pointer)} ${fault.message}`)
+}
+
+async function change(context: Context, wanted: Change): Promise<Channel> {
+  const { code, user, event } = wanted
+  await checkValues(context, wanted)
+  const now = context.now()
+  const changed = await context.store.write(async (tx) => {
+    if (wanted.ofUsers) await lockDirectory(tx, context.store.dialect)
+    const before = await lockChannel(tx, context.store.dialect, code)
+    checkReach(user, before)
+    const opened = openChannel(context.seal, before)
+    const channel = wanted.change(opened)
+    refuse(newFaults(opened, channel, context), wanted)
+    const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
+    await writeChannel(tx, after)
+    await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}` }])
+    await unparkTransfers(tx, code, now)
+    if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
+      await directoryChanged(tx)
+    return after
+  })
+  context.wake({ kind: 'configuration', channelCode: code })
+  return toWire(context, user, changed)
+}
+
+/** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */
+function newFaults(before: Channel, after: Channel, context: Context): Fault[] {
+  const faultsOf = (channel: Channel) => [
+    ...channelFaults(channel, context.roots),
+    ...diskFaults(channel, context.roots),
+  ]
+  const known = new Set(faultsOf(before).map((fault) => faultKey(before, fault)))
+  return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
+}
+
+/** The fault with the value it is about: another wrong value in the same place is another fault. */
+function faultKey(channel: Channel, fault: Fault): string {
+  let value: unknown = channel
+  for (const step of fault.pointer.split('/').slice(1))
+    value = (value as Record<string, unknown> | undefined)?.[step]
+  return JSON.stringify([fault, value])
+}
+
+const written = new WeakMap<Channel, string>()
+
+/** The store keeps the channels it has read until they change, so their text is made once. */
+function write(channel: Channel): string {
+  let json = written.get(channel)
+  if (json === undefined) written.set(channel, (json = JSON.stringify(channel)))
+  return json
+}
+
+/** Secrets are shown to administrators alone; for others the four fields are not there. */
+function toWire(context: Context, user: Account, channel: ChannelRecord): Channel {
+  return seesSecrets(user) ? openChannel(context.seal, channel) : channel.config
+}

@@ -1,0 +1,62 @@
+// Login, both forms. Unknown user, wrong password and disabled user get the same answer in the same time; failures are
+// limited per account and per address, and only failures.
+
+import { randomBytes } from 'node:crypto'
+import { verifyPassword } from '../../accounts/password.ts'
+import { AUTHS, V1_AUTHS } from '../../contract/user.ts'
+import type { Auth } from '../../contract/user.ts'
+import { showExpiry } from '../../domain/time.ts'
+import { NodeError } from '../../errors.ts'
+import { findAccount, findAccountByEmail } from '../../store/accounts.ts'
+import type { Account } from '../../store/accounts.ts'
+import type { Context, Handler } from '../context.ts'
+
+export const loginV1: Handler<'loginV1'> = async (context, { body, request }) => {
+  const found = await findAccountByEmail(context.store.db, body.email)
+  // Counted under the username where there is one, so that both forms share one count.
+  const attempt = { name: found?.username ?? body.email, password: body.password, address: request.ip }
+  return answer(context, await checkPassword(context, found, attempt), V1_AUTHS, 'Bearer ')
+}
+
+export const loginV2: Handler<'loginV2'> = async (context, { body, request, reply }) => {
+  // RFC 9745: the day from which the operation counts as deprecated.
+  void reply.header('Deprecation', '@1735689600')
+  const found = await findAccount(context.store.db, body.username)
+  const attempt = { name: body.username, password: body.password, address: request.ip }
+  return answer(context, await checkPassword(context, found, attempt), AUTHS, '')
+}
+
+type Attempt = { name: string; password: string; address: string }
+
+async function checkPassword(
+  context: Context,
+  account: Account | undefined,
+  attempt: Attempt,
+): Promise<Account> {
+  const who = { account: attempt.name, address: attempt.address }
+  const passed = await context.limiter.attempt(who, context.now, async () => {
+    const right = await verifyPassword(attempt.password, account?.passwordHash)
+    return right && !account?.disabled ? account : undefined
+  })
+  if (!passed) throw new NodeError('unauthorized', 'the user or the password is not right')
+  return passed
+}
+
+function answer<A extends Auth>(context: Context, account: Account, auths: readonly A[], prefix: string) {
+  const { token, expiresAt } = context.tokens.make(account, context.now())
+  const { name, lastName, secondLastName, email, role, language } = account
+  return {
+    token: prefix + token,
+    refresh_token: prefix + randomBytes(48).toString('base64url'),
+    expiration_token: showExpiry(expiresAt, context.zone),
+    user: {
+      name,
+      lastName,
+      secondLastName,
+      email,
+      role,
+      language,
+      auths: Object.fromEntries(auths.map((flag) => [flag, account.auths[flag]])) as Record<A, boolean>,
+    },
+  }
+}

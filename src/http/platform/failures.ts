@@ -1,0 +1,62 @@
+// Failed transfers across channels, and whether each can be retried: what the retry operation would say, as far as it
+// can be known without looking at the files.
+
+import type { FailedTransfer, RetryAnswer } from '../../contract/platform.ts'
+import { closedBecause } from '../../domain/channel.ts'
+import { showTime } from '../../domain/time.ts'
+import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
+import { failuresSince } from '../../store/overview.ts'
+import type { Failure } from '../../store/overview.ts'
+import { matcher } from './channel-board.ts'
+import type { Board } from './channel-board.ts'
+import type { Context } from '../context.ts'
+
+export const DAY_HOURS = 24
+
+type Wanted = { hours?: number; search?: string; contactId?: string }
+
+/** Ids, newest first. */
+export async function visibleFailures(
+  context: Context,
+  board: Board,
+  { hours, search, contactId }: Wanted,
+): Promise<string[]> {
+  const all = await failuresSince(context.store.db, context.now() - (hours ?? DAY_HOURS) * HOUR_MS)
+  const matches = matcher({ search, contactId })
+  const some = all.filter(
+    ({ channelCode }) => board.reaches(channelCode) && matches(board.catalogue.channels.get(channelCode)),
+  )
+  return some.map(({ id }) => id)
+}
+
+export function failureToWire(context: Context, board: Board, failure: Failure): FailedTransfer {
+  return {
+    transferId: failure.id,
+    ...channelOf(board, failure.channelCode),
+    direction: failure.direction,
+    type: failure.type,
+    endedAt: showTime(failure.endedAt, context.zone),
+    ...(failure.error !== null && { error: failure.error }),
+    ...(failure.errorCode !== null && { errorCode: failure.errorCode }),
+    retry: retryAnswer(board, failure),
+  }
+}
+
+export function retryAnswer(
+  board: Board,
+  failed: Pick<Failure, 'id' | 'channelCode' | 'direction' | 'type' | 'settled'>,
+): RetryAnswer {
+  if (failed.settled) return 'HANDLED'
+  if (board.errors.get(failed.channelCode) !== failed.id) return 'SUPERSEDED'
+  if (failed.direction === 'RECEPCION' && failed.type === 'REMOTE') return 'PARTNER'
+  const { channelCode, direction } = failed
+  if (board.active.some((one) => one.channelCode === channelCode && one.direction === direction))
+    return 'BUSY'
+  const config = board.catalogue.channels.get(channelCode)?.config ?? {}
+  return closedBecause(config, direction) === undefined ? 'POSSIBLE' : 'CLOSED'
+}
+
+export function channelOf(board: Board, code: string): { channelCode: string; channelName?: string } {
+  const name = board.catalogue.channels.get(code)?.config.name
+  return { channelCode: code, ...(name !== undefined && { channelName: name }) }
+}

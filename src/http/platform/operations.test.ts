@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createClient } from '../../../sdk/index.ts'
+import { sqlite, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
+import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
+import { CLOSED, FULL, PLAIN } from '../../../test/support/seed.ts'
+import type { TestContext } from 'node:test'
+import type { TransferStatus } from '../../contract/transfer.ts'
+import { settle, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
+import { recountEnded } from '../../store/transfers/transfer-stats.ts'
+import { newFile } from '../../transfers/request.ts'
+import { putHealth } from '../../store/partner-health.ts'
+
+const FILE = { directory: 0, name: 'a.txt', path: '/a.txt', size: 1000, modifiedAt: 0 }
+const ERROR = { message: 'no connection to 127.0.0.1', code: 'connect_failed' }
+
+async function platformOf(t: TestContext, database: TestDatabase = sqlite) {
+  const node = await startTestNode(t, { database })
+  const as = async (username: string) =>
+    createClient({ url: node.url, token: await node.token(username) }).platform
+  return { node, as, admin: await as('globaladmin') }
+}
+
+/** A transfer as the engine would leave it. */
+async function leave(
+  node: TestNode,
+  id: string,
+  channelCode: string,
+  state: TransferStatus,
+  now = Date.now(),
+) {
+  await node.store.write(async (tx) => {
+    const made = { direction: 'EMISION', type: 'MANUAL', requestedBy: 'operator', retryOf: null } as const
+    const file = { ...newFile(FILE, 0), keyDate: '20260101', keyTime: '0000000001' }
+    await insertTransfer(tx, { id, channelCode, ...made, now, files: [file] })
+    if (state === 'PENDING') return
+    assert.ok(await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now }))
+    if (state !== 'IN_PROGRESS')
+      assert.ok(
+        await moveTransfer(tx, id, {
+          from: 'IN_PROGRESS',
+          to: state,
+          now,
+          ...(state === 'FAILED' && { error: ERROR }),
+        }),
+      )
+    // Held for ever by nobody: the engine leaves it alone.
+    await tx
+      .updateTable('transfer')
+      .set({ lease_owner: 'test', lease_until: now + 3_600_000 })
+      .where('id', '=', id)
+      .where('state', '=', 'IN_PROGRESS')
+      .execute()
+  })
+}
+
+testOnBoth(
+  'the overview counts channels by status, transfers by hour and lists failures',
+  async (t, database) => {
+    const { node, admin } = await platformOf(t, database)
+    const quiet = await admin.overview()
+    assert.deepEqual(quiet.channels, {
+      total: 3,
+      byStatus: { INACTIVE: 0, IN_PROGRESS: 0, PENDING: 0, ERROR: 0, CLOSED: 0, IDLE: 3 },
+    })
+    assert.equal(quiet.hours?.length, 24)
+    await leave(node, 'done-1', FULL, 'COMPLETED')
+    await leave(node, 'failed-1', FULL, 'FAILED')
+    await leave(node, 'moving-1', CLOSED, 'IN_PROGRESS')
+    await node.call('updateChannel', { code: PLAIN, body: { deactivateChannel: true } })
+    const { channels, active, hours, failures } = await admin.overview()
+    assert.deepEqual(channels.byStatus, {
+      INACTIVE: 1,
+      IN_PROGRESS: 1,
+      PENDING: 0,
+      ERROR: 1,
+      CLOSED: 0,
+      IDLE: 0,
+    })
+    const { from: _from, ...now } = hours?.at(-1) ?? { from: '' }
+    assert.deepEqual(now, { completed: 1, failed: 1, cancelled: 0, bytes: 1000 })
+    assert.deepEqual([active?.inProgress, active?.pending], [1, 0])
+    assert.equal(active?.transfers[0]?.totalBytes, 1000)
+    assert.equal(failures?.total, 1)
+    const [failure] = failures?.transfers ?? []
+    assert.deepEqual(
+      [failure?.transferId, failure?.errorCode, failure?.retry],
+      ['failed-1', 'connect_failed', 'POSSIBLE'],
+    )
+  },
+)
+
+testOnBoth('counters kept transfer by transfer are what a recount finds', async (t, database) => {
+  const { node } = await platformOf(t, database)
+  const read = async () => ({
+    hours: await node.store.db
+      .selectFrom('transfer_hour')
+      .selectAll()
+      .orderBy('channel_code')
+      .orderBy('hour')
+      .execute(),
+    errors: await node.store.db
+      .selectFrom('channel_state')
+      .select(['code', 'error_id'])
+      .orderBy('code')
+      .execute(),
+  })
+  const hourAgo = Date.now() - 3_600_000
+  await leave(node, 'a', FULL, 'FAILED', hourAgo)
+  await leave(node, 'b', FULL, 'COMPLETED')
+  await leave(node, 'c', PLAIN, 'COMPLETED', hourAgo)
+  await leave(node, 'd', PLAIN, 'FAILED')
+  await leave(node, 'e', CLOSED, 'FAILED')
+  await node.store.write((tx) => settle(tx, 'e'))
+  const kept = await read()
+  assert.deepEqual(
+    kept.errors.map((row) => row.error_id),
+    ['d', null, null],
+  )
+  await node.store.write((tx) => recountEnded(tx))
+  assert.deepEqual(await read(), kept)
+})
+
+test('each failure says whether it can be retried, and why not', async (t) => {
+  const { node, as, admin } = await platformOf(t)
+  const answers = async () => {
+    const { content } = await admin.failedTransfers({ size: 10 })
+    return Object.fromEntries(content.map((one) => [one.transferId, one.retry]))
+  }
+  const earlier = Date.now() - 60_000
+  await leave(node, 'old', FULL, 'FAILED', earlier)
+  await leave(node, 'new', FULL, 'FAILED')
+  await leave(node, 'closed', PLAIN, 'FAILED')
+  await leave(node, 'settled', CLOSED, 'FAILED')
+  await node.store.write((tx) => settle(tx, 'settled'))
+  await node.call('updateChannel', { code: PLAIN, body: { emission: { active: false } } })
+  assert.deepEqual(await answers(), {
+    old: 'SUPERSEDED',
+    new: 'POSSIBLE',
+    closed: 'CLOSED',
+    settled: 'HANDLED',
+  })
+  const facts = await (await as('operator')).transferFacts({ channelCode: FULL, transferId: 'new' })
+  assert.deepEqual(
+    [facts.retry, facts.errorCode, facts.requestedBy, facts.attempts],
+    ['POSSIBLE', 'connect_failed', 'operator', 1],
+  )
+  await leave(node, 'next', FULL, 'PENDING')
+  assert.equal((await answers()).new, 'BUSY')
+})
+
+test('channels are found by words, status, partner, direction and category, page by page', async (t) => {
+  const { node, admin } = await platformOf(t)
+  await node.call('updateChannel', {
+    code: PLAIN,
+    body: { category: 'Facturas', direction: 'EMISION', name: 'Envíos' },
+  })
+  await leave(node, 'failed', CLOSED, 'FAILED')
+  const codes = async (filter: Parameters<typeof admin.searchChannels>[0]) =>
+    (await admin.searchChannels({ size: 10, ...filter })).content.map(({ code }) => code)
+  assert.deepEqual(await codes({}), [PLAIN, FULL, CLOSED])
+  assert.deepEqual(await codes({ search: 'ENVÍOS acme' }), [PLAIN])
+  assert.deepEqual(await codes({ category: 'Facturas' }), [PLAIN])
+  assert.deepEqual(await codes({ direction: 'EMISION' }), [PLAIN])
+  assert.deepEqual(await codes({ contactId: 'beta' }), [CLOSED])
+  assert.deepEqual(await codes({ status: 'ERROR' }), [CLOSED])
+  assert.deepEqual(await codes({ status: 'IDLE' }), [PLAIN, FULL])
+  assert.deepEqual(await codes({ status: 'ERROR', search: 'nothing' }), [])
+  const page = await admin.searchChannels({ page: 2, size: 2 })
+  assert.deepEqual([page.totalElements, page.totalPages, page.content[0]?.code], [3, 2, CLOSED])
+  assert.deepEqual((await admin.channelFilters()).categories, ['Facturas', 'PAYROLL'])
+  await assert.rejects(admin.searchChannels({ status: 'BROKEN' as 'IDLE' }), { status: 400 })
+})
+
+test('a channel’s status in the list is the one that the status operation tells', async (t) => {
+  const { node, admin } = await platformOf(t)
+  await leave(node, 'failed', FULL, 'FAILED')
+  await leave(node, 'pending', PLAIN, 'PENDING')
+  const hours = {
+    connection: { advancedConfigurationConnection: { initialHour: '00:00', finishHour: '00:01' } },
+  }
+  await node.call('updateChannel', { code: CLOSED, body: hours })
+  const compare = async () => {
+    for (const { code, status } of (await admin.searchChannels({ size: 10 })).content)
+      assert.equal((await node.call('channelStatus', { code })).body[0]['channel-status'], status, code)
+  }
+  await compare()
+  // Whatever it has behind it, a channel that is switched off is just that.
+  for (const code of [FULL, PLAIN])
+    await node.call('updateChannel', { code, body: { deactivateChannel: true } })
+  await compare()
+})
+
+test('what is not open to the user is in no list, sum or failure', async (t) => {
+  const { node, as } = await platformOf(t)
+  await leave(node, 'hidden', CLOSED, 'FAILED')
+  await leave(node, 'hidden-done', CLOSED, 'COMPLETED', Date.now() - 1)
+  const outsider = await as('advoperator')
+  const { channels, hours, failures } = await outsider.overview()
+  assert.equal(channels.total, 2)
+  assert.equal(failures?.total, 0)
+  assert.ok(hours?.every((hour) => hour.completed + hour.failed === 0))
+  assert.equal((await outsider.searchChannels({ size: 10 })).totalElements, 2)
+  assert.equal((await outsider.searchChannels({ size: 10, status: 'ERROR' })).totalElements, 0)
+  await assert.rejects(outsider.transferFacts({ channelCode: CLOSED, transferId: 'hidden' }), { status: 403 })
+  assert.equal((await (await as('operator')).overview()).failures?.total, 1)
+})
+
+test('a role that may not read transfers sees channels alone', async (t) => {
+  const { as } = await platformOf(t)
+  const controller = await as('controlator')
+  const { channels, active, hours, failures } = await controller.overview()
+  assert.equal(channels.total, 2)
+  assert.deepEqual([active, hours, failures], [undefined, undefined, undefined])
+  await assert.rejects(controller.failedTransfers(), { status: 403 })
+  await assert.rejects(controller.transferFacts({ channelCode: FULL, transferId: 'x' }), { status: 403 })
+})
+
+test('partners that cannot be reached are named to those who may see contacts', async (t) => {
+  const { node, as, admin } = await platformOf(t)
+  const health = { contactId: 'acme', failures: 4, openUntil: Date.now() + 60_000, error: 'no connection' }
+  await node.store.write((tx) => putHealth(tx, health))
+  const [partner] = (await admin.overview()).partners ?? []
+  assert.deepEqual([partner?.name, partner?.failures, partner?.channels], ['acme SA', 4, 2])
+  await node.store.write(async (tx) => {
+    const auths = JSON.stringify({ operate: true })
+    await tx.updateTable('account').set({ auths }).where('username', '=', 'operator').execute()
+  })
+  assert.equal((await (await as('operator')).overview()).partners, undefined)
+})
+
+test('the session tells who is signed in, what the user may do now and until when', async (t) => {
+  const { node, as } = await platformOf(t)
+  const session = await (await as('operator')).session()
+  assert.deepEqual([session.username, session.role, session.language], ['operator', 'ROLE_OPERATOR', 'es'])
+  assert.deepEqual([session.auths.operate, session.auths.editChannels], [true, false])
+  const hours = (Date.parse(session.expiresAt) - Date.parse(session.now)) / 3_600_000
+  assert.ok(hours > 1.99 && hours <= 2)
+  const { status } = await fetch(`${node.url}/connect-back/platform/v1/session`)
+  assert.equal(status, 401)
+})

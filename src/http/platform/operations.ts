@@ -1,0 +1,142 @@
+// The read-only operations for consoles. They show nothing that the interface would not show the same user: channels
+// open to the user alone, transfers to the roles that may read transfers, partners to those with contactChannels.
+
+import { makePage } from '../../contract/page.ts'
+import type { PlatformInputOf, PlatformOperationName, PlatformOutputOf } from '../../contract/platform.ts'
+import { showTime } from '../../domain/time.ts'
+import { PARKED } from '../../domain/transfer.ts'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { describeFailures, moreOfTransfer } from '../../store/overview.ts'
+import { findTransfer } from '../../store/transfers/transfers.ts'
+import { makeBoards } from './channel-board.ts'
+import type { Board } from './channel-board.ts'
+import type { Call, Context } from '../context.ts'
+import { failureToWire, retryAnswer, visibleFailures } from './failures.ts'
+import { reachChannel } from '../guard.ts'
+import { makeHours, overview } from './overview.ts'
+import { askedPage } from '../integration/paging.ts'
+
+export type PlatformCall<N extends PlatformOperationName> = Pick<Call<'listChannels'>, 'user' | 'request'> & {
+  input: PlatformInputOf<N>
+}
+export type PlatformHandler<N extends PlatformOperationName> = (
+  context: Context,
+  call: PlatformCall<N>,
+) => Promise<PlatformOutputOf<N>>
+export type PlatformHandlers = { [N in PlatformOperationName]: PlatformHandler<N> }
+
+/** One set per server: it keeps what is known of channels between requests. */
+export function makePlatformHandlers(): PlatformHandlers {
+  const boardOf = makeBoards()
+  const hoursOf = makeHours()
+  return {
+    session,
+    overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),
+    searchChannels: async (context, { input, user }) => {
+      const { page: _page, size: _size, ...filter } = input
+      const asked = askedPage(context, input)
+      const board = await boardOf(context, user)
+      const codes = board.find(filter)
+      const some = codes.slice(asked.offset, asked.offset + asked.size)
+      return makePage(
+        some.flatMap((code) => summaryOf(board, code)),
+        codes.length,
+        asked,
+      )
+    },
+    channelFilters: async (context, { user }) => filtersOf(await boardOf(context, user)),
+    failedTransfers: async (context, { input, user }) => {
+      const asked = askedPage(context, input)
+      const board = await boardOf(context, user)
+      const ids = await visibleFailures(context, board, input)
+      const some = await describeFailures(
+        context.store.db,
+        ids.slice(asked.offset, asked.offset + asked.size),
+      )
+      return makePage(
+        some.map((failure) => failureToWire(context, board, failure)),
+        ids.length,
+        asked,
+      )
+    },
+    transferFacts: async (context, { input, user }) => {
+      const channel = await reachChannel(context, user, input.channelCode)
+      const transfer = await findTransfer(context.store.db, input.transferId)
+      if (transfer?.channelCode !== channel.code)
+        throw new NodeError('not_found', `channel ${channel.code} has no transfer ${input.transferId}`)
+      return factsOf(context, await boardOf(context, user), transfer)
+    },
+  }
+}
+
+const session: PlatformHandler<'session'> = (context, { user, request }) => {
+  const now = context.now()
+  const token = /^bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  const { username, name, lastName, email, role, language, auths } = user
+  return Promise.resolve({
+    username,
+    ...(name !== undefined && { name }),
+    ...(lastName !== undefined && { lastName }),
+    email,
+    role,
+    language,
+    auths,
+    expiresAt: showTime(context.tokens.read(token, now).exp * 1000, context.zone),
+    now: showTime(now, context.zone),
+    timeZone: context.zone.name,
+  })
+}
+
+function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels'>['content'] {
+  const facts = board.catalogue.channels.get(code)
+  if (!facts) return []
+  const { name, direction, category, localEntity, remoteEntity } = facts.config
+  const shown = { name, direction, category, localEntity, remoteEntity, contactName: facts.contactName }
+  // Fields without a value are left out by the serialiser.
+  return [{ code, contactId: facts.contactId, status: board.statusOf(code), ...shown }]
+}
+
+function filtersOf({ view, catalogue }: Board): PlatformOutputOf<'channelFilters'> {
+  const categories = new Set<string>()
+  for (const code of view.codes) {
+    const category = catalogue.channels.get(code)?.config.category
+    if (category) categories.add(category)
+  }
+  const contacts = [...view.codesByContact.keys()].map((id) => {
+    const name = catalogue.contactNames.get(id)
+    return { id, ...(name !== undefined && { name }) }
+  })
+  contacts.sort((a, b) => (a.name ?? a.id).localeCompare(b.name ?? b.id))
+  return { categories: [...categories].sort(), contacts }
+}
+
+async function factsOf(
+  context: Context,
+  board: Board,
+  transfer: TransferRecord,
+): Promise<PlatformOutputOf<'transferFacts'>> {
+  const more = await moreOfTransfer(context.store.db, transfer.id)
+  const waits = transfer.state === 'PENDING' && transfer.dueAt < PARKED
+  return {
+    transferId: transfer.id,
+    channelCode: transfer.channelCode,
+    requestedAt: showTime(transfer.requestedAt, context.zone),
+    ...(more.requestedBy !== null && { requestedBy: more.requestedBy }),
+    // The store counts those that were followed by another.
+    attempts: transfer.attempts + (transfer.state === 'FAILED' && transfer.startedAt !== null ? 1 : 0),
+    ...(waits && { nextAttemptAt: showTime(transfer.dueAt, context.zone) }),
+    ...(more.errorCode !== null && { errorCode: more.errorCode }),
+    ...(transfer.state === 'FAILED' && { retry: retryAnswer(board, transfer) }),
+    ...(transfer.retryOf !== null && { retryOf: transfer.retryOf }),
+    ...(more.retriedBy !== null && { retriedBy: more.retriedBy }),
+    ...(more.output !== null && { output: more.output }),
+    files: transfer.files.map((file) => ({
+      fileName: file.name,
+      ...(file.size !== null && { size: file.size }),
+      position: file.position,
+      phase: file.phase,
+      receipt: file.receipt,
+    })),
+  }
+}

@@ -1,0 +1,99 @@
+// The platform at a glance, as far as the user may see it.
+
+import type { ActiveTransfer, Overview, UnreachablePartner } from '../../contract/platform.ts'
+import { showTime } from '../../domain/time.ts'
+import type { Account } from '../../store/accounts.ts'
+import type { View } from '../../store/channel-access.ts'
+import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
+import { describeActive, describeFailures, partnersDown, sumHour } from '../../store/overview.ts'
+import type { ActiveRow, HourSums } from '../../store/overview.ts'
+import type { Board } from './channel-board.ts'
+import type { Context } from '../context.ts'
+import { channelOf, DAY_HOURS, failureToWire, visibleFailures } from './failures.ts'
+
+const ACTIVE_SHOWN = 50
+const FAILURES_SHOWN = 10
+/** As many as make the engine stop calling. */
+const FAILURES_TO_BE_DOWN = 3
+
+export async function overview(
+  context: Context,
+  user: Account,
+  board: Board,
+  hoursOf: Hours,
+): Promise<Overview> {
+  const { db } = context.store
+  const channels = { total: board.view.codes.length, byStatus: board.counts() }
+  const partners = user.auths.contactChannels ? await unreachable(context, board) : undefined
+  if (user.role === 'ROLE_CONTROLATOR') return { channels, ...(partners && { partners }) }
+  const moving = board.active.filter((one) => one.state === 'IN_PROGRESS')
+  const waiting = board.active.filter((one) => one.state === 'PENDING')
+  const shown = await describeActive(db, [...moving, ...waiting].slice(0, ACTIVE_SHOWN))
+  const failed = await visibleFailures(context, board, { hours: DAY_HOURS })
+  const failures = await describeFailures(db, failed.slice(0, FAILURES_SHOWN))
+  return {
+    channels,
+    active: {
+      pending: waiting.length,
+      inProgress: moving.length,
+      transfers: shown.map((row) => activeToWire(context, board, row)),
+    },
+    hours: await hoursOf(context, board),
+    failures: { total: failed.length, transfers: failures.map((one) => failureToWire(context, board, one)) },
+    ...(partners && { partners }),
+  }
+}
+
+export type Hours = (context: Context, board: Board) => Promise<NonNullable<Overview['hours']>>
+
+const LATE_MS = 5 * 60_000
+
+/** Hours that are over stay as they are, but for a commit that was just under way: kept per view once that is past. */
+export function makeHours(): Hours {
+  const kept = new WeakMap<View, Map<number, HourSums>>()
+  return async (context, board) => {
+    const now = context.now()
+    const current = Math.floor(now / HOUR_MS)
+    let known = kept.get(board.view)
+    if (!known) kept.set(board.view, (known = new Map()))
+    for (const hour of known.keys()) if (hour <= current - DAY_HOURS) known.delete(hour)
+    const hours: NonNullable<Overview['hours']> = []
+    for (let hour = current - DAY_HOURS + 1; hour <= current; hour++) {
+      const sums = known.get(hour) ?? (await sumHour(context.store.db, hour, board.reaches))
+      if (now > (hour + 1) * HOUR_MS + LATE_MS) known.set(hour, sums)
+      hours.push({ from: showTime(hour * HOUR_MS, context.zone), ...sums })
+    }
+    return hours
+  }
+}
+
+async function unreachable(context: Context, board: Board): Promise<UnreachablePartner[]> {
+  const down = await partnersDown(context.store.db, FAILURES_TO_BE_DOWN)
+  return down.map(({ contactId, failures, openUntil, error }) => {
+    const name = board.catalogue.contactNames.get(contactId)
+    return {
+      contactId,
+      ...(name !== undefined && { name }),
+      failures,
+      ...(openUntil > 0 && { nextCallAt: showTime(openUntil, context.zone) }),
+      ...(error !== null && { error }),
+      channels: board.view.codesByContact.get(contactId)?.length ?? 0,
+    }
+  })
+}
+
+function activeToWire(context: Context, board: Board, row: ActiveRow): ActiveTransfer {
+  return {
+    transferId: row.id,
+    ...channelOf(board, row.channelCode),
+    direction: row.direction,
+    status: row.state,
+    requestedAt: showTime(row.requestedAt, context.zone),
+    ...(row.startedAt !== null && { startedAt: showTime(row.startedAt, context.zone) }),
+    attempts: row.attempts,
+    bytes: row.bytes,
+    totalBytes: row.totalBytes,
+    files: row.files,
+    totalFiles: row.totalFiles,
+  }
+}

@@ -1,0 +1,67 @@
+// How this node's HTTP side, its engine and the other nodes of the platform hear of each other. On one node everything
+// goes by message to the engine's thread; on PostgreSQL it also goes by NOTIFY, and what others say comes in by LISTEN.
+// Nothing here is needed for correctness: whoever misses a word finds out from the database a moment later.
+
+import type { ToEngine } from './engine/engine-thread.ts'
+import type { TransferEvent } from './contract/event.ts'
+import type { Wake } from './http/context.ts'
+import type { EventHub } from './http/platform/events.ts'
+import type { Log } from './log.ts'
+import type { Store } from './store/database/open.ts'
+
+export type Nodes = {
+  wake(what: Wake): void
+  /** Our engine says something of a transfer. */
+  heard(event: TransferEvent): void
+  close(): Promise<void>
+}
+
+type Word = { from: string; wake?: Wake; event?: TransferEvent }
+
+const CHANNEL = 'esclusa'
+/** PostgreSQL takes at most 8000 octets. */
+const LONGEST = 7000
+
+type Parts = {
+  store: Store
+  log: Log
+  owner: string
+  tellEngine: (message: ToEngine) => void
+  events: EventHub
+}
+
+export async function connectNodes({ store, log, owner, tellEngine, events }: Parts): Promise<Nodes> {
+  const tell = (what: Wake) => tellEngine(what.kind === 'cancelled' ? what : { kind: 'wake' })
+  const spread = (word: Omit<Word, 'from'>) => {
+    const text = JSON.stringify({ from: owner, ...word })
+    if (!store.dialect.notify || Buffer.byteLength(text) > LONGEST) return
+    store
+      .notify(CHANNEL, text)
+      .catch((thrown: unknown) => log.debug({ err: thrown }, 'other nodes could not be told'))
+  }
+  const stopListening = await store.listen?.(CHANNEL, (payload) => {
+    const word = read(payload)
+    if (word?.from === owner) return
+    if (word?.event) events.publish(word.event)
+    else tell(word?.wake ?? { kind: 'due' })
+  })
+  return {
+    wake: (what) => {
+      tell(what)
+      spread({ wake: what })
+    },
+    heard: (event) => {
+      events.publish(event)
+      spread({ event })
+    },
+    close: async () => stopListening?.(),
+  }
+}
+
+function read(payload: string): Word | undefined {
+  try {
+    return payload === '' ? undefined : (JSON.parse(payload) as Word) // said by spread() of another node
+  } catch {
+    return undefined
+  }
+}

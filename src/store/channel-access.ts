@@ -1,0 +1,101 @@
+// Which channels and contacts there are and who may reach them, kept in memory and read again only when the database
+// says that it changed (one tiny read per list). Lists of ten thousand channels then cost what a page costs: the codes
+// of a page come from here, their rows from the database.
+
+import { sql } from 'kysely'
+import { isAdministrator, mayReach } from '../domain/user.ts'
+import type { User } from '../domain/user.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Db, Dialect, Tx } from './database/open.ts'
+
+type Entry = { code: string; contactId: string; users: readonly string[] }
+
+type Snapshot = {
+  version: string
+  entries: Entry[]
+  contactIds: string[]
+  /** What a user may reach, made at first need: key is the username, '' for administrators. */
+  views: Map<string, View>
+}
+
+export type View = {
+  codes: string[]
+  codesByContact: Map<string, string[]>
+  contactIds: string[]
+}
+
+export type Directory = (db: Db, user: User) => Promise<View>
+
+const VIEWS_KEPT = 200
+
+const versionOf = hot<object, { value: string }>((db) =>
+  db.selectFrom('meta').select('value').where('name', '=', 'directory_version'),
+)
+
+export function makeDirectory(): Directory {
+  let snapshot: Snapshot | undefined
+  return async (db, user) => {
+    const version = (await versionOf(db, {}))[0]?.value ?? ''
+    if (snapshot?.version !== version) snapshot = await load(db, version)
+    const key = isAdministrator(user) ? '' : user.username
+    let view = snapshot.views.get(key)
+    if (!view) {
+      if (snapshot.views.size >= VIEWS_KEPT) snapshot.views.clear()
+      view = viewOf(snapshot, user)
+      snapshot.views.set(key, view)
+    }
+    return view
+  }
+}
+
+async function load(db: Db, version: string): Promise<Snapshot> {
+  const rows = await db.selectFrom('channel').select(['code', 'contact_id', 'config']).execute()
+  const contacts = await db.selectFrom('contact').select('id').execute()
+  const entries = rows.map((row) => ({
+    code: row.code,
+    contactId: row.contact_id,
+    users: usersIn(row.config),
+  }))
+  // Sorted here, by code unit: databases sort by their own collations.
+  entries.sort((a, b) => (a.code < b.code ? -1 : 1))
+  return { version, entries, contactIds: contacts.map((contact) => contact.id).sort(), views: new Map() }
+}
+
+function usersIn(config: string): readonly string[] {
+  if (!config.includes('"users"')) return []
+  return (JSON.parse(config) as { users?: string[] }).users ?? []
+}
+
+function viewOf(snapshot: Snapshot, user: User): View {
+  const codes: string[] = []
+  const codesByContact = new Map<string, string[]>()
+  for (const entry of snapshot.entries) {
+    if (!mayReach(user, entry.users)) continue
+    codes.push(entry.code)
+    const some = codesByContact.get(entry.contactId)
+    if (some) some.push(entry.code)
+    else codesByContact.set(entry.contactId, [entry.code])
+  }
+  return { codes, codesByContact, contactIds: snapshot.contactIds }
+}
+
+/**
+ * To be called in every transaction that adds or removes channels or contacts, or changes a channel's users; such a
+ * transaction begins with lockDirectory.
+ */
+export async function directoryChanged(tx: Tx): Promise<void> {
+  await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(
+    tx,
+  )
+}
+
+/**
+ * Whoever changes the directory takes turns; on SQLite a write is alone anyway.
+ *
+ * Whoever changes channels takes locks in this order, or two on PostgreSQL may wait for each other: the directory
+ * (here), channels by code, `channels_version`, the counters of channels (channel_state), their transfers.
+ */
+export async function lockDirectory(tx: Tx, dialect: Dialect): Promise<void> {
+  if (dialect.rowLocks)
+    await tx.selectFrom('meta').select('value').where('name', '=', 'directory_version').forUpdate().execute()
+}

@@ -1,0 +1,36 @@
+// What the drivers throw, in our own terms. Every error of a database enters through here.
+
+import { NodeError, systemCode } from '../../errors.ts'
+
+/** A unique index said no: the one driver error that is an answer and not a fault. */
+export function isUniqueViolation(thrown: unknown): boolean {
+  const code = systemCode(thrown instanceof NodeError ? thrown.cause : thrown)
+  return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === '23505'
+}
+
+/** Said by pg without any code, when a connection is gone or none came free in time. */
+const GONE = /^(connection terminated|client (has encountered|was closed)|timeout exceeded when trying)/i
+
+const SILENT: ReadonlySet<string> = new Set([
+  'SQLITE_BUSY',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+/** PostgreSQL: a broken connection, a server that stops or starts, too many connections, a transaction left idle. */
+const SILENT_POSTGRES = /^(08...|57P0[1-3]|53300|25P03)$/
+
+export function translate(thrown: unknown): unknown {
+  if (thrown instanceof NodeError) return thrown
+  const code = systemCode(thrown) ?? ''
+  const gone = code === '' && thrown instanceof Error && GONE.test(thrown.message)
+  if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code))
+    return new NodeError('unavailable', 'the database does not answer', {
+      cause: thrown,
+      retryAfterSeconds: 1,
+    })
+  if (code === 'SQLITE_FULL' || code === '53100')
+    return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
+  return thrown
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { sql } from 'kysely'
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
+import { TABLE_NAMES } from '../../../test/support/rows.ts'
+import { newId } from './ids.ts'
+import { openStore } from './open.ts'
+import type { OpenOptions } from './open.ts'
+
+async function openInProcess(options: OpenOptions): Promise<void> {
+  const open = `import { openStore } from ${JSON.stringify(new URL('./open.ts', import.meta.url).href)}
+    await (await openStore(${JSON.stringify(options)})).close()`
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', open])
+}
+
+testOnBoth(
+  'several nodes that start together on an empty database make its schema once',
+  async (t, database) => {
+    const dataDir = await tempFolder(t)
+    const databaseUrl = await database.create(t)
+    // As processes: within one, a SQLite writer that waits for another would stop the thread both need.
+    await Promise.all(Array.from({ length: 4 }, () => openInProcess({ dataDir, databaseUrl })))
+    const store = await openStore({ dataDir, databaseUrl })
+    closeAfter(t, () => store.close())
+    assert.equal(
+      (await store.db.selectFrom('meta').selectAll().where('name', '=', 'directory_version').execute())
+        .length,
+      1,
+    )
+    for (const table of TABLE_NAMES) await store.db.selectFrom(table).selectAll().limit(1).execute()
+    const { rows } = await sql<{ version: number }>`select version from migration order by version`.execute(
+      store.db,
+    )
+    assert.deepEqual(
+      rows.map((row) => row.version),
+      rows.map((_, index) => index + 1),
+    )
+  },
+)
+
+testOnBoth('a database newer than the program is refused', async (t, database) => {
+  const dataDir = await tempFolder(t)
+  const databaseUrl = await database.create(t)
+  const store = await openStore({ dataDir, databaseUrl })
+  await store.write((tx) =>
+    sql`insert into migration (version, name, applied_at) values (999, 'x', 0)`.execute(tx),
+  )
+  await store.close()
+  await assert.rejects(openStore({ dataDir, databaseUrl }), /schema 999.*run a newer Esclusa/)
+})
+
+test('SQLite syncs every commit and checks references', async (t) => {
+  const store = await withStore(t, sqlite)
+  const pragma = async (name: string) => {
+    const { rows } = await store.write((tx) => sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(tx))
+    return Object.values(rows[0] ?? {})[0]
+  }
+  assert.equal(await pragma('synchronous'), 2)
+  assert.equal(await pragma('journal_mode'), 'wal')
+  assert.equal(await pragma('foreign_keys'), 1)
+})
+
+testOnBoth('a channel of a partner that does not exist is refused by the database', async (t, database) => {
+  const store = await withStore(t, database)
+  const row = {
+    code: 'A-B-C',
+    id: 'x',
+    contact_id: 'none',
+    local_code: 'none',
+    alias: null,
+    config: '{}',
+    secrets: '{}',
+    automation: null,
+    revision: 1,
+  }
+  await assert.rejects(store.write((tx) => tx.insertInto('channel').values(row).execute()))
+})
+
+test('what one process writes another sees at its next read', async (t) => {
+  const dataDir = await tempFolder(t)
+  const [one, two] = [await openStore({ dataDir }), await openStore({ dataDir })]
+  closeAfter(t, async () => void (await Promise.all([one.close(), two.close()])))
+  for (let i = 1; i <= 10; i++) {
+    await one.write((tx) =>
+      tx
+        .updateTable('meta')
+        .set({ value: String(i) })
+        .where('name', '=', 'directory_version')
+        .execute(),
+    )
+    const read = two.db.selectFrom('meta').select('value').where('name', '=', 'directory_version')
+    assert.equal((await read.executeTakeFirstOrThrow()).value, String(i))
+  }
+})
+
+test('a database that cannot be opened is told as such', async (t) => {
+  const folder = await tempFolder(t)
+  await assert.rejects(
+    openStore({ dataDir: folder, databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }),
+    (thrown) => (thrown as { code?: string }).code === 'unavailable',
+  )
+  await writeFile(join(folder, 'file'), '')
+  await assert.rejects(openStore({ dataDir: join(folder, 'file', 'data') }), /not a directory/)
+})
+
+test('ids are of version 7, in the order of making, also within one millisecond', () => {
+  const ids = Array.from({ length: 2000 }, (_, i) => newId(1_700_000_000_000 + Math.floor(i / 1000)))
+  assert.deepEqual(ids, ids.toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids)
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})

@@ -1,0 +1,211 @@
+// SQLite as a Store: one connection that writes, one that reads.
+//
+// Writes that arrive together share one commit (and so one fsync: synchronous=FULL is the mode that syncs each commit):
+// each runs in a savepoint of its own, and all are answered after the commit.
+
+import Database from 'better-sqlite3'
+import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { CompiledQuery, ControlledTransaction, DatabaseConnection } from 'kysely'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { translate } from './driver-errors.ts'
+import { readDirectly } from './prepared-queries.ts'
+import type { Dialect, Store } from './open.ts'
+import type { Tables } from './tables.ts'
+
+const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }
+
+export function openSqlite(dataDir: string): Store {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const file = join(dataDir, 'esclusa.db')
+  const writer = connect(file)
+  const reader = connect(file)
+  const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(reader) })
+  const snapshot = sharedSnapshot(reader)
+  const write = groupedWrites(writes, snapshot.end)
+  readDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
+  return {
+    db,
+    dialect: SQLITE,
+    write,
+    urgent: { db, write },
+    notify: () => Promise.resolve(),
+    close: async () => {
+      snapshot.end()
+      await db.destroy()
+      await writes.destroy()
+    },
+  }
+}
+
+/**
+ * Taking and leaving SQLite's read lock costs twice what a small read does: the reads of one turn of the event loop
+ * share it. It ends with the turn, and before any write of this process is answered, so a writer reads what it wrote.
+ */
+function sharedSnapshot(reader: Database.Database) {
+  const [begin, commit] = [reader.prepare('begin'), reader.prepare('commit')]
+  const dataVersion = reader.prepare('pragma data_version').pluck()
+  let version: unknown
+  let shared = false
+  const end = () => {
+    if (!shared) return
+    shared = false
+    commit.run()
+  }
+  /** Returns the version of what is read: another one as soon as anybody, in whatever process, has committed. */
+  const share = (): unknown => {
+    if (shared) return version
+    begin.run()
+    shared = true
+    setImmediate(end)
+    version = dataVersion.get()
+    return version
+  }
+  return { share, end }
+}
+
+const REMEMBERED = 500
+
+type Row = Record<string, unknown>
+
+/**
+ * Answers are kept until the database changes: reading the same few rows again at every request costs more than all
+ * else that a small request needs. They are frozen, because whoever asks gets the same ones.
+ */
+function remembered(statement: Database.Statement, share: () => unknown) {
+  const answers = new Map<unknown, Row[]>()
+  let version: unknown
+  return (parameters: readonly unknown[]): Row[] => {
+    const current = share()
+    if (current !== version || answers.size >= REMEMBERED) answers.clear()
+    version = current
+    const key = parameters.length === 1 ? parameters[0] : JSON.stringify(parameters)
+    let rows = answers.get(key)
+    if (!rows) {
+      rows = statement.all(...parameters) as Row[] // what any statement that reads answers with
+      for (const row of rows) Object.freeze(row)
+      answers.set(key, Object.freeze(rows) as Row[])
+    }
+    return rows
+  }
+}
+
+function connect(file: string): Database.Database {
+  const database = new Database(file, { timeout: 15_000 })
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  database.pragma('temp_store = MEMORY')
+  database.pragma('cache_size = -32000')
+  // Compiling a statement costs ten times what running a small one does: keep them, by text, a bounded number.
+  const prepared = new Map<string, Database.Statement>()
+  const prepare = database.prepare.bind(database)
+  return Object.assign(database, {
+    prepare: (sql: string) => {
+      const known = prepared.get(sql)
+      if (known) return known
+      const made = prepare(sql)
+      if (prepared.size >= 500) prepared.clear()
+      prepared.set(sql, made)
+      return made
+    },
+  })
+}
+
+// `begin immediate`: a transaction that reads and then writes must not find that another has written in between.
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(BEGIN_IMMEDIATE)
+  }
+}
+const BEGIN_IMMEDIATE: CompiledQuery = {
+  sql: 'begin immediate',
+  parameters: [],
+  query: { kind: 'RawNode', sqlFragments: ['begin immediate'], parameters: [] } as never, // raw text has no tree
+  queryId: { queryId: 'begin' },
+}
+
+function sqliteDialect(database: Database.Database) {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ImmediateDriver({ database }),
+    createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+const GROUP = 32
+
+type Waiting = {
+  run: (tx: ControlledTransaction<Tables>) => Promise<void>
+  fail: (thrown: unknown) => void
+  done: () => void
+}
+
+function groupedWrites(writes: Kysely<Tables>, committed: () => void): Store['write'] {
+  let waiting: Waiting[] = []
+  let draining = false
+  async function drain() {
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, GROUP)
+      waiting = waiting.slice(GROUP)
+      await commitTogether(writes, group, committed)
+    }
+    draining = false
+  }
+  return (change) =>
+    new Promise((resolve, reject) => {
+      const entry: Waiting = {
+        run: async (tx) => {
+          const value = await change(tx)
+          entry.done = () => resolve(value)
+        },
+        fail: reject,
+        done: () => {},
+      }
+      waiting.push(entry)
+      if (draining) return
+      draining = true
+      setImmediate(() => void drain())
+    })
+}
+
+async function commitTogether(
+  writes: Kysely<Tables>,
+  group: Waiting[],
+  committed: () => void,
+): Promise<void> {
+  const passed: Waiting[] = []
+  try {
+    const tx = await writes.startTransaction().execute()
+    try {
+      for (const entry of group) await inSavepoint(tx, entry, passed)
+      await tx.commit().execute()
+    } catch (thrown) {
+      await tx.rollback().execute()
+      throw thrown
+    }
+    committed()
+    for (const entry of passed) entry.done()
+  } catch (thrown) {
+    for (const entry of group) entry.fail(translate(thrown))
+  }
+}
+
+async function inSavepoint(
+  tx: ControlledTransaction<Tables>,
+  entry: Waiting,
+  passed: Waiting[],
+): Promise<void> {
+  const point = await tx.savepoint('entry').execute()
+  try {
+    await entry.run(point)
+    await point.releaseSavepoint('entry').execute()
+    passed.push(entry)
+  } catch (thrown) {
+    await point.rollbackToSavepoint('entry').execute()
+    await point.releaseSavepoint('entry').execute()
+    entry.fail(translate(thrown))
+  }
+}

@@ -1,0 +1,67 @@
+// How partners are doing: the memory of the circuit breaker, shared by all nodes.
+
+import { PARKED } from '../domain/transfer.ts'
+import type { Db, Dialect, Tx } from './database/open.ts'
+
+export type Health = { contactId: string; failures: number; openUntil: number; error: string | null }
+
+export async function findHealth(db: Db, contactId: string): Promise<Health | undefined> {
+  const row = await db
+    .selectFrom('partner_health')
+    .selectAll()
+    .where('contact_id', '=', contactId)
+    .executeTakeFirst()
+  return row && { contactId, failures: row.failures, openUntil: row.open_until, error: row.error }
+}
+
+export async function putHealth(tx: Tx, health: Health): Promise<void> {
+  const row = {
+    contact_id: health.contactId,
+    failures: health.failures,
+    open_until: health.openUntil,
+    error: health.error,
+    probed_by: null,
+  }
+  await tx
+    .insertInto('partner_health')
+    .values(row)
+    .onConflict((conflict) => conflict.column('contact_id').doUpdateSet(row))
+    .execute()
+}
+
+/** True for one caller: whoever moves `openUntil` on from the value it read may probe the partner. */
+export async function takeProbe(tx: Tx, seen: Health, until: number, owner: string): Promise<boolean> {
+  const taken = await tx
+    .updateTable('partner_health')
+    .set({ open_until: until, probed_by: owner })
+    .where('contact_id', '=', seen.contactId)
+    .where('open_until', '=', seen.openUntil)
+    .executeTakeFirst()
+  return taken.numUpdatedRows === 1n
+}
+
+/**
+ * The partner answers again: what waited for it is due now. Transfers that wait for something else (their hour, the
+ * partner's call) are looked at and put back; a time that never comes by itself is left alone.
+ */
+export async function clearHealth(tx: Tx, contactId: string, now: number): Promise<void> {
+  await tx.deleteFrom('partner_health').where('contact_id', '=', contactId).execute()
+  await tx
+    .updateTable('transfer')
+    .set({ due_at: now })
+    .where('state', '=', 'PENDING')
+    .where('lease_owner', 'is', null)
+    .where('due_at', '>', now)
+    .where('due_at', '<', PARKED)
+    .where('channel_code', 'in', (eb) =>
+      eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
+    )
+    .execute()
+}
+
+/** Whether it is still down; if so, it cannot be found well before this transaction is over. */
+export async function stillDown(tx: Tx, dialect: Dialect, contactId: string): Promise<boolean> {
+  let query = tx.selectFrom('partner_health').select('contact_id').where('contact_id', '=', contactId)
+  if (dialect.rowLocks) query = query.forKeyShare()
+  return (await query.executeTakeFirst()) !== undefined
+}

@@ -1,0 +1,212 @@
+// Who runs a transfer. A claim takes the row under a lease and raises its fence; from then on only a writer that shows
+// that very fence may change it. What an engine has claimed stays its own while its sign of life is renewed
+// (signs-of-life.ts): one small write keeps a thousand leases. A node that dies falls silent, and others claim; a node
+// that merely slept finds its fence outdated at its next write and must stop.
+
+import type { ExpressionBuilder } from 'kysely'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { ACTIVE } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { batches } from '../database/batches.ts'
+import type { Db, Dialect, Store, Tx } from '../database/open.ts'
+import type { Tables, TransferFileRow } from '../database/tables.ts'
+import { toFile, toTransfer } from './transfers.ts'
+
+export type Claim = { transfer: TransferRecord; snapshot: string | null }
+export type Holder = { owner: string; until: number; now: number }
+
+/** Takes due transfers that nobody holds, oldest first. On PostgreSQL rows that another node is taking are skipped. */
+export async function claimDue(store: Store, holder: Holder, limit: number): Promise<Claim[]> {
+  const { urgent, dialect } = store
+  // A look without a lock: an idle node must not write at every tick.
+  if ((await dueAndFree(urgent.db, holder.now, 1).execute()).length === 0) return []
+  return urgent.write(async (tx) => {
+    let query = dueAndFree(tx, holder.now, limit)
+    if (dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
+    return take(tx, await query.execute(), holder)
+  })
+}
+
+function dueAndFree(db: Db, now: number, limit: number) {
+  return db
+    .selectFrom('transfer')
+    .select('transfer.id')
+    .where('state', 'in', ACTIVE)
+    .where('due_at', '<=', now)
+    .where(heldByNobody(now))
+    .orderBy('due_at')
+    .limit(limit)
+}
+
+/** Never claimed, given back, or claimed by one that has been silent for longer than its lease. */
+function heldByNobody(now: number) {
+  return (eb: ExpressionBuilder<Tables, 'transfer'>) =>
+    eb.or([
+      eb('transfer.lease_until', 'is', null),
+      eb.and([
+        eb('transfer.lease_until', '<', now),
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('sign_of_life')
+              .select('sign_of_life.owner')
+              .whereRef('sign_of_life.owner', '=', 'transfer.lease_owner')
+              .where('alive_until', '>=', now),
+          ),
+        ),
+      ]),
+    ])
+}
+
+/** What waits for this partner, whatever its due time: the partner is on the line now. */
+export async function claimForContact(
+  store: Store,
+  holder: Holder,
+  contactId: string,
+  limit: number,
+): Promise<Claim[]> {
+  return store.write(async (tx) => {
+    let query = tx
+      .selectFrom('transfer')
+      .select('transfer.id')
+      .where('transfer.channel_code', 'in', (eb) =>
+        eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
+      )
+      .where('transfer.state', '=', 'PENDING')
+      .where('transfer.direction', '=', 'EMISION')
+      .where(heldByNobody(holder.now))
+      .orderBy('transfer.requested_at')
+      .limit(limit)
+    if (store.dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
+    return take(tx, await query.execute(), holder)
+  })
+}
+
+/** In the order given. A few statements for all of them: a dead node's transfers are taken over together. */
+async function take(tx: Tx, found: readonly { id: string }[], holder: Holder): Promise<Claim[]> {
+  const claims = new Map<string, Claim>()
+  for (const some of batches(found.map(({ id }) => id))) {
+    const rows = await tx
+      .updateTable('transfer')
+      .set((eb) => ({
+        lease_owner: holder.owner,
+        lease_until: holder.until,
+        fence: eb('fence', '+', 1),
+      }))
+      .where('id', 'in', some)
+      .returningAll()
+      .execute()
+    const files = await tx
+      .selectFrom('transfer_file')
+      .selectAll()
+      .where('transfer_id', 'in', some)
+      .orderBy('transfer_id')
+      .orderBy('idx')
+      .execute()
+    const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
+    for (const row of rows)
+      claims.set(row.id, {
+        transfer: toTransfer(row, byTransfer.get(row.id) ?? []),
+        snapshot: row.snapshot,
+      })
+  }
+  return found.flatMap(({ id }) => claims.get(id) ?? [])
+}
+
+export type Held = { id: string; fence: number }
+
+/** What that engine holds, as the database sees it: a reset or another node's claim has taken the rest away. */
+export async function heldBy(db: Db, owner: string): Promise<Held[]> {
+  return db
+    .selectFrom('transfer')
+    .select(['id', 'fence'])
+    .where('state', 'in', ACTIVE)
+    .where('lease_owner', '=', owner)
+    .execute()
+}
+
+/** Claims that nobody works on: they are nobody's again, for whoever looks next. */
+export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
+  for (const { id, fence } of held)
+    await tx
+      .updateTable('transfer')
+      .set({ lease_owner: null, lease_until: null })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('state', 'in', ACTIVE)
+      .execute()
+}
+
+/** Gives a claim back unstarted, to be looked at again at `dueAt`. */
+export async function parkClaim(tx: Tx, held: Held, dueAt: number): Promise<void> {
+  await tx
+    .updateTable('transfer')
+    .set({ lease_owner: null, lease_until: null, due_at: dueAt })
+    .where('id', '=', held.id)
+    .where('fence', '=', held.fence)
+    .execute()
+}
+
+/** Locks the transfer for this transaction and makes sure that it is still ours; the start of every write of a runner. */
+export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise<void> {
+  let query = tx.selectFrom('transfer').select(['state', 'fence']).where('id', '=', held.id)
+  if (dialect.rowLocks) query = query.forUpdate()
+  const row = await query.executeTakeFirst()
+  if (!row || row.state === 'CANCELLED') throw new NodeError('cancelled', `transfer ${held.id} was cancelled`)
+  if (row.fence !== held.fence || row.state !== 'IN_PROGRESS')
+    throw new NodeError('lease_lost', `transfer ${held.id} is no longer held by this node`)
+}
+
+/** Changes of one file, under the claim. */
+export async function updateFile(
+  tx: Tx,
+  held: Held,
+  index: number,
+  changes: Partial<TransferFileRow>,
+): Promise<void> {
+  await tx
+    .updateTable('transfer_file')
+    .set(changes)
+    .where('transfer_id', '=', held.id)
+    .where('idx', '=', index)
+    .execute()
+}
+
+export async function readFiles(db: Db, transferId: string) {
+  const rows = await db
+    .selectFrom('transfer_file')
+    .selectAll()
+    .where('transfer_id', '=', transferId)
+    .orderBy('idx')
+    .execute()
+  return rows.map(toFile)
+}
+
+/** The soonest time at which something may be due, for the clock to wait for. */
+export async function nextDueAt(db: Db): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('transfer')
+    .select('due_at')
+    .where('state', 'in', ACTIVE)
+    .where('lease_until', 'is', null)
+    .orderBy('due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.due_at
+}
+
+/** The configuration a transfer started with, and what its scripts printed. */
+export async function setSnapshot(tx: Tx, held: Held, snapshot: string): Promise<void> {
+  await tx
+    .updateTable('transfer')
+    .set({ snapshot })
+    .where('id', '=', held.id)
+    .where('fence', '=', held.fence)
+    .execute()
+}
+
+export async function addOutput(tx: Tx, transferId: string, text: string, limit: number): Promise<void> {
+  const row = await tx.selectFrom('transfer').select('output').where('id', '=', transferId).executeTakeFirst()
+  const output = ((row?.output ?? '') + text).slice(-limit)
+  await tx.updateTable('transfer').set({ output }).where('id', '=', transferId).execute()
+}

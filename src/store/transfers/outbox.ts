@@ -1,0 +1,90 @@
+// Files that lie ready for a partner who calls to take them.
+
+import { hot } from '../database/prepared-queries.ts'
+import type { Db, Tx } from '../database/open.ts'
+import { recordReceipt } from './receptions.ts'
+import type { Tables } from '../database/tables.ts'
+
+type OutboxFileRow = Tables['outbox_file']
+
+export type OutboxFile = {
+  id: string
+  channelCode: string
+  name: string
+  path: string
+  size: number
+  modifiedAt: number
+  transferId: string
+  index: number
+}
+
+export async function waitingFiles(db: Db, channelCode: string, limit: number): Promise<OutboxFile[]> {
+  const rows = await db
+    .selectFrom('outbox_file')
+    .selectAll()
+    .where('channel_code', '=', channelCode)
+    .where('taken_at', 'is', null)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(toFile)
+}
+
+const byName = hot<{ channelCode: string; name: string }, OutboxFileRow>((db, arg) =>
+  db
+    .selectFrom('outbox_file')
+    .selectAll()
+    .where('channel_code', '=', arg('channelCode'))
+    .where('name', '=', arg('name'))
+    .where('taken_at', 'is', null),
+)
+
+export async function waitingFile(
+  db: Db,
+  channelCode: string,
+  name: string,
+): Promise<OutboxFile | undefined> {
+  return (await byName(db, { channelCode, name })).map(toFile)[0]
+}
+
+/** The unique index refuses a second waiting file of the same name. */
+export async function addToOutbox(tx: Tx, file: OutboxFile): Promise<void> {
+  await tx
+    .insertInto('outbox_file')
+    .values({
+      id: file.id,
+      channel_code: file.channelCode,
+      name: file.name,
+      path: file.path,
+      size: file.size,
+      modified_at: file.modifiedAt,
+      transfer_id: file.transferId,
+      idx: file.index,
+      taken_at: null,
+    })
+    .execute()
+}
+
+/** The same transaction settles the receipt that the transfer may be waiting for. */
+export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Promise<void> {
+  await tx
+    .updateTable('outbox_file')
+    .set({ taken_at: now })
+    .where('id', '=', file.id)
+    .where('taken_at', 'is', null)
+    .execute()
+  await recordReceipt(tx, file.transferId, file.index, 'POSITIVE', now)
+}
+
+function toFile(row: OutboxFileRow): OutboxFile {
+  return {
+    id: row.id,
+    channelCode: row.channel_code,
+    name: row.name,
+    path: row.path,
+    size: row.size,
+    modifiedAt: row.modified_at,
+    transferId: row.transfer_id,
+    index: row.idx,
+  }
+}

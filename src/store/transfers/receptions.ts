@@ -1,0 +1,189 @@
+// What has come in whole, what came in half, and which receipts are owed for it.
+
+import { ACTIVE } from '../../domain/transfer.ts'
+import type { Db, Tx } from '../database/open.ts'
+import { newId } from '../database/ids.ts'
+
+export type FileKey = { channelCode: string; name: string; date: string; time: string }
+
+function keyColumns(key: FileKey) {
+  return { channel_code: key.channelCode, key_name: key.name, key_date: key.date, key_time: key.time }
+}
+
+export async function findReceived(
+  db: Db,
+  key: FileKey,
+): Promise<{ transferId: string; size: number } | undefined> {
+  const row = await db
+    .selectFrom('received_file')
+    .select(['transfer_id', 'size'])
+    .where('channel_code', '=', key.channelCode)
+    .where('key_name', '=', key.name)
+    .where('key_date', '=', key.date)
+    .where('key_time', '=', key.time)
+    .executeTakeFirst()
+  return row && { transferId: row.transfer_id, size: row.size }
+}
+
+export async function putReceived(tx: Tx, key: FileKey, transferId: string, size: number): Promise<void> {
+  const row = { ...keyColumns(key), transfer_id: transferId, size }
+  await tx
+    .insertInto('received_file')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export type Partial = { path: string; position: number }
+
+export async function findPartial(db: Db, key: FileKey): Promise<Partial | undefined> {
+  return db
+    .selectFrom('partial_file')
+    .select(['path', 'position'])
+    .where('channel_code', '=', key.channelCode)
+    .where('key_name', '=', key.name)
+    .where('key_date', '=', key.date)
+    .where('key_time', '=', key.time)
+    .executeTakeFirst()
+}
+
+export async function putPartial(tx: Tx, key: FileKey, partial: Partial, now: number): Promise<void> {
+  const row = { ...keyColumns(key), ...partial, updated_at: now }
+  await tx
+    .insertInto('partial_file')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['channel_code', 'key_name', 'key_date', 'key_time']).doUpdateSet(row),
+    )
+    .execute()
+}
+
+/** Of a file that lies at that path: another try at the same key may have one of its own. */
+export async function removePartial(tx: Tx, key: FileKey, path: string): Promise<void> {
+  await tx
+    .deleteFrom('partial_file')
+    .where('channel_code', '=', key.channelCode)
+    .where('key_name', '=', key.name)
+    .where('key_date', '=', key.date)
+    .where('key_time', '=', key.time)
+    .where('path', '=', path)
+    .execute()
+}
+
+/** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
+export async function knownPaths(db: Db): Promise<Set<string>> {
+  const partial = await db.selectFrom('partial_file').select('path').execute()
+  const staged = await db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('staged_path')
+    .where('transfer.state', 'in', ACTIVE)
+    .where('staged_path', 'is not', null)
+    .execute()
+  return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
+}
+
+/** Half files of a channel under keys of that date. */
+export async function partialsOf(
+  db: Db,
+  channelCode: string,
+  date: string,
+): Promise<{ name: string; size: number }[]> {
+  const rows = await db
+    .selectFrom('partial_file')
+    .select(['key_name', 'position'])
+    .where('channel_code', '=', channelCode)
+    .where('key_date', '=', date)
+    .limit(1000)
+    .execute()
+  return rows.map((row) => ({ name: row.key_name, size: row.position }))
+}
+
+/** Half files that nobody has gone on with for long; their rows are removed, the caller removes the files. */
+export async function takeStalePartials(tx: Tx, before: number): Promise<string[]> {
+  return (
+    await tx.deleteFrom('partial_file').where('updated_at', '<', before).returning('path').execute()
+  ).map((row) => row.path)
+}
+
+// Receipts
+
+/** The receipt itself is the engine's: kept as it was given. */
+export async function oweReceipt(tx: Tx, contactId: string, receipt: object, now: number): Promise<void> {
+  const row = {
+    id: newId(now),
+    contact_id: contactId,
+    body: JSON.stringify(receipt),
+    created_at: now,
+    delivered_at: null,
+  }
+  await tx.insertInto('owed_receipt').values(row).execute()
+}
+
+export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: string; body: string }[]> {
+  return db
+    .selectFrom('owed_receipt')
+    .select(['id', 'body'])
+    .where('contact_id', '=', contactId)
+    .where('delivered_at', 'is', null)
+    .orderBy('created_at')
+    .limit(1000)
+    .execute()
+}
+
+/** Partners who wait for a receipt since before that time. */
+export async function contactsOwed(db: Db, before: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('owed_receipt')
+    .select('contact_id')
+    .distinct()
+    .where('delivered_at', 'is', null)
+    .where('created_at', '<', before)
+    .limit(100)
+    .execute()
+  return rows.map((row) => row.contact_id)
+}
+
+export async function receiptDelivered(tx: Tx, id: string, now: number): Promise<void> {
+  await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', '=', id).execute()
+}
+
+/** The sent file that a receipt is about, by its key; the name is compared by the caller, in the protocol's spelling. */
+export async function awaitingReceipt(db: Db, contactId: string, date: string, time: string) {
+  return db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .innerJoin('channel', 'channel.code', 'transfer.channel_code')
+    .select([
+      'transfer_file.transfer_id',
+      'transfer_file.idx',
+      'transfer_file.name',
+      'transfer_file.wire_hash',
+      'transfer.channel_code',
+      'transfer.snapshot',
+    ])
+    .where('channel.contact_id', '=', contactId)
+    .where('transfer_file.receipt', '=', 'AWAITED')
+    .where('transfer_file.key_date', '=', date)
+    .where('transfer_file.key_time', '=', time)
+    .where('transfer.state', '=', 'IN_PROGRESS')
+    .execute()
+}
+
+/** Records the receipt and makes the transfer due at once: whoever claims it next goes on. */
+export async function recordReceipt(
+  tx: Tx,
+  transferId: string,
+  index: number,
+  state: 'POSITIVE' | 'NEGATIVE',
+  now: number,
+): Promise<void> {
+  await tx
+    .updateTable('transfer_file')
+    .set({ receipt: state })
+    .where('transfer_id', '=', transferId)
+    .where('idx', '=', index)
+    .where('receipt', '=', 'AWAITED')
+    .execute()
+  await tx.updateTable('transfer').set({ due_at: now }).where('id', '=', transferId).execute()
+}

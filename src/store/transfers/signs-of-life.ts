@@ -1,0 +1,27 @@
+// Which engines are alive: the one thing that is renewed for all that an engine holds.
+
+import type { Db, Tx } from '../database/open.ts'
+
+const FORGOTTEN_MS = 86_400_000
+
+export async function signLife(tx: Tx, owner: string, until: number): Promise<void> {
+  const row = { owner, alive_until: until }
+  await tx
+    .insertInto('sign_of_life')
+    .values(row)
+    .onConflict((conflict) => conflict.column('owner').doUpdateSet(row))
+    .execute()
+}
+
+export async function livingOwners(db: Db, now: number): Promise<Set<string>> {
+  const rows = await db.selectFrom('sign_of_life').select('owner').where('alive_until', '>=', now).execute()
+  return new Set(rows.map((row) => row.owner))
+}
+
+/** At the end of an engine, and for those that never came to theirs. */
+export async function removeSign(tx: Tx, owner: string, now: number): Promise<void> {
+  await tx
+    .deleteFrom('sign_of_life')
+    .where((eb) => eb.or([eb('owner', '=', owner), eb('alive_until', '<', now - FORGOTTEN_MS)]))
+    .execute()
+}

@@ -1,0 +1,85 @@
+// What is kept of transfers that ended, beside the transfers themselves: counters by hour and channel, and the failure
+// that puts a channel in ERROR. Written in the transaction that ends a transfer or settles a failure, so both are
+// always right and nobody counts a million rows.
+
+import { sql } from 'kysely'
+import type { TransferStatus } from '../../contract/transfer.ts'
+import type { Tx } from '../database/open.ts'
+
+export const HOUR_MS = 3_600_000
+/** Twice what the chart shows; nothing else reads them. */
+export const HOURS_KEPT = 48
+
+export type Ended = { id: string; channelCode: string; endedAt: number; state: TransferStatus }
+
+/** To be called once, after the transfer's row says that it is over and its files lie in the database. */
+export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ended): Promise<void> {
+  const hour = Math.floor(endedAt / HOUR_MS)
+  const one = (which: TransferStatus) => (state === which ? 1 : 0)
+  const bytes =
+    state === 'COMPLETED'
+      ? sql<number>`(select cast(coalesce(sum(size), 0) as bigint) from transfer_file where transfer_id = ${id})`
+      : 0
+  const counted = await tx
+    .insertInto('transfer_hour')
+    .values({
+      hour,
+      channel_code: channelCode,
+      completed: one('COMPLETED'),
+      failed: one('FAILED'),
+      cancelled: one('CANCELLED'),
+      bytes,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['hour', 'channel_code']).doUpdateSet((eb) => ({
+        completed: eb('transfer_hour.completed', '+', eb.ref('excluded.completed')),
+        failed: eb('transfer_hour.failed', '+', eb.ref('excluded.failed')),
+        cancelled: eb('transfer_hour.cancelled', '+', eb.ref('excluded.cancelled')),
+        bytes: eb('transfer_hour.bytes', '+', eb.ref('excluded.bytes')),
+      })),
+    )
+    .returning(['completed', 'failed', 'cancelled'])
+    .executeTakeFirstOrThrow()
+  if (counted.completed + counted.failed + counted.cancelled === 1) await dropOldHours(tx, channelCode, hour)
+  await noteError(tx, channelCode)
+}
+
+/**
+ * Done by the first end of an hour in a channel, for that channel alone: a few rows along an index, under the lock on
+ * the channel's counters that the caller holds, so nobody waits for anybody. A channel never has more than HOURS_KEPT.
+ */
+async function dropOldHours(tx: Tx, channelCode: string, hour: number): Promise<void> {
+  await tx
+    .deleteFrom('transfer_hour')
+    .where('channel_code', '=', channelCode)
+    .where('hour', '<=', hour - HOURS_KEPT)
+    .execute()
+}
+
+/** The same rule as the status operation's: the transfer that ended last, if it failed and is not settled. */
+export async function noteError(tx: Tx, channelCode: string): Promise<void> {
+  await sql`update channel_state set error_id = (
+    select case when state = 'FAILED' and settled = 0 then id end from transfer
+    where channel_code = ${channelCode} and ended_at is not null
+    order by ended_at desc, position desc limit 1) where code = ${channelCode}`.execute(tx)
+}
+
+/** Makes both anew from the transfers: for whoever writes finished transfers in bulk. */
+export async function recountEnded(tx: Tx): Promise<void> {
+  await tx.deleteFrom('transfer_hour').execute()
+  await sql`insert into transfer_hour (hour, channel_code, completed, failed, cancelled, bytes)
+    select t.ended_at / ${sql.lit(HOUR_MS)}, t.channel_code,
+      sum(case when t.state = 'COMPLETED' then 1 else 0 end),
+      sum(case when t.state = 'FAILED' then 1 else 0 end),
+      sum(case when t.state = 'CANCELLED' then 1 else 0 end),
+      cast(coalesce(sum(case when t.state = 'COMPLETED'
+        then (select sum(f.size) from transfer_file f where f.transfer_id = t.id) end), 0) as bigint)
+    from transfer t where t.ended_at is not null
+    group by t.ended_at / ${sql.lit(HOUR_MS)}, t.channel_code`.execute(tx)
+  // Looked for only where there is one to find: among a million of another channel that takes its time.
+  await sql`update channel_state set error_id = case
+    when exists (select 1 from transfer_hour h where h.channel_code = channel_state.code) then (
+      select case when t.state = 'FAILED' and t.settled = 0 then t.id end from transfer t
+      where t.channel_code = channel_state.code and t.ended_at is not null
+      order by t.ended_at desc, t.position desc limit 1) end`.execute(tx)
+}

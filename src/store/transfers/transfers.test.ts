@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import * as fc from 'fast-check'
+import { testOnBoth, withStore } from '../../../test/support/harness.ts'
+import { contactOf, seedChannel } from '../../../test/support/seed.ts'
+import type { TransferStatus } from '../../contract/transfer.ts'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { newFile } from '../../transfers/request.ts'
+import { putContact, putLocalEntity } from '../contacts.ts'
+import { newId } from '../database/ids.ts'
+import type { Store } from '../database/open.ts'
+import { makeSeal } from '../seal.ts'
+import {
+  activeTransfers,
+  findTransfer,
+  insertTransfer,
+  lastEnded,
+  moveTransfer,
+  pageOfTransfers,
+  settle,
+} from './transfers.ts'
+import type { Move, NewTransfer } from './transfers.ts'
+
+const CODE = 'BANCO-ACME-NOMINA'
+const OTHER = 'BANCO-ACME-OTRA'
+
+async function withChannels(store: Store): Promise<void> {
+  const seal = makeSeal('0'.repeat(32))
+  await store.write(async (tx) => {
+    await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
+    await putContact(tx, contactOf('acme', 'ACME', []))
+    for (const code of [CODE, OTHER]) await seedChannel(tx, seal, code, 'acme', {})
+  })
+}
+
+function fileOf(index: number, name = `file${index}.txt`): TransferFileRecord {
+  const candidate = { directory: 0, name, path: `/srv/${name}`, size: 10 + index, modifiedAt: 1 }
+  return { ...newFile(candidate, index), keyDate: '20260101', keyTime: '0000000001' }
+}
+
+function insert(store: Store, now: number, more: Partial<NewTransfer> = {}): Promise<string> {
+  const id = more.id ?? newId(now)
+  const made = {
+    channelCode: CODE,
+    direction: 'EMISION',
+    type: 'MANUAL',
+    requestedBy: 'ana',
+    retryOf: null,
+    files: [],
+    ...more,
+  }
+  return store.write(async (tx) => {
+    await insertTransfer(tx, { ...(made as NewTransfer), id, now })
+    return id
+  })
+}
+
+function move(
+  store: Store,
+  id: string,
+  from: TransferStatus,
+  to: TransferStatus,
+  now: number,
+  more: Partial<Move> = {},
+) {
+  return store.write((tx) => moveTransfer(tx, id, { from, to, now, ...more }))
+}
+
+testOnBoth('a transfer is PENDING with its files when it is made', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const id = await insert(store, 1000, { files: [fileOf(0), fileOf(1)] })
+  const transfer = await findTransfer(store.db, id)
+  assert.equal(transfer?.state, 'PENDING')
+  assert.deepEqual(transfer?.files, [fileOf(0), fileOf(1)])
+  assert.deepEqual([transfer?.requestedAt, transfer?.startedAt, transfer?.endedAt], [1000, null, null])
+  assert.equal(await findTransfer(store.db, 'none'), undefined)
+  assert.equal(await findTransfer(store.db, 'nul\0'), undefined)
+})
+
+testOnBoth(
+  'the database itself allows one active transfer per channel and direction',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannels(store)
+    const tries = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => insert(store, 1000 + i)))
+    const refused = tries.filter((one) => one.status === 'rejected')
+    assert.equal(refused.length, 19)
+    for (const { reason } of refused)
+      assert.ok(reason instanceof NodeError && reason.code === 'conflict', String(reason))
+    assert.equal((await pageOfTransfers(store.db, CODE, { offset: 0, size: 100 })).total, 1)
+    await insert(store, 2000, { direction: 'RECEPCION' })
+    await insert(store, 2000, { channelCode: OTHER })
+    const [emission] = (await activeTransfers(store.db, CODE)).filter((one) => one.direction === 'EMISION')
+    await move(store, emission?.id ?? '', 'PENDING', 'CANCELLED', 3000)
+    await insert(store, 4000)
+  },
+)
+
+testOnBoth('a move happens once, from the state it names, under the fence it shows', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const id = await insert(store, 1000)
+  assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 2000), false)
+  const starts = await Promise.all(
+    Array.from({ length: 10 }, () => move(store, id, 'PENDING', 'IN_PROGRESS', 2000)),
+  )
+  assert.equal(starts.filter(Boolean).length, 1)
+  assert.equal((await pageOfTransfers(store.db, CODE, { offset: 0, size: 9 })).transfers[0]?.id, id)
+  assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 3000, { fence: 7 }), false)
+  assert.equal(
+    await move(store, id, 'IN_PROGRESS', 'FAILED', 3000, {
+      fence: 0,
+      error: { message: 'no', code: 'timed_out' },
+    }),
+    true,
+  )
+  assert.equal(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 4000), false)
+  assert.equal(await move(store, 'none', 'PENDING', 'IN_PROGRESS', 4000), false)
+  await assert.rejects(move(store, id, 'FAILED', 'PENDING', 5000), /cannot go from FAILED/)
+  const transfer = await findTransfer(store.db, id)
+  assert.deepEqual(
+    [transfer?.state, transfer?.error, transfer?.startedAt, transfer?.endedAt],
+    ['FAILED', 'no', 2000, 3000],
+  )
+})
+
+testOnBoth('a failure is settled once', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const id = await insert(store, 1000)
+  await move(store, id, 'PENDING', 'FAILED', 2000)
+  assert.equal((await lastEnded(store.db, CODE))?.id, id)
+  const settled = await Promise.all(Array.from({ length: 5 }, () => store.write((tx) => settle(tx, id))))
+  assert.equal(settled.filter(Boolean).length, 1)
+  assert.equal((await lastEnded(store.db, CODE))?.settled, true)
+})
+
+testOnBoth(
+  'the last that ended is told by its end, whatever started or was asked for later',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannels(store)
+    const first = await insert(store, 1000)
+    await move(store, first, 'PENDING', 'IN_PROGRESS', 1001)
+    const second = await insert(store, 2000, { direction: 'RECEPCION' })
+    await move(store, second, 'PENDING', 'FAILED', 3000)
+    await move(store, first, 'IN_PROGRESS', 'COMPLETED', 4000)
+    await insert(store, 5000)
+    assert.equal((await lastEnded(store.db, CODE))?.id, first)
+  },
+)
+
+testOnBoth('a page shows each transfer with its own files, as they are now', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const ids: string[] = []
+  for (let i = 0; i < 5; i++) {
+    ids.unshift(await insert(store, 1000 + i, { files: [fileOf(0, `a${i}`), fileOf(1, `b${i}`)] }))
+    await move(store, ids[0] ?? '', 'PENDING', i === 4 ? 'IN_PROGRESS' : 'CANCELLED', 2000 + i)
+  }
+  const read = async () => (await pageOfTransfers(store.db, CODE, { offset: 0, size: 10 })).transfers
+  const transfers = await read()
+  assert.deepEqual(
+    transfers.map((one) => one.id),
+    ids,
+  )
+  for (const [index, one] of transfers.entries())
+    assert.deepEqual(
+      one.files.map((file) => file.name),
+      [`a${4 - index}`, `b${4 - index}`],
+    )
+  assert.deepEqual(await read(), transfers)
+  await move(store, ids[0] ?? '', 'IN_PROGRESS', 'COMPLETED', 9000)
+  assert.equal((await read())[0]?.state, 'COMPLETED')
+})
+
+// The model: a plain list sorted by (listed time, id), counted and cut as a person would.
+
+type Step = {
+  kind: 'insert' | 'start' | 'end' | 'back' | 'cancel'
+  at: number
+  which: number
+  way: 'EMISION' | 'RECEPCION'
+}
+type Row = { id: string; listedAt: number; started: boolean; state: TransferStatus; way: string }
+
+const steps = fc.array(
+  fc.record<Step>({
+    kind: fc.constantFrom('insert', 'insert', 'start', 'end', 'back', 'cancel'),
+    at: fc.integer({ min: 0, max: 40 }),
+    which: fc.nat(),
+    way: fc.constantFrom('EMISION', 'RECEPCION'),
+  }),
+  { minLength: 5, maxLength: 60 },
+)
+
+async function applyStep(store: Store, model: Row[], step: Step): Promise<void> {
+  const active = model.filter((row) => row.state === 'PENDING' || row.state === 'IN_PROGRESS')
+  if (step.kind === 'insert') {
+    if (active.some((row) => row.way === step.way)) return
+    const id = await insert(store, step.at, { direction: step.way })
+    model.push({ id, listedAt: step.at, started: false, state: 'PENDING', way: step.way })
+    return
+  }
+  const row = active[step.which % Math.max(1, active.length)]
+  if (!row) return
+  const wanted = { start: 'IN_PROGRESS', end: 'COMPLETED', back: 'PENDING', cancel: 'CANCELLED' } as const
+  const to = wanted[step.kind]
+  const legal =
+    row.state === 'PENDING' ? step.kind === 'start' || step.kind === 'cancel' : step.kind !== 'start'
+  if (!legal) return
+  assert.equal(await move(store, row.id, row.state, to, step.at), true)
+  row.state = to
+  if (to === 'IN_PROGRESS' && !row.started) Object.assign(row, { started: true, listedAt: step.at })
+}
+
+testOnBoth(
+  'whatever is inserted, started, put back and ended, every page and every span is what a plain list gives',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannels(store)
+    const asked = fc.record({
+      offset: fc.nat(20),
+      size: fc.integer({ min: 1, max: 10 }),
+      from: fc.option(fc.nat(45), { nil: undefined }),
+      before: fc.option(fc.nat(45), { nil: undefined }),
+    })
+    await fc.assert(
+      fc.asyncProperty(steps, fc.array(asked, { minLength: 3, maxLength: 6 }), async (all, pages) => {
+        await store.write(async (tx) => {
+          await tx.deleteFrom('transfer').where('channel_code', '=', CODE).execute()
+          await tx.updateTable('channel_state').set({ transfer_count: 0 }).where('code', '=', CODE).execute()
+        })
+        const model: Row[] = []
+        for (const step of all) await applyStep(store, model, step)
+        const newestFirst = model.toSorted((a, b) => b.listedAt - a.listedAt || (a.id < b.id ? 1 : -1))
+        for (const page of pages) {
+          const span = newestFirst.filter(
+            (row) => row.listedAt >= (page.from ?? 0) && row.listedAt < (page.before ?? 100),
+          )
+          const { total, transfers } = await pageOfTransfers(store.db, CODE, page)
+          assert.equal(total, span.length)
+          assert.deepEqual(
+            transfers.map((one) => one.id),
+            span.slice(page.offset, page.offset + page.size).map((row) => row.id),
+          )
+        }
+        const positions = await store.db
+          .selectFrom('transfer')
+          .select('position')
+          .where('channel_code', '=', CODE)
+          .orderBy('position')
+          .execute()
+        assert.deepEqual(
+          positions.map((row) => row.position),
+          model.map((_, index) => index + 1),
+        )
+      }),
+      { numRuns: database.name === 'sqlite' ? 60 : 25 },
+    )
+  },
+)
+
+testOnBoth(
+  'inserts, starts and ends of many channels and writers at once leave no gap and no deadlock',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannels(store)
+    const life = async (code: string, direction: 'EMISION' | 'RECEPCION') => {
+      for (let i = 0; i < 8; i++) {
+        const id = await insert(store, 1000 + i, { channelCode: code, direction })
+        assert.ok(await move(store, id, 'PENDING', 'IN_PROGRESS', 1002 + (i % 3)))
+        assert.ok(await move(store, id, 'IN_PROGRESS', 'COMPLETED', 2000 + i))
+      }
+    }
+    await Promise.all([CODE, OTHER].flatMap((code) => [life(code, 'EMISION'), life(code, 'RECEPCION')]))
+    for (const code of [CODE, OTHER]) {
+      const rows = await store.db
+        .selectFrom('transfer')
+        .select(['id', 'listed_at', 'position'])
+        .where('channel_code', '=', code)
+        .execute()
+      rows.sort((a, b) => a.listed_at - b.listed_at || (a.id < b.id ? -1 : 1))
+      assert.deepEqual(
+        rows.map((row) => row.position),
+        rows.map((_, index) => index + 1),
+      )
+      assert.equal((await pageOfTransfers(store.db, code, { offset: 0, size: 1 })).total, 16)
+    }
+  },
+)

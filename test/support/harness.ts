@@ -1,0 +1,208 @@
+// What tests stand on: both databases, each test on a fresh one; a whole node in this process with users of every
+// role, two partners and a few channels; calls by operation name. Everything is taken down when the test ends.
+
+import { Client } from 'pg'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { makeLimiter } from '../../src/accounts/limiter.ts'
+import { makeTokens } from '../../src/accounts/token.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Config } from '../../src/config.ts'
+import { zoneOf } from '../../src/domain/time.ts'
+import { readSecrets } from '../../src/files/secrets.ts'
+import type { Context } from '../../src/http/context.ts'
+import { buildServer } from '../../src/http/server.ts'
+import { makeLog } from '../../src/log.ts'
+import type { Log } from '../../src/log.ts'
+import { startNode } from '../../src/main.ts'
+import type { RunningNode } from '../../src/main.ts'
+import { makeDirectory } from '../../src/store/channel-access.ts'
+import { openStore } from '../../src/store/database/open.ts'
+import { makeSeal } from '../../src/store/seal.ts'
+import type { Store } from '../../src/store/database/open.ts'
+import { caller } from './call.ts'
+import type { CallOperation } from './call.ts'
+import { seedPlatform, tokenFor } from './seed.ts'
+
+const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
+// Nodes that a test starts as processes inherit the environment, and refuse settings they do not know.
+delete process.env.ESCLUSA_TEST_POSTGRES
+
+export type TestDatabase = {
+  name: 'sqlite' | 'postgres'
+  /** Why it cannot be used here; undefined when it can. */
+  skip: string | undefined
+  /** A fresh, empty database; undefined stands for SQLite in the data folder. */
+  create(t: TestContext): Promise<string | undefined>
+}
+
+export const sqlite: TestDatabase = {
+  name: 'sqlite',
+  skip: undefined,
+  create: () => Promise.resolve(undefined),
+}
+export const postgres: TestDatabase = {
+  name: 'postgres',
+  skip: POSTGRES
+    ? undefined
+    : 'SKIPPED: no PostgreSQL (ESCLUSA_TEST_POSTGRES is not set; npm test starts one)',
+  create: createPostgresDatabase,
+}
+export const databases: readonly TestDatabase[] = [sqlite, postgres]
+
+/** The same test on each database. */
+export function testOnBoth(
+  name: string,
+  run: (t: TestContext, database: TestDatabase) => Promise<void>,
+): void {
+  for (const database of databases)
+    test(`${name} (${database.name})`, { skip: database.skip ?? false }, (t) => run(t, database))
+}
+
+async function createPostgresDatabase(t: TestContext): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await onServer(`create database ${name}`)
+  closeAfter(t, () => onServer(`drop database if exists ${name} with (force)`))
+  const url = new URL(POSTGRES ?? '')
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function onServer(statement: string): Promise<void> {
+  const client = new Client({ connectionString: POSTGRES })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+export async function tempFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'esclusa-test-'))
+  closeAfter(t, () => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A store on a fresh database with its schema made. */
+export async function withStore(t: TestContext, database: TestDatabase): Promise<Store> {
+  const store = await openStore({ dataDir: await tempFolder(t), databaseUrl: await database.create(t) })
+  closeAfter(t, () => store.close())
+  return store
+}
+
+export type TestNode = {
+  url: string
+  context: Context
+  store: Store
+  dataDir: string
+  /** The one file root, where channels' paths lie. */
+  files: string
+  call: CallOperation
+  /** A bearer token of a seeded user, made without a login. */
+  token(username: string): Promise<string>
+}
+
+export type NodeOptions = {
+  database?: TestDatabase
+  settings?: Record<string, string>
+  /** Leaves the platform empty but for the first administrator. */
+  empty?: boolean
+}
+
+async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
+  const databaseUrl = await (options.database ?? sqlite).create(t)
+  return readConfig({
+    ESCLUSA_DATA_DIR: await tempFolder(t),
+    ESCLUSA_PORT: '0',
+    ESCLUSA_LOG_LEVEL: 'silent',
+    ESCLUSA_DRAIN_SECONDS: '0',
+    ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+    ...options.settings,
+  })
+}
+
+async function dressed(
+  url: string,
+  context: Context,
+  config: Config,
+  options: NodeOptions,
+): Promise<TestNode> {
+  const { dataDir } = config
+  const files = config.fileRoots[0] ?? join(dataDir, 'files')
+  if (!options.empty) await seedPlatform(context, files)
+  const token = (username: string) => tokenFor(context, username)
+  return { url, context, store: context.store, dataDir, files, token, call: caller(url, token) }
+}
+
+/** A whole node, as `esclusa serve` runs it, engine included. */
+export async function startTestNode(
+  t: TestContext,
+  options: NodeOptions = {},
+): Promise<TestNode & RunningNode> {
+  const config = await configFor(t, options)
+  const node = await startNode(config)
+  closeAfter(t, () => node.stop())
+  return { ...node, ...(await dressed(node.url, node.context, config, options)) }
+}
+
+/** The HTTP door and the store alone: what is asked for stays PENDING, and the clock may be set (`context.now`). */
+export async function startTestHttp(
+  t: TestContext,
+  options: NodeOptions & { log?: Log } = {},
+): Promise<TestNode> {
+  const config = await configFor(t, options)
+  const { jwtSecret, masterKey } = readSecrets(config)
+  const store = await openStore(config)
+  closeAfter(t, () => store.close())
+  const context: Context = {
+    store,
+    seal: makeSeal(masterKey),
+    tokens: makeTokens(jwtSecret),
+    limiter: makeLimiter(),
+    directory: makeDirectory(),
+    zone: zoneOf(config.timezone),
+    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+    maxPageSize: config.maxPageSize,
+    now: Date.now,
+    wake: () => {},
+  }
+  const app = buildServer(context, { log: options.log ?? makeLog(config.logLevel, 'test') })
+  closeAfter(t, () => app.close())
+  return dressed(await app.listen({ host: '127.0.0.1', port: 0 }), context, config, options)
+}
+
+// node:test runs `after` hooks in the order they were added; what was opened last must be closed first.
+const closers = new WeakMap<TestContext, (() => Promise<void>)[]>()
+
+export function closeAfter(t: TestContext, close: () => Promise<void>): void {
+  const known = closers.get(t)
+  if (known) {
+    known.push(close)
+    return
+  }
+  const all = [close]
+  closers.set(t, all)
+  t.after(async () => {
+    for (const one of all.reverse()) await one()
+  })
+}
+
+/** Waits for a condition; the time is only the point at which it gives up. */
+export async function waitFor<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<T> {
+  const giveUpAt = Date.now() + timeoutMs
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (Date.now() > giveUpAt) throw new Error(`waited ${timeoutMs} ms in vain for: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,21 @@
+// All rows of all tables, for tests that must see that nothing changed.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Store } from '../../src/store/database/open.ts'
+import type { Tables } from '../../src/store/database/tables.ts'
+
+const MIGRATIONS = new URL('../../src/store/migrations/', import.meta.url)
+
+/** Every table that the migrations make. */
+export const TABLE_NAMES = readdirSync(MIGRATIONS)
+  .map((file) => readFileSync(new URL(file, MIGRATIONS), 'utf8'))
+  .flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map((match) => match[1] as keyof Tables))
+
+export async function allRows(store: Store): Promise<Record<string, string[]>> {
+  const dump: Record<string, string[]> = {}
+  for (const table of TABLE_NAMES) {
+    const rows = await store.db.selectFrom(table).selectAll().execute()
+    dump[table] = rows.map((row) => JSON.stringify(row)).sort()
+  }
+  return dump
+}

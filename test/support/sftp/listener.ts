@@ -1,0 +1,131 @@
+// For tests and benchmarks: a listener with one partner, an engine double behind it and an outbox made of memory.
+// Nothing of the product imports it.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { NodeError } from '../../../src/errors.ts'
+import { HostDouble } from './session-host.ts'
+import { makeKey } from './openssh.ts'
+import type { KeyPair } from './openssh.ts'
+import type { Admission, Listener } from '../../../src/engine/transports/transport.ts'
+
+import { listenSftp } from '../../../src/engine/transports/sftp-server/listen.ts'
+import type { SftpServerOptions } from '../../../src/engine/transports/sftp-server/listen.ts'
+import type {
+  Outbox,
+  OutgoingEntry,
+  OutgoingFile,
+} from '../../../src/engine/transports/sftp-server/outbox.ts'
+import type { AccessSettings } from '../../../src/engine/transports/sftp-server/sign-in.ts'
+
+export class MemoryOutbox implements Outbox {
+  readonly files = new Map<string, { entry: OutgoingEntry; bytes: Buffer }>()
+  readonly takenLog: string[] = []
+  opened = 0
+  #count = 0
+
+  put(application: string, name: string, bytes: Buffer): void {
+    const entry = { id: `${++this.#count}`, name, size: bytes.length, mtimeMs: 1_700_000_000_000 }
+    this.files.set(`${application}/${name}`, { entry, bytes })
+  }
+
+  async list(application: string): Promise<OutgoingEntry[]> {
+    return [...this.files].filter(([key]) => key.startsWith(`${application}/`)).map(([, file]) => file.entry)
+  }
+
+  async find(application: string, name: string): Promise<OutgoingEntry | undefined> {
+    return this.files.get(`${application}/${name}`)?.entry
+  }
+
+  async open(application: string, entry: OutgoingEntry): Promise<OutgoingFile> {
+    const bytes = this.files.get(`${application}/${entry.name}`)?.bytes
+    if (bytes === undefined) throw new NodeError('file_missing', 'gone')
+    this.opened++
+    return {
+      read: async (into: Uint8Array, position: number) =>
+        bytes.copy(into, 0, position, position + into.length),
+      close: async () => void this.opened--,
+    }
+  }
+
+  async taken(application: string, entry: OutgoingEntry, how: 'read' | 'removed'): Promise<void> {
+    this.takenLog.push(`${how} ${application}/${entry.name}`)
+    this.files.delete(`${application}/${entry.name}`)
+  }
+}
+
+export interface TestListener {
+  listener: Listener
+  port: number
+  folder: string
+  host: HostDouble
+  outbox: MemoryOutbox
+  hostKey: KeyPair
+  userKey: KeyPair
+  access: AccessSettings
+  admission: Admission<AccessSettings>
+  faults: unknown[]
+  stop(): Promise<void>
+}
+
+export async function startTestListener(change: Partial<SftpServerOptions> = {}): Promise<TestListener> {
+  const folder = await mkdtemp(join(tmpdir(), 'esclusa-sftpd-'))
+  const hostKey = await makeKey(folder, 'host')
+  const userKey = await makeKey(folder, 'user')
+  const host = new HostDouble(join(folder, 'engine'))
+  const outbox = new MemoryOutbox()
+  const faults: unknown[] = []
+  const access: AccessSettings = {
+    username: 'acme',
+    password: 'open sesame',
+    authorizedKeys: [userKey.public],
+  }
+  const admission: Admission<AccessSettings> = {
+    contactId: 'acme',
+    localId: 'BANCO',
+    remoteId: 'ACME',
+    settings: access,
+    applications: ['NOMINA', 'RECIBOS'],
+    ways: 'B',
+    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
+    security: {
+      encrypted: true,
+      authentication: 'PASSWORD',
+      localKey: undefined,
+      remoteKey: undefined,
+      rsaLocalKey: undefined,
+      rsaRemoteKey: undefined,
+    },
+    compression: false,
+  }
+  host.admissions = (caller) => {
+    if (caller.id !== access.username) throw new NodeError('login_refused', `nobody is called ${caller.id}`)
+    return admission
+  }
+  const options = { host: '127.0.0.1', port: 0, hostKeys: [hostKey.private], sessionHost: host }
+  const listener = await listenSftp({
+    ...options,
+    outboxOf: () => outbox,
+    onFault: (e) => faults.push(e),
+    ...change,
+  })
+  const port = listener.address.port
+  return {
+    listener,
+    port,
+    folder,
+    host,
+    outbox,
+    hostKey,
+    userKey,
+    access,
+    admission,
+    faults,
+    async stop() {
+      await listener.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
