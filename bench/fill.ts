@@ -7,7 +7,7 @@ import type { Store, Tx } from '../src/store/database/open.ts'
 import { insertChannels, sealChannel } from '../src/store/channels.ts'
 import { putAccount } from '../src/store/accounts.ts'
 import { putContact, putLocalEntity } from '../src/store/contacts.ts'
-import { directoryChanged } from '../src/store/channel-access.ts'
+import { channelAccessChanged } from '../src/store/channel-access.ts'
 import type { TransferFileRecord } from '../src/domain/transfer.ts'
 import type { TransferFileRow, TransferRow } from '../src/store/database/tables.ts'
 import { insertTransfer } from '../src/store/transfers/transfers.ts'
@@ -26,7 +26,7 @@ export async function fillPlatform(store: Store, seal: Seal = makeSeal('0'.repea
     await putLocalEntity(tx, { code: 'BANCO', name: 'Banco Azul', oftp2Id: null })
     await putContact(tx, contactOf('acme', 'ACME', []))
     await insertChannels(tx, [channelRecord(seal, CHANNEL, 0)])
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
 }
 
@@ -53,7 +53,7 @@ export async function fillChannels(store: Store, from: number, to: number): Prom
   )
   await store.write(async (tx) => {
     await insertChannels(tx, records)
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
 }
 

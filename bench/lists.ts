@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { findChannels, pageOfHistory } from '../src/store/channels.ts'
-import { makeDirectory } from '../src/store/channel-access.ts'
+import { makeChannelAccess } from '../src/store/channel-access.ts'
 import { openStore } from '../src/store/database/open.ts'
 import type { Store } from '../src/store/database/open.ts'
 import { signLife } from '../src/store/transfers/signs-of-life.ts'
@@ -114,7 +114,7 @@ async function measureAt(
     if (answer.total !== (total ?? answer.total) || answer.transfers.length !== SIZE)
       throw new Error(`wrong page: ${answer.total}`)
   }
-  const directory = makeDirectory()
+  const directory = makeChannelAccess()
   const channels = (offset: (codes: number) => number) => async () => {
     const view = await directory(store.db, accountOf('globaladmin', null))
     if (view.codes.length !== channelsTo + 1) throw new Error(`wrong total: ${view.codes.length}`)

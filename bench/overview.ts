@@ -17,7 +17,7 @@ import { zoneOf } from '../src/domain/time.ts'
 import type { Context } from '../src/http/context.ts'
 import { buildServer } from '../src/http/server.ts'
 import { findAccount } from '../src/store/accounts.ts'
-import { makeDirectory } from '../src/store/channel-access.ts'
+import { makeChannelAccess } from '../src/store/channel-access.ts'
 import { recountEnded } from '../src/store/transfers/transfer-stats.ts'
 import { openStore } from '../src/store/database/open.ts'
 import type { OpenOptions, Store } from '../src/store/database/open.ts'
@@ -117,7 +117,7 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     seal: makeSeal('0'.repeat(32)),
     tokens: makeTokens('0'.repeat(64)),
     limiter: makeLimiter(),
-    directory: makeDirectory(),
+    channelAccess: makeChannelAccess(),
     zone: zoneOf('UTC'),
     roots: { fileRoots: ['/srv/files'], scriptRoots: [] },
     maxPageSize: 1000,

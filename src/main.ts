@@ -24,7 +24,7 @@ import { connectNodes } from './node-messages.ts'
 import type { Nodes } from './node-messages.ts'
 import type { Log } from './log.ts'
 import { hasAccounts, putAccount } from './store/accounts.ts'
-import { makeDirectory } from './store/channel-access.ts'
+import { makeChannelAccess } from './store/channel-access.ts'
 import { openStore } from './store/database/open.ts'
 import type { Store } from './store/database/open.ts'
 import { makeSeal } from './store/seal.ts'
@@ -49,7 +49,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     seal: makeSeal(secrets.masterKey),
     tokens: makeTokens(secrets.jwtSecret),
     limiter: makeLimiter(),
-    directory: makeDirectory(),
+    channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,

@@ -11,7 +11,7 @@ import type { Heartbeat } from './scheduling/heartbeat.ts'
 import type { Slots } from './scheduling/slots.ts'
 import type { Staging } from './staging/staging.ts'
 
-export type Work = {
+export type EngineContext = {
   /** Names this engine in leases. */
   owner: string
   store: Store

@@ -11,22 +11,22 @@ import type { Store } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { startAutomation } from './scheduling/automation.ts'
 import { clearCancelled } from './staging/clear-cancelled.ts'
-import { makeHost } from './sessions/session-host.ts'
-import { Finishing } from './receiving/finishing-receptions.ts'
+import { makeSessionHost } from './sessions/session-host.ts'
+import { FinishingReceptions } from './receiving/finishing-receptions.ts'
 import { Dispatcher } from './scheduling/dispatcher.ts'
-import { openDoors } from './sessions/protocols.ts'
-import type { Running } from './sending/send-files.ts'
+import { openProtocols } from './sessions/protocols.ts'
+import type { RunningTransfer } from './running-transfer.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './scheduling/heartbeat.ts'
 import { clearLeftovers, clearStrayIncoming } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
-import { Sessions } from './sessions/session-pool.ts'
+import { SessionPool } from './sessions/session-pool.ts'
 import { makeSlots } from './scheduling/slots.ts'
 import { makeStaging } from './staging/staging.ts'
 import type { SessionHost } from './transports/transport.ts'
-import type { Work } from './engine-context.ts'
+import type { EngineContext } from './engine-context.ts'
 
 export type EngineParts = {
   config: Config
@@ -50,29 +50,29 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config } = parts
   const stopping = new AbortController()
   const counters: Counters = { emitted: 0, received: 0 }
-  const work = makeWork(parts, stopping.signal, counters)
+  const context = makeContext(parts, stopping.signal, counters)
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  const doors = await openDoors(config, work)
-  const { transports } = doors
+  const protocols = await openProtocols(config, context)
+  const { transports } = protocols
   const hosts = new Map<string, SessionHost>()
   const hostOf = (protocol: string) => {
     const host = hosts.get(protocol)
     if (!host) throw new Error(`no host for ${protocol}`)
     return host
   }
-  const sessions = new Sessions(work, transports, hostOf)
-  const fetching = new Map<string, Running>()
-  const finishing = new Finishing()
+  const sessions = new SessionPool(context, transports, hostOf)
+  const fetching = new Map<string, RunningTransfer>()
+  const finishing = new FinishingReceptions()
   const memory = new OfferMemory()
   const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
-  const runner: Runner = { work, sessions, capabilitiesOf, fetching }
-  const dispatcher = new Dispatcher(work, config.workers, {
+  const runner: Runner = { context, sessions, capabilitiesOf, fetching }
+  const dispatcher = new Dispatcher(context, config.workers, {
     run: (claim, signal, given) => runTransfer(runner, claim, signal, given),
-    clear: (transferId) => clearCancelled(work, transports, transferId),
+    clear: (transferId) => clearCancelled(context, transports, transferId),
   })
   for (const { protocol, capabilities } of transports.values()) {
     const reception = {
-      work,
+      context,
       capabilities,
       memory,
       joins: (code: string) => fetching.get(code),
@@ -85,13 +85,20 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     }
     hosts.set(
       protocol,
-      makeHost({ work, dispatcher, sessions, reception, finishing, keyName: doors.keyName(protocol) }),
+      makeSessionHost({
+        context,
+        dispatcher,
+        sessions,
+        reception,
+        finishing,
+        keyName: protocols.keyName(protocol),
+      }),
     )
   }
-  await clearStrayIncoming(work)
-  const listeners = await doors.listen(hostOf, () => dispatcher.wake())
+  await clearStrayIncoming(context)
+  const listeners = await protocols.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
-  dispatcher.background(clearLeftovers(work))
+  dispatcher.background(clearLeftovers(context))
   const automation = startAutomation(runner, () => dispatcher.wake())
   return {
     wake: () => dispatcher.wake(),
@@ -109,11 +116,11 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   }
 }
 
-function makeWork(
+function makeContext(
   { config, store, seal, log, owner, publish }: EngineParts,
   stopping: AbortSignal,
   counters: Counters,
-): Work {
+): EngineContext {
   const leaseMs = config.leaseSeconds * 1000
   return {
     owner,

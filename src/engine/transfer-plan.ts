@@ -7,20 +7,20 @@ import { parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import { findContact, listLocalEntities, openSettings } from '../store/contacts.ts'
-import type { ContactRecord, Settings } from '../store/contacts.ts'
+import { findContact, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
+import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
 import type { Db } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 import type { SessionSecurity, Timeouts } from './transports/transport.ts'
 
-export type Plan = {
+export type TransferPlan = {
   code: string
   channel: Channel
   /** What travels as the application: the alias, if the channel has one. */
   application: string
   contact: ContactRecord
   /** The contact's protocol sections with their secrets opened. */
-  settings: Settings
+  settings: ProtocolSections
   localId: string
   remoteId: string
   timeouts: Timeouts
@@ -46,7 +46,7 @@ export function snapshotOf(channel: ChannelRecord): string {
   return JSON.stringify(channel)
 }
 
-export async function makePlan(db: Db, seal: Seal, snapshot: string): Promise<Plan> {
+export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Promise<TransferPlan> {
   const record = JSON.parse(snapshot) as ChannelRecord // written by snapshotOf alone
   const contact = await findContact(db, record.contactId)
   if (!contact)
@@ -56,7 +56,7 @@ export async function makePlan(db: Db, seal: Seal, snapshot: string): Promise<Pl
     openChannel(seal, record),
     record,
     contact,
-    openSettings(seal, contact),
+    openProtocolSections(seal, contact),
     local?.oftp2Id ?? record.localCode,
   )
 }
@@ -65,9 +65,9 @@ function planOf(
   channel: Channel,
   record: ChannelRecord,
   contact: ContactRecord,
-  settings: Settings,
+  settings: ProtocolSections,
   localId: string,
-): Plan {
+): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
   const parts = parseCode(record.code)

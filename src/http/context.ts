@@ -7,7 +7,7 @@ import type { BodyOf, InputOf, OperationName, OutputOf } from '../contract/opera
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Account } from '../store/accounts.ts'
-import type { Directory } from '../store/channel-access.ts'
+import type { ChannelAccess } from '../store/channel-access.ts'
 import type { Store } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 
@@ -16,7 +16,7 @@ export type Context = {
   seal: Seal
   tokens: Tokens
   limiter: Limiter
-  directory: Directory
+  channelAccess: ChannelAccess
   zone: Zone
   roots: Roots
   maxPageSize: number

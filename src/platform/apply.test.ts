@@ -8,7 +8,7 @@ import { PARKED } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
 import { findAccount, listAccounts } from '../store/accounts.ts'
 import { findChannel, listChannels, openChannel, pageOfHistory, updateChannel } from '../store/channels.ts'
-import { findContact, listContacts, listLocalEntities, openSettings } from '../store/contacts.ts'
+import { findContact, listContacts, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { Store } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
@@ -80,7 +80,7 @@ testOnBoth('apply makes everything that the file names, and a second time nothin
   const beta = await findContact(store.db, 'beta')
   assert.ok(beta)
   assert.doesNotMatch(JSON.stringify(beta), /secret-at/)
-  assert.deepEqual(openSettings(seal, beta).sftp, platform.contacts?.[1]?.sftp)
+  assert.deepEqual(openProtocolSections(seal, beta).sftp, platform.contacts?.[1]?.sftp)
   const ana = await findAccount(store.db, 'ana')
   assert.ok(await verifyPassword(SECRETS.password, ana?.passwordHash))
   assert.equal(ana?.auths.editChannels, true)

@@ -24,12 +24,12 @@ import {
   removeLocalEntity,
 } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
-import { directoryChanged, lockDirectory } from '../store/channel-access.ts'
+import { channelAccessChanged, lockChannelAccess } from '../store/channel-access.ts'
 import type { Db, Store, Tx } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { hashesFor } from './passwords.ts'
-import { makePlan } from './plan.ts'
-import type { Changes, Plan, Present } from './plan.ts'
+import { planChanges } from './plan.ts'
+import type { Changes, ChangePlan, Present } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
 import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from './schema.ts'
@@ -59,7 +59,7 @@ export async function applyPlatform(
   const prune = options.prune ?? false
   const hashes = await hashesFor(platform.users ?? [], await listAccounts(store.db))
   const planFor = (present: Present) => {
-    const plan = makePlan(platform, present, { prune, seal, hashes })
+    const plan = planChanges(platform, present, { prune, seal, hashes })
     requireSound(plan, present)
     return plan
   }
@@ -72,7 +72,7 @@ export async function applyPlatform(
   }
   const plan = await store.write(async (tx) => {
     // Two applies at once take turns; so do an apply and an update of a channel.
-    await lockDirectory(tx, store.dialect)
+    await lockChannelAccess(tx, store.dialect)
     const present = { ...(await readPresent(tx)), channels: await lockAllChannels(tx, store.dialect) }
     // Passwords were hashed for the accounts as they were: hashing anew must not happen in here.
     if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
@@ -115,7 +115,11 @@ async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
   }
 }
 
-async function write(tx: Tx, { entities, accounts, contacts, channels }: Plan, now: number): Promise<void> {
+async function write(
+  tx: Tx,
+  { entities, accounts, contacts, channels }: ChangePlan,
+  now: number,
+): Promise<void> {
   for (const entity of kept(entities)) await putLocalEntity(tx, entity)
   for (const contact of kept(contacts)) await putContact(tx, contact)
   const changed = channels.changed.map(({ after }) => after)
@@ -134,7 +138,7 @@ async function write(tx: Tx, { entities, accounts, contacts, channels }: Plan, n
   // Removed first: an address may pass from one account to another.
   for (const { username } of accounts.removed) await removeAccount(tx, username)
   for (const account of kept(accounts)) await putAccount(tx, account)
-  if (touches(contacts) || touches(channels)) await directoryChanged(tx)
+  if (touches(contacts) || touches(channels)) await channelAccessChanged(tx)
 }
 
 function kept<T>(changes: Changes<T>): T[] {
@@ -150,7 +154,7 @@ function touches(changes: Changes<unknown>): boolean {
 }
 
 /** A channel goes with its history and transfers: never while one of them is on its way. */
-async function requireIdle(db: Db, plan: Plan): Promise<void> {
+async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
   const busy = await channelsInUse(db as Tx, codesOf(plan.channels.removed)) // reads only
   if (busy.length > 0)
     throw new NodeError(
@@ -161,7 +165,7 @@ async function requireIdle(db: Db, plan: Plan): Promise<void> {
 
 // What only file and database together can tell
 
-function requireSound(plan: Plan, present: Present): void {
+function requireSound(plan: ChangePlan, present: Present): void {
   const faults = [
     ...sharedEmails(after(present.accounts, plan.accounts, (one) => one.username)),
     ...contactFaults(after(present.contacts, plan.contacts, (one) => one.id)),
@@ -220,7 +224,7 @@ function sharedBy<T>(
 
 // What changed, in words
 
-function summary(plan: Plan): Applied {
+function summary(plan: ChangePlan): Applied {
   const groups: Line[] = [
     ...linesOf('local entity', plan.entities, ({ code }) => code),
     ...linesOf('user', plan.accounts, ({ username }) => username),

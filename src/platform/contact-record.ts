@@ -1,8 +1,8 @@
 // A contact of the file as the store keeps it, and back: what the interface shows, the settings of its protocol, and its
 // secrets sealed one by one under their JSON pointer.
 
-import { contactPlace, openSettings } from '../store/contacts.ts'
-import type { ContactRecord, Settings } from '../store/contacts.ts'
+import { contactPlace, openProtocolSections } from '../store/contacts.ts'
+import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
 import { CONTACT_SECRETS, SECTIONS } from './schema.ts'
 import type { PlatformContact } from './schema.ts'
@@ -16,7 +16,7 @@ export function contactOf(
   seal: Seal,
 ): ContactRecord {
   const { protocol = 'oftp2', folder, oftp2, sftp, access, ...data } = contact
-  const settings: Settings = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
+  const settings: ProtocolSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
   const secrets: Record<string, string> = {}
   for (const pointer of CONTACT_SECRETS) {
     const section = sectionAt(settings, pointer)
@@ -38,14 +38,14 @@ function sealed(seal: Seal, place: string, given: string, kept: string | undefin
 }
 
 export function toPlatformContact(contact: ContactRecord, seal: Seal | undefined): PlatformContact {
-  const settings = seal ? openSettings(seal, contact) : contact.settings
+  const settings = seal ? openProtocolSections(seal, contact) : contact.settings
   const sections = Object.fromEntries(
     SECTIONS.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]]])),
   )
   return { ...contact.data, id: contact.id, protocol: contact.protocol, ...sections } as PlatformContact // written by contactOf alone
 }
 
-function sectionAt(settings: Settings, pointer: string): Json | undefined {
+function sectionAt(settings: ProtocolSections, pointer: string): Json | undefined {
   let at: unknown = settings
   for (const step of pointer.split('/').slice(1, -1)) at = (at as Json | undefined)?.[step]
   return at as Json | undefined

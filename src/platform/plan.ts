@@ -25,7 +25,7 @@ export type Present = {
 
 export type Changes<T> = { added: T[]; changed: { after: T; fields: string[] }[]; removed: T[] }
 
-export type Plan = {
+export type ChangePlan = {
   entities: Changes<LocalEntity>
   accounts: Changes<Account>
   contacts: Changes<ContactRecord>
@@ -34,7 +34,7 @@ export type Plan = {
 
 export type PlanOptions = { prune: boolean; seal: Seal; hashes: Hashes }
 
-export function makePlan(platform: Platform, present: Present, options: PlanOptions): Plan {
+export function planChanges(platform: Platform, present: Present, options: PlanOptions): ChangePlan {
   const { localEntities = [], contacts = [], channels = [], users } = platform
   const { prune, seal, hashes } = options
   const entities = compare(

@@ -5,13 +5,13 @@ import { lockChannel, updateChannel } from './channels.ts'
 import {
   findContacts,
   listContacts,
-  openSettings,
+  openProtocolSections,
   contactPlace,
   putContact,
   putLocalEntity,
   removeContact,
 } from './contacts.ts'
-import { directoryChanged, makeDirectory } from './channel-access.ts'
+import { channelAccessChanged, makeChannelAccess } from './channel-access.ts'
 import type { Store } from './database/open.ts'
 import { makeSeal } from './seal.ts'
 
@@ -26,14 +26,14 @@ async function fill(store: Store): Promise<void> {
     await seedChannel(tx, seal, 'BANCO-ACME-b', 'acme', {})
     await seedChannel(tx, seal, 'BANCO-ACME-B', 'acme', { users: ['eva'] })
     await seedChannel(tx, seal, 'BANCO-BETA-A', 'beta', { users: ['operator'] })
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
 }
 
 testOnBoth('each user sees the channels open to them, in the order of their codes', async (t, database) => {
   const store = await withStore(t, database)
   await fill(store)
-  const directory = makeDirectory()
+  const directory = makeChannelAccess()
   assert.deepEqual((await directory(store.db, admin)).codes, ['BANCO-ACME-B', 'BANCO-ACME-b', 'BANCO-BETA-A'])
   const view = await directory(store.db, operator)
   assert.deepEqual(view.codes, ['BANCO-ACME-b', 'BANCO-BETA-A'])
@@ -44,12 +44,12 @@ testOnBoth('each user sees the channels open to them, in the order of their code
 testOnBoth('a change is seen at the next look, by every node', async (t, database) => {
   const store = await withStore(t, database)
   await fill(store)
-  const nodes = [makeDirectory(), makeDirectory()]
+  const nodes = [makeChannelAccess(), makeChannelAccess()]
   for (const directory of nodes) assert.equal((await directory(store.db, operator)).codes.length, 2)
   await store.write(async (tx) => {
     const channel = await lockChannel(tx, store.dialect, 'BANCO-ACME-B')
     await updateChannel(tx, { ...channel, config: { ...channel.config, users: [] } })
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
   for (const directory of nodes) assert.equal((await directory(store.db, operator)).codes.length, 3)
 })
@@ -64,7 +64,7 @@ testOnBoth('contacts are kept with their sealed settings and found by id', async
   }
   await store.write((tx) => putContact(tx, acme))
   assert.deepEqual(await findContacts(store.db, ['acme', 'none']), [acme])
-  assert.deepEqual(openSettings(seal, acme), { sftp: { username: 'banco', password: 'hush' } })
+  assert.deepEqual(openProtocolSections(seal, acme), { sftp: { username: 'banco', password: 'hush' } })
   assert.deepEqual(acme.settings, { sftp: { username: 'banco' } })
   await store.write((tx) => removeContact(tx, 'acme'))
   assert.deepEqual(await listContacts(store.db), [])

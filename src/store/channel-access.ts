@@ -24,7 +24,7 @@ export type View = {
   contactIds: string[]
 }
 
-export type Directory = (db: Db, user: User) => Promise<View>
+export type ChannelAccess = (db: Db, user: User) => Promise<View>
 
 const VIEWS_KEPT = 200
 
@@ -32,7 +32,7 @@ const versionOf = hot<object, { value: string }>((db) =>
   db.selectFrom('meta').select('value').where('name', '=', 'directory_version'),
 )
 
-export function makeDirectory(): Directory {
+export function makeChannelAccess(): ChannelAccess {
   let snapshot: Snapshot | undefined
   return async (db, user) => {
     const version = (await versionOf(db, {}))[0]?.value ?? ''
@@ -83,19 +83,19 @@ function viewOf(snapshot: Snapshot, user: User): View {
  * To be called in every transaction that adds or removes channels or contacts, or changes a channel's users; such a
  * transaction begins with lockDirectory.
  */
-export async function directoryChanged(tx: Tx): Promise<void> {
+export async function channelAccessChanged(tx: Tx): Promise<void> {
   await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(
     tx,
   )
 }
 
 /**
- * Whoever changes the directory takes turns; on SQLite a write is alone anyway.
+ * Whoever changes them takes turns; on SQLite a write is alone anyway.
  *
- * Whoever changes channels takes locks in this order, or two on PostgreSQL may wait for each other: the directory
+ * Whoever changes channels takes locks in this order, or two on PostgreSQL may wait for each other: the channel access
  * (here), channels by code, `channels_version`, the counters of channels (channel_state), their transfers.
  */
-export async function lockDirectory(tx: Tx, dialect: Dialect): Promise<void> {
+export async function lockChannelAccess(tx: Tx, dialect: Dialect): Promise<void> {
   if (dialect.rowLocks)
     await tx.selectFrom('meta').select('value').where('name', '=', 'directory_version').forUpdate().execute()
 }

@@ -17,12 +17,12 @@ export type ContactRecord = {
   protocol: Protocol
   /** What the interface shows, without the channel codes. */
   data: Omit<Contact, 'channels'>
-  settings: Settings
+  settings: ProtocolSections
   /** JSON pointer into `settings` -> sealed value. */
   secrets: Record<string, string>
 }
 
-export type Settings = { [section: string]: unknown }
+export type ProtocolSections = { [section: string]: unknown }
 
 export async function listContacts(db: Db): Promise<ContactRecord[]> {
   return (await db.selectFrom('contact').selectAll().orderBy('id').execute()).map(toContact)
@@ -65,18 +65,18 @@ export function contactPlace(id: string, pointer: string): string {
 }
 
 /** The settings with their secrets opened and put back where they belong. */
-export function openSettings(seal: Seal, contact: ContactRecord): Settings {
+export function openProtocolSections(seal: Seal, contact: ContactRecord): ProtocolSections {
   const settings = structuredClone(contact.settings)
   for (const [pointer, sealed] of Object.entries(contact.secrets))
     setAt(settings, pointer, seal.open(contactPlace(contact.id, pointer), sealed))
   return settings
 }
 
-function setAt(into: Settings, pointer: string, value: string): void {
+function setAt(into: ProtocolSections, pointer: string, value: string): void {
   const steps = pointer.split('/').slice(1)
   const last = steps.pop() ?? ''
-  let at: Settings = into
-  for (const step of steps) at = (at[step] ??= {}) as Settings
+  let at: ProtocolSections = into
+  for (const step of steps) at = (at[step] ??= {}) as ProtocolSections
   at[last] = value
 }
 
@@ -85,7 +85,7 @@ function toContact(row: Tables['contact']): ContactRecord {
     id: row.id,
     protocol: row.protocol as Protocol, // written by putContact alone, as are the three below
     data: JSON.parse(row.data) as ContactRecord['data'],
-    settings: JSON.parse(row.settings) as Settings,
+    settings: JSON.parse(row.settings) as ProtocolSections,
     secrets: JSON.parse(row.secrets) as Record<string, string>,
   }
 }

@@ -47,7 +47,7 @@ async function throughAttempts(rig: Rig, id: string): Promise<string> {
   for (;;) {
     const { state, dueAt } = await rig.transfer(id)
     if (state !== 'PENDING' && state !== 'IN_PROGRESS') return state
-    if (state === 'PENDING' && dueAt > rig.work.now()) rig.setAhead(dueAt - rig.work.now() + 1)
+    if (state === 'PENDING' && dueAt > rig.context.now()) rig.setAhead(dueAt - rig.context.now() + 1)
     await delay(5)
   }
 }
@@ -430,7 +430,7 @@ field(
     })
     rig.setClock('11:59')
     const { id } = await rig.send()
-    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
+    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.context.now())
     assert.equal((await rig.transfer(id)).state, 'PENDING')
     assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '12:00')
     await assert.rejects(rig.host('oftp2').admit(callerOf()), { code: 'remote_busy' })
@@ -450,7 +450,7 @@ field(
     })
     rig.setClock('06:00')
     const { id } = await rig.send()
-    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.work.now())
+    await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.context.now())
     assert.equal(new Date((await rig.transfer(id)).dueAt).toISOString().slice(11, 16), '22:00')
     rig.setClock('02:00')
     assert.equal((await rig.ended(id)).state, 'COMPLETED')
@@ -472,6 +472,6 @@ field(
     rig.setClock('17:59')
     rig.setAhead(58_000)
     assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
-    assert.ok(new Date(rig.work.now()).toISOString().slice(11, 16) >= '18:00')
+    assert.ok(new Date(rig.context.now()).toISOString().slice(11, 16) >= '18:00')
   },
 )

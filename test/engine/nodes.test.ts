@@ -276,8 +276,8 @@ testOnBoth('an engine that wakes up late does not take its transfers from itself
   await rig.put('a.txt', 'a')
   const { id } = await rig.run().send()
   await waitFor('it runs', () => gate.waiting === 1)
-  const { unbroken } = rig.work.heartbeat
-  rig.setAhead(10 * rig.work.leaseMs)
+  const { unbroken } = rig.context.heartbeat
+  rig.setAhead(10 * rig.context.leaseMs)
   await waitFor('it knows that it was silent', () => unbroken.aborted)
   rig.wake()
   gate.open()
@@ -293,7 +293,7 @@ testOnBoth(
       await rig.put('a.txt', 'a')
       const { id } = await rig.send()
       const now = Date.now()
-      const [claim] = await claimDue(rig.store, { owner: rig.work.owner, now, until: now + 1500 }, 1)
+      const [claim] = await claimDue(rig.store, { owner: rig.context.owner, now, until: now + 1500 }, 1)
       const held = { id, fence: claim?.transfer.fence ?? 0 }
       if (heard.startsWith('its end')) rig.dispatcher.hold(held)
       rig.run()
@@ -337,18 +337,18 @@ testOnBoth(
         'all wait',
         async () => {
           const due = (await pending()).map((row) => row.due_at)
-          return due.length === 100 && Math.min(...due) > rig.work.now() && Math.max(...due)
+          return due.length === 100 && Math.min(...due) > rig.context.now() && Math.max(...due)
         },
         60_000,
       ).then(Number)
     const health = () => rig.store.db.selectFrom('partner_health').selectAll().executeTakeFirst()
-    const until = rig.work.now() + 300_000
-    while (rig.work.now() < until) rig.setAhead((await lastDue()) - rig.work.now() + 1)
+    const until = rig.context.now() + 300_000
+    while (rig.context.now() < until) rig.setAhead((await lastDue()) - rig.context.now() + 1)
     const due = await lastDue()
     assert.ok(line.calls.length < 12, `${line.calls.length} calls in five minutes to a partner that is down`)
     dead = false
     // When the next probe may go. It tells all the others, whatever they were waiting for.
-    rig.setAhead(Math.max(due, (await health())?.open_until ?? 0) - rig.work.now() + 1)
+    rig.setAhead(Math.max(due, (await health())?.open_until ?? 0) - rig.context.now() + 1)
     await waitFor('all are sent', async () => (await rig.inbox()).length === 100, 60_000)
     assert.equal(await health(), undefined)
   },

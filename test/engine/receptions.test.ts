@@ -1,4 +1,4 @@
-// Files that come in: resumed, reset, offered twice, refused. Over the engine's desk, as any transport reaches it.
+// Files that come in: resumed, reset, offered twice, refused. Over the engine's session host, as any transport reaches it.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -168,7 +168,7 @@ test('what is in place when it cannot be recorded stays, and the next claim fini
 
 test('a database that stops answering at any write of a reception costs neither the file nor its end', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 600 })
-  const store = rig.work.store as { write: Store['write'] }
+  const store = rig.context.store as { write: Store['write'] }
   const { write } = store
   const over = async () => {
     const open = await rig.store.db
@@ -320,7 +320,7 @@ async function wholeFile(rig: Rig): Promise<Offer> {
   const offered = offerOf('a.txt', { size: 1, restartFrom: 1 })
   const incoming = await rig.host().offer(offered)
   await incoming.write(Buffer.from('a'), 0)
-  const store = rig.work.store as { write: Store['write'] }
+  const store = rig.context.store as { write: Store['write'] }
   const { write } = store
   store.write = async (change) => {
     await write(change)
@@ -337,7 +337,7 @@ async function wholeFile(rig: Rig): Promise<Offer> {
 test('a node that wakes up and puts the file in place before its successor does not make that one fail', async (t) => {
   const [sleeper, other] = await twoNodes(t)
   const offered = await wholeFile(sleeper)
-  const store = other.work.store as { write: Store['write'] }
+  const store = other.context.store as { write: Store['write'] }
   const { write } = store
   let woken = 0
   store.write = async (change) => {
@@ -378,10 +378,10 @@ test('files that no row speaks of are swept at a start, unless another node is a
   await incoming.write(Buffer.from('a'), 0)
   const [known] = await halfFiles(first)
   await writeFile(join(first.place.dataDir, 'partial', 'stray.part'), 'x')
-  await second.work.heartbeat.beat()
-  await clearStrayIncoming(first.work)
+  await second.context.heartbeat.beat()
+  await clearStrayIncoming(first.context)
   assert.equal((await halfFiles(first)).length, 2, 'another node may be about to write its row')
-  await clearStrayIncoming(second.work)
+  await clearStrayIncoming(second.context)
   assert.deepEqual(await halfFiles(first), [known])
   await incoming.complete({ size: 1 })
   assert.deepEqual(await first.list('in'), ['a.txt'])

@@ -13,21 +13,21 @@ import type { TransferRecord } from '../../src/domain/transfer.ts'
 import { isOver } from '../../src/domain/transfer.ts'
 import { startAutomation } from '../../src/engine/scheduling/automation.ts'
 import { clearCancelled } from '../../src/engine/staging/clear-cancelled.ts'
-import { makeHost } from '../../src/engine/sessions/session-host.ts'
+import { makeSessionHost } from '../../src/engine/sessions/session-host.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
-import type { Running } from '../../src/engine/sending/send-files.ts'
-import { Finishing } from '../../src/engine/receiving/finishing-receptions.ts'
+import type { RunningTransfer } from '../../src/engine/running-transfer.ts'
+import { FinishingReceptions } from '../../src/engine/receiving/finishing-receptions.ts'
 import { Heartbeat } from '../../src/engine/scheduling/heartbeat.ts'
 import { OfferMemory } from '../../src/engine/receiving/offer-memory.ts'
-import { makePlan, snapshotOf } from '../../src/engine/transfer-plan.ts'
+import { makeTransferPlan, snapshotOf } from '../../src/engine/transfer-plan.ts'
 import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import type { Runner } from '../../src/engine/scheduling/run-transfer.ts'
-import { Sessions } from '../../src/engine/sessions/session-pool.ts'
+import { SessionPool } from '../../src/engine/sessions/session-pool.ts'
 import { makeSlots } from '../../src/engine/scheduling/slots.ts'
 import { makeStaging } from '../../src/engine/staging/staging.ts'
 import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
 import type { SessionHost, Transport } from '../../src/engine/transports/transport.ts'
-import type { Work } from '../../src/engine/engine-context.ts'
+import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { NodeError } from '../../src/errors.ts'
 import { makeLog } from '../../src/log.ts'
 import { findChannel, insertChannels, sealChannel } from '../../src/store/channels.ts'
@@ -69,8 +69,8 @@ type Place = {
 export class Rig {
   readonly place: Place
   readonly store: Store
-  readonly work: Work
-  readonly sessions: Sessions
+  readonly context: EngineContext
+  readonly sessions: SessionPool
   readonly dispatcher: Dispatcher
   readonly runner: Runner
   readonly events: TransferEvent[] = []
@@ -83,25 +83,25 @@ export class Rig {
   constructor(place: Place, store: Store, options: RigOptions) {
     this.place = place
     this.store = store
-    this.work = this.#makeWork(options)
+    this.context = this.#makeContext(options)
     const known: readonly Transport<never>[] = options.transports ?? [folderTransport]
     const transports = new Map(known.map((one) => [one.protocol, one]))
-    this.sessions = new Sessions(this.work, transports, (protocol) => this.host(protocol))
-    const fetching = new Map<string, Running>()
+    this.sessions = new SessionPool(this.context, transports, (protocol) => this.host(protocol))
+    const fetching = new Map<string, RunningTransfer>()
     this.runner = {
-      work: this.work,
+      context: this.context,
       sessions: this.sessions,
       capabilitiesOf: (protocol) => transports.get(protocol)?.capabilities,
       fetching,
     }
-    this.dispatcher = new Dispatcher(this.work, options.workers ?? 2, {
+    this.dispatcher = new Dispatcher(this.context, options.workers ?? 2, {
       run: (claim, signal, given) => runTransfer(this.runner, claim, signal, given),
-      clear: (transferId) => clearCancelled(this.work, transports, transferId),
+      clear: (transferId) => clearCancelled(this.context, transports, transferId),
     })
     for (const { protocol, capabilities } of known) this.#addHost(protocol, capabilities, fetching)
   }
 
-  #makeWork(options: RigOptions): Work {
+  #makeContext(options: RigOptions): EngineContext {
     const owner = randomUUID()
     const leaseMs = options.leaseMs ?? 15_000
     const now = () => Date.now() + this.#ahead
@@ -125,11 +125,15 @@ export class Rig {
     }
   }
 
-  #addHost(protocol: string, capabilities: Transport['capabilities'], fetching: Map<string, Running>): void {
-    const { work, dispatcher, sessions } = this
-    const finishing = new Finishing()
+  #addHost(
+    protocol: string,
+    capabilities: Transport['capabilities'],
+    fetching: Map<string, RunningTransfer>,
+  ): void {
+    const { context, dispatcher, sessions } = this
+    const finishing = new FinishingReceptions()
     const reception = {
-      work,
+      context,
       capabilities,
       memory: new OfferMemory(),
       joins: (code: string) => fetching.get(code),
@@ -141,7 +145,10 @@ export class Rig {
       },
     }
     const keyName = (name: string) => name
-    this.#hosts.set(protocol, makeHost({ work, dispatcher, sessions, reception, finishing, keyName }))
+    this.#hosts.set(
+      protocol,
+      makeSessionHost({ context, dispatcher, sessions, reception, finishing, keyName }),
+    )
   }
 
   host(protocol = 'folder'): SessionHost {
@@ -169,7 +176,7 @@ export class Rig {
 
   /** Sets the engine's clock to the next time the UTC clock shows HH:mm. */
   setClock(hour: string): void {
-    const now = this.work.now()
+    const now = this.context.now()
     const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${hour}:00.000Z`)
     this.setAhead((at > now ? at : at + 86_400_000) - now)
   }
@@ -214,7 +221,7 @@ export class Rig {
     more: { contactId?: string; automation?: Automation; alias?: string } = {},
   ): Promise<ChannelRecord> {
     const { localCode = '', application = '' } = parseCode(code) ?? {}
-    const sealed = sealChannel(this.work.seal, code, { application, ...channel })
+    const sealed = sealChannel(this.context.seal, code, { application, ...channel })
     await this.store.write((tx) =>
       insertChannels(tx, [
         {
@@ -239,7 +246,7 @@ export class Rig {
   }
 
   async plan(code = CODE) {
-    return makePlan(this.store.db, this.work.seal, snapshotOf(await this.channel(code)))
+    return makeTransferPlan(this.store.db, this.context.seal, snapshotOf(await this.channel(code)))
   }
 
   // What people do
@@ -258,7 +265,7 @@ export class Rig {
 
   /** `tell: false`: the node is not told, and finds out by itself. */
   async reset(code = CODE, { tell = true } = {}): Promise<string[]> {
-    const cancelled = await resetChannel(this.store, await this.channel(code), this.work.now(), 'tester')
+    const cancelled = await resetChannel(this.store, await this.channel(code), this.context.now(), 'tester')
     if (tell) for (const id of cancelled) this.dispatcher.cancel(id)
     return cancelled
   }
@@ -266,8 +273,8 @@ export class Rig {
   #asking() {
     return {
       store: this.store,
-      fileRoots: this.work.roots.fileRoots,
-      now: this.work.now,
+      fileRoots: this.context.roots.fileRoots,
+      now: this.context.now,
       requestedBy: 'tester',
     }
   }

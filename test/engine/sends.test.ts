@@ -136,7 +136,7 @@ test('what was sent and received is remembered for as long as the channel is the
   await (await rig.host().offer(offer)).complete({ size: 0 })
   await rig.lastReception()
   rig.setAhead(20 * 365 * 86_400_000)
-  await clearLeftovers(rig.work)
+  await clearLeftovers(rig.context)
   await assert.rejects(rig.send(), { code: 'conflict', message: /a\.txt was sent already/ })
   await assert.rejects(rig.host().offer(offer), { code: 'duplicate_file' })
   await rig.stop()
@@ -255,7 +255,7 @@ function callLike(rig: Rig) {
     timeouts: { connectMs: 1, syncMs: 1, ackMs: 1, idleMs: 1 },
     security: { ...security, rsaLocalKey: undefined, rsaRemoteKey: undefined },
     compression: false,
-    signal: rig.work.stopping,
+    signal: rig.context.stopping,
   }
 }
 
@@ -274,7 +274,7 @@ test('a retry sends nothing in clear that the channel has meanwhile been told to
   broken = false
   const channel = await rig.channel()
   const security = { cryptography: true, ciphrate: 'FILE', rsaRemoteKey: theirs.certificatePem } as const
-  const sealed = sealChannel(rig.work.seal, CODE, { ...channel.config, security })
+  const sealed = sealChannel(rig.context.seal, CODE, { ...channel.config, security })
   await rig.store.write((tx) => updateChannel(tx, { ...channel, ...sealed }))
   const retried = await rig.ended((await rig.retry()).id)
   assert.equal(retried.state, 'COMPLETED', retried.error ?? '')

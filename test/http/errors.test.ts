@@ -187,7 +187,7 @@ test('a fault of the node answers 500 without a word of what it was, and the log
   )
   const node = await startTestHttp(t, { log })
   const token = await node.token('admin')
-  node.context.directory = () => Promise.reject(new Error('table secret_table is broken at /srv/db'))
+  node.context.channelAccess = () => Promise.reject(new Error('table secret_table is broken at /srv/db'))
   const answer = await node.call('listChannels', { as: null, headers: { authorization: `Bearer ${token}` } })
   assertErrorBody(answer, 500, 'Internal Server Error', pathOf('listChannels'))
   assert.ok(!answer.text.includes('secret_table') && !answer.text.includes('/srv/db'))

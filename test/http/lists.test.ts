@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { addHistory } from '../../src/store/channels.ts'
-import { directoryChanged } from '../../src/store/channel-access.ts'
+import { channelAccessChanged } from '../../src/store/channel-access.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import { CLOSED, contactOf, FULL, PERSON, PLAIN, plainChannel, seedChannel } from '../support/seed.ts'
 import { putContact } from '../../src/store/contacts.ts'
@@ -45,7 +45,7 @@ testOnBoth('pages cut the list without loss or repetition', async (t, database) 
   await node.store.write(async (tx) => {
     for (let i = 0; i < 20; i++)
       await seedChannel(tx, node.context.seal, `BANCO-ACME-X${i}`, 'acme', plainChannel(node.files))
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
     await addHistory(
       tx,
       PLAIN,
@@ -78,7 +78,7 @@ testOnBoth('channels come by code, contacts by id, history newest first', async 
     for (const id of ['Zeta', 'alfa', 'Ñu']) await putContact(tx, contactOf(id, 'X', []))
     for (const code of ['BANCO-ACME-a', 'BANCO-ACME-_', 'BANCO-ACME-Z', 'BANCO-ACME-.'])
       await seedChannel(tx, node.context.seal, code, 'acme', { ...plainChannel(node.files), name: code })
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
   const contacts = (await node.call('listContacts', { query: { size: 10 } })).body.content.map(
     (one: { id: string }) => one.id,

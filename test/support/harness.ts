@@ -20,7 +20,7 @@ import { makeLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
 import { startNode } from '../../src/main.ts'
 import type { RunningNode } from '../../src/main.ts'
-import { makeDirectory } from '../../src/store/channel-access.ts'
+import { makeChannelAccess } from '../../src/store/channel-access.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import { makeSeal } from '../../src/store/seal.ts'
 import type { Store } from '../../src/store/database/open.ts'
@@ -164,7 +164,7 @@ export async function startTestHttp(
     seal: makeSeal(masterKey),
     tokens: makeTokens(jwtSecret),
     limiter: makeLimiter(),
-    directory: makeDirectory(),
+    channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,

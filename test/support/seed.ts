@@ -16,7 +16,7 @@ import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import type { Account } from '../../src/store/accounts.ts'
 import { addHistory, insertChannels, sealChannel } from '../../src/store/channels.ts'
 import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
-import { directoryChanged } from '../../src/store/channel-access.ts'
+import { channelAccessChanged } from '../../src/store/channel-access.ts'
 import { newId } from '../../src/store/database/ids.ts'
 import type { Tx } from '../../src/store/database/open.ts'
 import type { Seal } from '../../src/store/seal.ts'
@@ -74,7 +74,7 @@ export async function seedPlatform(context: Context, files: string): Promise<voi
       ...plainChannel(join(files, 'beta')),
       users: ['operator'],
     })
-    await directoryChanged(tx)
+    await channelAccessChanged(tx)
   })
 }
 

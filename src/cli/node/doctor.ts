@@ -14,7 +14,7 @@ import { readSecrets } from '../../files/secrets.ts'
 import { diskFaults } from '../../files/roots.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { listContacts, openSettings } from '../../store/contacts.ts'
+import { listContacts, openProtocolSections } from '../../store/contacts.ts'
 import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/open.ts'
 import { makeSeal } from '../../store/seal.ts'
@@ -225,7 +225,9 @@ async function partners(store: Store, seal: Seal, channels: readonly ChannelReco
     )
     if (called.length === 0) return []
     if (contact.protocol === 'folder') {
-      const { folder } = openSettings(seal, contact) as { folder?: { inbox?: string; outbox?: string } }
+      const { folder } = openProtocolSections(seal, contact) as {
+        folder?: { inbox?: string; outbox?: string }
+      }
       return [folder?.inbox, folder?.outbox].flatMap((path) =>
         path === undefined ? [] : [folderFinding(contact.id, path)],
       )

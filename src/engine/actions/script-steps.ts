@@ -3,12 +3,12 @@
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { addOutput } from '../../store/transfers/leases.ts'
 import { OUTPUT_LIMIT, ScriptError, runScript } from './scripts.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 export type ScriptStep = 'preEmision' | 'postEmision' | 'preReception' | 'postReception' | 'exception'
 
 type About = {
-  work: Work
+  context: EngineContext
   transfer: Pick<TransferRecord, 'id' | 'channelCode' | 'direction' | 'type'>
   signal: AbortSignal
 }
@@ -22,18 +22,18 @@ export async function runStep(
   file?: AboutFile,
   error?: string,
 ): Promise<void> {
-  const { work, transfer, signal } = about
+  const { context, transfer, signal } = about
   const keep = (text: string) =>
     text === ''
       ? undefined
-      : work.store.write((tx) => addOutput(tx, transfer.id, `[${step}] ${text}\n`, OUTPUT_LIMIT))
+      : context.store.write((tx) => addOutput(tx, transfer.id, `[${step}] ${text}\n`, OUTPUT_LIMIT))
   try {
     const output = await runScript({
       path,
-      scriptRoots: work.roots.scriptRoots,
+      scriptRoots: context.roots.scriptRoots,
       args: [file?.path ?? error ?? '', transfer.id, transfer.channelCode],
       variables: variablesOf(step, transfer, file, error),
-      timeoutMs: work.scriptMs,
+      timeoutMs: context.scriptMs,
       signal,
     })
     await keep(output)

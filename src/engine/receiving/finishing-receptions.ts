@@ -3,7 +3,7 @@
 
 const PATIENCE_MS = 10_000
 
-export class Finishing {
+export class FinishingReceptions {
   readonly #byContact = new Map<string, Set<Promise<unknown>>>()
 
   add(contactId: string, running: Promise<void>): void {

@@ -6,17 +6,17 @@ import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases.ts'
-import { findPartial, putPartial, removePartial } from '../../store/transfers/receptions.ts'
+import { findHalfFile, putHalfFile, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import { restartEvery } from '../sending/send-files.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { Inbound } from './route-offer.ts'
-import { IncomingFile } from './part-file.ts'
+import { PartFile } from './part-file.ts'
 import { proposeKey } from './key-exchange.ts'
-import type { Plan } from '../transfer-plan.ts'
-import type { ReceptionDesk } from './receive-offer.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
+import type { Receiving } from './receive-offer.ts'
 import { newRecord, progressFor } from './incoming-record.ts'
 import {
   beginReception,
@@ -34,24 +34,24 @@ import { unwrap } from './unwrap.ts'
 /** open: bytes come. completing: the partner said that is all. in place: under its real name. over: nothing more. */
 type Stage = 'open' | 'completing' | 'in place' | 'over'
 
-export class Reception implements Incoming {
+export class IncomingFile implements Incoming {
   position = 0
   #stage: Stage = 'open'
   readonly #ended = Promise.withResolvers<void>()
-  readonly #desk: ReceptionDesk
+  readonly #receiving: Receiving
   #offer: Offer
-  readonly #plan: Plan
+  readonly #plan: TransferPlan
   #inbound: Inbound
   readonly #key: FileKey
-  #file: IncomingFile | undefined
-  #running: Running | undefined
+  #file: PartFile | undefined
+  #running: RunningTransfer | undefined
   /** It joined a fetch: the transfer is the fetch's to end. */
   #joined = false
   #record: TransferFileRecord
   #moved: (position: number) => void = () => {}
 
-  constructor(desk: ReceptionDesk, offer: Offer, plan: Plan, inbound: Inbound, key: FileKey) {
-    this.#desk = desk
+  constructor(receiving: Receiving, offer: Offer, plan: TransferPlan, inbound: Inbound, key: FileKey) {
+    this.#receiving = receiving
     this.#offer = offer
     this.#plan = plan
     this.#inbound = inbound
@@ -60,10 +60,10 @@ export class Reception implements Incoming {
   }
 
   async open(): Promise<void> {
-    const { work } = this.#desk
-    const half = this.#key.date === '' ? undefined : await findPartial(work.store.db, this.#key)
+    const { context } = this.#receiving
+    const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
-    const path = await work.staging.incoming(randomUUID())
+    const path = await context.staging.incoming(randomUUID())
     // Never beyond what lies there: a file cut longer would have a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position
@@ -76,11 +76,11 @@ export class Reception implements Incoming {
       if (half && there) await this.#goOnFrom(half.path, path, copyFile)
       const partial = { path, position: this.position }
       if (this.#key.date !== '')
-        await work.store.write((tx) => putPartial(tx, this.#key, partial, work.now()))
+        await context.store.write((tx) => putHalfFile(tx, this.#key, partial, context.now()))
     }
     const every = restartEvery(this.#plan, this.#inbound.directory)
     try {
-      this.#file = await IncomingFile.open(path, this.position, every, (position) => this.#keep(position))
+      this.#file = await PartFile.open(path, this.position, every, (position) => this.#keep(position))
     } catch (thrown) {
       await this.abandon(thrown, false)
       throw thrown
@@ -124,7 +124,7 @@ export class Reception implements Incoming {
   #stopped(reason: unknown): void {
     if (this.#stage !== 'open') return
     const keep = reason instanceof NodeError && reason.code === 'unavailable'
-    this.#desk.background(this.#plan.contact.id, this.abandon(reason, keep))
+    this.#receiving.background(this.#plan.contact.id, this.abandon(reason, keep))
   }
 
   /** The partner came back with the same file over another session: this one is dead, whatever its socket says. */
@@ -139,28 +139,28 @@ export class Reception implements Incoming {
   }
 
   async #begin(path: string): Promise<void> {
-    const { work, joins, hold } = this.#desk
+    const { context, joins, hold } = this.#receiving
     const { channel } = this.#inbound
     const fetching = joins(channel.code)
     if (fetching) {
       this.#joined = true
       this.#record.index = fetching.transfer.files.length
       fetching.transfer.files.push(this.#record)
-      await work.store.write(async (tx) => {
-        await requireHeld(tx, work.store.dialect, fetching.held)
+      await context.store.write(async (tx) => {
+        await requireHeld(tx, context.store.dialect, fetching.held)
         await insertFiles(tx, fetching.transfer.id, [this.#record])
       })
       this.#running = { ...fetching, plan: this.#plan }
     } else {
-      const { transfer, held } = await beginReception(work, channel, this.#record, this.#offer, path)
-      this.#running = { work, transfer, held, plan: this.#plan, signal: hold(held) }
-      work.publish({
+      const { transfer, held } = await beginReception(context, channel, this.#record, this.#offer, path)
+      this.#running = { context, transfer, held, plan: this.#plan, signal: hold(held) }
+      context.publish({
         kind: 'state',
         transferId: transfer.id,
         channelCode: channel.code,
         direction: 'RECEPCION',
         status: 'IN_PROGRESS',
-        at: work.now(),
+        at: context.now(),
       })
     }
     this.#moved = progressFor(this.#running, this.#record, this.#offer)
@@ -183,17 +183,17 @@ export class Reception implements Incoming {
 
   async rename(name: string): Promise<void> {
     this.#requireOpen()
-    const { work, capabilities } = this.#desk
+    const { context, capabilities } = this.#receiving
     const offer: Offer = { ...this.#offer, name, provisional: false }
-    const inbound = await chooseInbound(work, offer)
+    const inbound = await chooseInbound(context, offer)
     if (inbound.channel.code !== this.#inbound.channel.code)
       throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
     refuseUnfit(capabilities, offer, this.#plan, inbound)
     const changes = { name, directory: inbound.directoryIndex }
     const running = this.#running
     if (running)
-      await work.store.write(async (tx) => {
-        await requireHeld(tx, work.store.dialect, running.held)
+      await context.store.write(async (tx) => {
+        await requireHeld(tx, context.store.dialect, running.held)
         await updateFile(tx, running.held, this.#record.index, changes)
       })
     Object.assign(this.#record, changes)
@@ -201,17 +201,17 @@ export class Reception implements Incoming {
     this.#inbound = inbound
   }
 
-  #opened(): IncomingFile {
+  #opened(): PartFile {
     if (!this.#file) throw new Error('a reception is used before it is open')
     return this.#file
   }
 
   async #keep(position: number): Promise<void> {
     if (this.#key.date === '') return
-    const { work } = this.#desk
-    await work.store.write(async (tx) => {
-      if (this.#running) await requireHeld(tx, work.store.dialect, this.#running.held)
-      await putPartial(tx, this.#key, { path: this.#opened().path, position }, work.now())
+    const { context } = this.#receiving
+    await context.store.write(async (tx) => {
+      if (this.#running) await requireHeld(tx, context.store.dialect, this.#running.held)
+      await putHalfFile(tx, this.#key, { path: this.#opened().path, position }, context.now())
     })
   }
 
@@ -266,26 +266,28 @@ export class Reception implements Incoming {
   async #leaveToNext(reason: unknown): Promise<void> {
     this.#end()
     await this.#file?.close()
-    const { work, release } = this.#desk
+    const { context, release } = this.#receiving
     const { held, transfer } = this.#run()
-    work.log.warn(
+    context.log.warn(
       { err: reason, transfer: transfer.id },
       'a received file is here but that could not be recorded',
     )
     if (this.#joined) return
-    await work.store.write((tx) => parkClaim(tx, held, work.now())).catch(() => {})
+    await context.store.write((tx) => parkClaim(tx, held, context.now())).catch(() => {})
     release(held)
   }
 
   /** Files that came while another was on its way in get their transfer now, one after the other. */
   async #awaitTurn(): Promise<void> {
-    const deadline = this.#desk.work.now() + this.#plan.timeouts.ackMs
+    const deadline = this.#receiving.context.now() + this.#plan.timeouts.ackMs
     while (!this.#running) {
       try {
         await this.#begin(this.#opened().path)
       } catch (thrown) {
         const again =
-          thrown instanceof NodeError && thrown.code === 'conflict' && this.#desk.work.now() < deadline
+          thrown instanceof NodeError &&
+          thrown.code === 'conflict' &&
+          this.#receiving.context.now() < deadline
         if (!again) throw thrown
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
@@ -295,7 +297,7 @@ export class Reception implements Incoming {
   async #put(whole: { size: number; sha256: string }): Promise<void> {
     const running = this.#run()
     const received = { path: this.#opened().path, ...whole }
-    const { path, ...known } = await unwrap(this.#desk, running, this.#inbound, this.#offer, received)
+    const { path, ...known } = await unwrap(this.#receiving, running, this.#inbound, this.#offer, received)
     Object.assign(this.#record, known, { position: whole.size })
     if (this.#plan.channel.keyExchangeChannel) {
       await proposeKey(running, this.#record, path)
@@ -307,7 +309,7 @@ export class Reception implements Incoming {
     await recordPlaced(running, this.#record, received.path)
   }
 
-  #run(): Running {
+  #run(): RunningTransfer {
     if (!this.#running) throw new Error('a reception is finished before it has a transfer')
     return this.#running
   }
@@ -322,7 +324,7 @@ export class Reception implements Incoming {
   #finishLater(): void {
     const running = this.#run()
     if (this.#joined) return
-    const { background, release, capabilities } = this.#desk
+    const { background, release, capabilities } = this.#receiving
     const finishing = finishReception(running, capabilities.receipts).finally(() => release(running.held))
     background(this.#plan.contact.id, finishing)
   }
@@ -342,19 +344,19 @@ export class Reception implements Incoming {
     const signal = this.#running?.signal
     const reason: unknown = signal?.aborted ? signal.reason : given
     const done = await this.#putAway(reason, keep)
-    this.#desk.memory.failed(this.#key, reason, this.#desk.work.now())
+    this.#receiving.memory.failed(this.#key, reason, this.#receiving.context.now())
     const ours = await this.#failTransfer(reason)
     if (done && ours) await this.#remove()
   }
 
   /** Whether the file is ours alone from now on: another node may have taken the transfer over while this one slept. */
   async #failTransfer(reason: unknown): Promise<boolean> {
-    const { release, work } = this.#desk
+    const { release, context } = this.#receiving
     const reset = reason instanceof NodeError && reason.code === 'cancelled'
     if (!this.#running || this.#joined) return true
     const { held } = this.#running
     const failed = await failReception(this.#running, reason).catch((thrown: unknown) => {
-      work.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
+      context.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
       return false
     })
     release(held)
@@ -363,7 +365,7 @@ export class Reception implements Incoming {
 
   /** Kept for a resumption or put into quarantine; true: nobody needs it any more. */
   async #putAway(reason: unknown, keep: boolean): Promise<boolean> {
-    const { work } = this.#desk
+    const { context } = this.#receiving
     const file = this.#file
     const code = reason instanceof NodeError ? reason.code : undefined
     const resumable = keep && code !== 'cancelled' && this.#key.date !== ''
@@ -372,21 +374,21 @@ export class Reception implements Incoming {
     // Whoever holds the transfer now may be at the same file.
     if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
     if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
-      await quarantine(work, this.#running.transfer.id, this.#offer.name, file.path).catch(
+      await quarantine(context, this.#running.transfer.id, this.#offer.name, file.path).catch(
         (thrown: unknown) =>
-          work.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
+          context.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
       )
     return true
   }
 
   async #remove(): Promise<void> {
-    const { work } = this.#desk
+    const { context } = this.#receiving
     const { path } = this.#opened()
     try {
       await removeReceived(path)
-      await work.store.write((tx) => removePartial(tx, this.#key, path))
+      await context.store.write((tx) => removeHalfFile(tx, this.#key, path))
     } catch (thrown) {
-      work.log.error({ err: thrown, path }, 'a refused file could not be removed')
+      context.log.error({ err: thrown, path }, 'a refused file could not be removed')
     }
   }
 }

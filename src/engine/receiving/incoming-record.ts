@@ -1,7 +1,7 @@
 // The row of a file on its way in, before anything of it has come, and the meter of what comes.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { Inbound } from './route-offer.ts'
 import type { Offer } from '../transports/transport.ts'
@@ -29,14 +29,14 @@ export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
 }
 
 export function progressFor(
-  running: Running,
+  running: RunningTransfer,
   file: TransferFileRecord,
   offer: Offer,
 ): (position: number) => void {
-  const { work, transfer } = running
+  const { context, transfer } = running
   const size = offer.size ?? 0
   const meter = makeProgress(
-    work.publish,
+    context.publish,
     {
       transferId: transfer.id,
       channelCode: transfer.channelCode,
@@ -47,7 +47,7 @@ export function progressFor(
       bytesDone: 0,
       startAt: new Map([[file.index, file.position]]),
     },
-    (octets) => work.counted('RECEPCION', octets),
+    (octets) => context.counted('RECEPCION', octets),
   )
   return (position) => meter.moved({ index: file.index, name: file.name, size }, position)
 }

@@ -16,14 +16,14 @@ import type { Tx } from '../../store/database/open.ts'
 import {
   findReceived,
   oweReceipt,
-  putPartial,
+  putHalfFile,
   putReceived,
-  removePartial,
+  removeHalfFile,
 } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import { placesOf } from '../sending/send-files.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import type { Inbound } from './route-offer.ts'
 import { snapshotOf } from '../transfer-plan.ts'
 import { moveOriginal } from '../actions/post-action.ts'
@@ -32,22 +32,22 @@ import { namesOneFile } from '../transports/transport.ts'
 import type { Offer } from '../transports/transport.ts'
 import { SUITE } from '../staging/wire-form.ts'
 import { receivedPath } from '../staging/staging.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 /** A transfer that is IN_PROGRESS and ours from its first moment. */
 export async function beginReception(
-  work: Work,
+  context: EngineContext,
   channel: ChannelRecord,
   file: TransferFileRecord,
   offer: Offer,
   path: string,
 ) {
-  const now = work.now()
+  const now = context.now()
   const id = newId(now)
   const held: Held = { id, fence: 1 }
   const key = keyOf(channel.code, file)
-  await work.store.write(async (tx) => {
-    await lockChannel(tx, work.store.dialect, channel.code)
+  await context.store.write(async (tx) => {
+    await lockChannel(tx, context.store.dialect, channel.code)
     await insertTransfer(tx, {
       id,
       channelCode: channel.code,
@@ -61,10 +61,10 @@ export async function beginReception(
     // Only now is it certain that no transfer under way is about to record it.
     if (namesOneFile(key) && (await findReceived(tx, key)))
       throw new NodeError('duplicate_file', `${file.name} was received before`)
-    if (key.date !== '') await putPartial(tx, key, { path, position: file.position }, now)
+    if (key.date !== '') await putHalfFile(tx, key, { path, position: file.position }, now)
     await tx
       .updateTable('transfer')
-      .set({ fence: 1, lease_owner: work.owner, lease_until: now + work.leaseMs })
+      .set({ fence: 1, lease_owner: context.owner, lease_until: now + context.leaseMs })
       .where('id', '=', id)
       .execute()
     await moveTransfer(tx, id, {
@@ -77,7 +77,7 @@ export async function beginReception(
     await setSnapshot(tx, held, snapshotOf(channel))
     await addHistory(tx, channel.code, [{ at: now, event: 'TRANSFER_STARTED', detail: id }])
   })
-  const transfer = await findTransfer(work.store.db, id)
+  const transfer = await findTransfer(context.store.db, id)
   if (!transfer) throw new NodeError('not_found', `channel ${channel.code} was removed`)
   transfer.files = [file]
   return { transfer, held }
@@ -89,19 +89,19 @@ function keyOf(channelCode: string, file: TransferFileRecord): FileKey {
 
 /** WHOLE with a chosen name, then linked to it. After a crash the same function settles how far it got. */
 export async function placeWhole(
-  running: Running,
+  running: RunningTransfer,
   file: TransferFileRecord,
   from: string,
   { directory }: Pick<Inbound, 'directory'>,
 ): Promise<void> {
-  const { work, held, plan, transfer } = running
+  const { context, held, plan, transfer } = running
   const folder = directory.filePath ?? ''
-  await ensureInbound(folder, work)
+  await ensureInbound(folder, context)
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
   const mayRename = plan.channel.integrations?.postReceptionRename === true
   for (let nth = 0; ; nth++) {
     const target =
-      nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, work))
+      nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, context))
     // What is ours to place is taken away only once it is in place, wherever its reader has put it since.
     if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
     if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file))))
@@ -115,11 +115,11 @@ export async function placeWhole(
       staged_path: from,
       position: file.position,
     } as const
-    await work.store.write(async (tx) => {
-      await requireHeld(tx, work.store.dialect, held)
+    await context.store.write(async (tx) => {
+      await requireHeld(tx, context.store.dialect, held)
       await updateFile(tx, held, file.index, changes)
       // From here on nobody may go on writing it.
-      await removePartial(tx, keyOf(transfer.channelCode, file), receivedPath(from))
+      await removeHalfFile(tx, keyOf(transfer.channelCode, file), receivedPath(from))
     })
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
@@ -141,54 +141,59 @@ function expectedOf({ size, hash }: TransferFileRecord) {
 
 /** In place, with the memory against receiving it again; then nothing of it is needed in the data folder. */
 export async function recordPlaced(
-  { work, held, transfer }: Running,
+  { context, held, transfer }: RunningTransfer,
   file: TransferFileRecord,
   received: string,
 ): Promise<void> {
   const key = keyOf(transfer.channelCode, file)
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
-    await removePartial(tx, key, received)
+    await removeHalfFile(tx, key, received)
   })
   file.phase = 'PLACED'
   await rm(received, { force: true })
 }
 
 /** The first try takes the name as the channel wants it; further ones add a stamp of the moment. */
-function nameFor(name: string, digits: number, nth: number, work: Work): string {
+function nameFor(name: string, digits: number, nth: number, context: EngineContext): string {
   return nth === 0
-    ? stampedName(name, digits, work.now(), work.zone)
-    : stampedName(name, 17, work.now(), work.zone, nth - 1)
+    ? stampedName(name, digits, context.now(), context.zone)
+    : stampedName(name, 17, context.now(), context.zone, nth - 1)
 }
 
-async function ensureInbound(folder: string, work: Work): Promise<void> {
-  requireConfined(folder, work.roots.fileRoots)
+async function ensureInbound(folder: string, context: EngineContext): Promise<void> {
+  requireConfined(folder, context.roots.fileRoots)
   await ensureFolder(folder)
 }
 
-export async function quarantine(work: Work, transferId: string, name: string, path: string): Promise<void> {
-  const target = await work.staging.quarantine(transferId, name)
+export async function quarantine(
+  context: EngineContext,
+  transferId: string,
+  name: string,
+  path: string,
+): Promise<void> {
+  const target = await context.staging.quarantine(transferId, name)
   await rename(path, target).catch(() => copyFile(path, target))
-  work.log.warn({ transfer: transferId, path: target }, 'a received file is in quarantine')
+  context.log.warn({ transfer: transferId, path: target }, 'a received file is in quarantine')
 }
 
 /** Post-action, receipt, end. Also where a node goes on that took over a reception that was whole. */
-export async function finishReception(running: Running, owesReceipts: boolean): Promise<void> {
-  const { work, transfer, held } = running
+export async function finishReception(running: RunningTransfer, owesReceipts: boolean): Promise<void> {
+  const { context, transfer, held } = running
   try {
     for (const file of transfer.files) if (file.phase === 'PLACED') await actOnReceived(running, file)
-    const now = work.now()
-    await work.store.write(async (tx) => {
-      await requireHeld(tx, work.store.dialect, held)
+    const now = context.now()
+    await context.store.write(async (tx) => {
+      await requireHeld(tx, context.store.dialect, held)
       await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
       if (owesReceipts) for (const file of transfer.files) await owe(running, file, tx, undefined)
       await addHistory(tx, transfer.channelCode, [
         { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
       ])
     })
-    work.publish({
+    context.publish({
       kind: 'state',
       transferId: transfer.id,
       channelCode: transfer.channelCode,
@@ -201,8 +206,8 @@ export async function finishReception(running: Running, owesReceipts: boolean): 
   }
 }
 
-async function actOnReceived(running: Running, file: TransferFileRecord): Promise<void> {
-  const { work, plan, held } = running
+async function actOnReceived(running: RunningTransfer, file: TransferFileRecord): Promise<void> {
+  const { context, plan, held } = running
   const {
     postReceptionAction: action,
     postReceptionDirectory,
@@ -214,8 +219,8 @@ async function actOnReceived(running: Running, file: TransferFileRecord): Promis
     pathPost = await moveReceived(running, file, postReceptionDirectory, postReceptionRename === true)
   if (action === 'RECEPTION_EXECUTE' && postReceptionFile)
     await runStep(running, 'postReception', postReceptionFile, file)
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await updateFile(tx, held, file.index, {
       phase: 'DONE',
       action_post: action ?? null,
@@ -226,7 +231,7 @@ async function actOnReceived(running: Running, file: TransferFileRecord): Promis
 }
 
 async function moveReceived(
-  running: Running,
+  running: RunningTransfer,
   file: TransferFileRecord,
   directory: string,
   rename: boolean,
@@ -240,8 +245,13 @@ async function moveReceived(
 /** The receipt is hashed and signed as the file was: the length of the hash tells by what. */
 const SUITE_BY_HASH: Record<number, string> = { 40: '02', 64: '04', 128: '06' }
 
-async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: unknown): Promise<void> {
-  const { plan, work } = running
+async function owe(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  tx: Tx,
+  error: unknown,
+): Promise<void> {
+  const { plan, context } = running
   const receipt = {
     key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
     positive: error === undefined,
@@ -254,23 +264,23 @@ async function owe(running: Running, file: TransferFileRecord, tx: Tx, error: un
     suite: SUITE_BY_HASH[file.wireHash?.length ?? 0] ?? SUITE,
     channelCode: plan.code,
   }
-  await oweReceipt(tx, plan.contact.id, receipt, work.now())
+  await oweReceipt(tx, plan.contact.id, receipt, context.now())
 }
 
 /** True when that is what the row says now, and by our hand: nobody else will touch its files. */
 export async function failReception(
-  running: Running,
+  running: RunningTransfer,
   reason: unknown,
   owesReceipts = false,
 ): Promise<boolean> {
-  const { work, transfer, held, plan } = running
+  const { context, transfer, held, plan } = running
   if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost'))
     return false
   // The database did not answer: the next claim knows better how far it got than we do.
-  if (reason instanceof NodeError && reason.code === 'unavailable' && !work.stopping.aborted) return false
-  const now = work.now()
+  if (reason instanceof NodeError && reason.code === 'unavailable' && !context.stopping.aborted) return false
+  const now = context.now()
   const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
-  const moved = await work.store.write(async (tx) => {
+  const moved = await context.store.write(async (tx) => {
     const done = await moveTransfer(tx, transfer.id, {
       from: 'IN_PROGRESS',
       to: 'FAILED',
@@ -286,11 +296,11 @@ export async function failReception(
     return true
   })
   if (!moved) return false
-  work.log.warn(
+  context.log.warn(
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: reason },
     'a reception failed',
   )
-  work.publish({
+  context.publish({
     kind: 'state',
     transferId: transfer.id,
     channelCode: transfer.channelCode,
@@ -302,7 +312,7 @@ export async function failReception(
   const script = plan.channel.integrations?.exceptionFile
   if (script)
     await runStep(
-      { ...running, signal: AbortSignal.timeout(work.scriptMs) },
+      { ...running, signal: AbortSignal.timeout(context.scriptMs) },
       'exception',
       script,
       undefined,

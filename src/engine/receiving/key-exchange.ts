@@ -8,14 +8,14 @@ import { addHistory } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { insertKeyProposal } from '../../store/keys.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
-import { putReceived, removePartial } from '../../store/transfers/receptions.ts'
-import type { Running } from '../sending/send-files.ts'
+import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { readPartnerKey, readPrivateKey, fingerprintOf } from '../transforms/cms/keys.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { receivedPath } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
 
-export function certificateOf(plan: Plan): string {
+export function certificateOf(plan: TransferPlan): string {
   const { rsaLocalKey } = plan.security
   const certificate = rsaLocalKey === undefined ? undefined : readPrivateKey(rsaLocalKey).certificate
   if (!certificate)
@@ -30,14 +30,18 @@ export function certificateOf(plan: Plan): string {
 const LONGEST = 1024 * 1024
 
 /** Kept as a proposal, and received as any file is, in one write. */
-export async function proposeKey(running: Running, file: TransferFileRecord, path: string): Promise<void> {
-  const { work, held, transfer, plan } = running
+export async function proposeKey(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  path: string,
+): Promise<void> {
+  const { context, held, transfer, plan } = running
   if ((file.size ?? 0) > LONGEST) throw new NodeError('file_refused', `${file.name} is too long for a key`)
   const { pem, fingerprint } = proposedKey(await readFile(path))
-  const now = work.now()
+  const now = context.now()
   const key = { channelCode: plan.code, name: file.keyName, date: file.keyDate, time: file.keyTime }
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await insertKeyProposal(tx, {
       id: newId(now),
       contactId: plan.contact.id,
@@ -51,7 +55,7 @@ export async function proposeKey(running: Running, file: TransferFileRecord, pat
     const { size, hash, position } = file
     await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, position)
-    await removePartial(tx, key, receivedPath(path))
+    await removeHalfFile(tx, key, receivedPath(path))
   })
   file.phase = 'PLACED'
 }

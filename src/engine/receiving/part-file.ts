@@ -11,7 +11,7 @@ import { hashFile } from '../../files/hash.ts'
 
 export type Checkpoint = (position: number) => Promise<void>
 
-export class IncomingFile {
+export class PartFile {
   readonly path: string
   readonly #file: FileHandle
   readonly #every: number
@@ -45,11 +45,11 @@ export class IncomingFile {
     position: number,
     every: number,
     checkpoint: Checkpoint,
-  ): Promise<IncomingFile> {
+  ): Promise<PartFile> {
     try {
       const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o640)
       await file.truncate(position)
-      return new IncomingFile(path, file, position, every, checkpoint)
+      return new PartFile(path, file, position, every, checkpoint)
     } catch (thrown) {
       throw fromFileError(thrown, path)
     }

@@ -14,25 +14,25 @@
 
 import { NodeError } from '../../errors.ts'
 import type { Held } from '../../store/transfers/leases.ts'
-import { findPartial, findReceived, removePartial } from '../../store/transfers/receptions.ts'
+import { findHalfFile, findReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { OfferMemory } from './offer-memory.ts'
-import { makePlan, snapshotOf } from '../transfer-plan.ts'
-import { Reception } from './incoming-file.ts'
+import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { IncomingFile } from './incoming-file.ts'
 import { removeReceived } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
 import type { Capabilities, Incoming, Offer } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 /** What a reception needs of the engine around it. */
-export type ReceptionDesk = {
-  work: Work
+export type Receiving = {
+  context: EngineContext
   capabilities: Capabilities
   memory: OfferMemory
   /** A fetch under way for that channel, whose transfer the file joins instead of making its own. */
-  joins: (channelCode: string) => Running | undefined
+  joins: (channelCode: string) => RunningTransfer | undefined
   /** The engine keeps the lease of a transfer from now on, and stops it by this signal. */
   hold: (held: Held) => AbortSignal
   release: (held: Held) => void
@@ -40,32 +40,32 @@ export type ReceptionDesk = {
   background: (contactId: string, running: Promise<void>) => void
 }
 
-export async function receiveOffer(desk: ReceptionDesk, offer: Offer): Promise<Incoming> {
-  const { work } = desk
-  const inbound = await chooseInbound(work, offer)
-  const plan = await makePlan(work.store.db, work.seal, snapshotOf(inbound.channel))
-  refuseUnfit(desk.capabilities, offer, plan, inbound)
+export async function receiveOffer(receiving: Receiving, offer: Offer): Promise<Incoming> {
+  const { context } = receiving
+  const inbound = await chooseInbound(context, offer)
+  const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(inbound.channel))
+  refuseUnfit(receiving.capabilities, offer, plan, inbound)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
-  const asked = offer.admitted !== undefined || desk.joins(key.channelCode) !== undefined
-  if (!asked) desk.memory.requireWorthTrying(key, work.now())
-  await desk.memory.openOf(key)?.supersede()
-  const before = namesOneFile(offer.key) ? await findReceived(work.store.db, key) : undefined
+  const asked = offer.admitted !== undefined || receiving.joins(key.channelCode) !== undefined
+  if (!asked) receiving.memory.requireWorthTrying(key, context.now())
+  await receiving.memory.openOf(key)?.supersede()
+  const before = namesOneFile(offer.key) ? await findReceived(context.store.db, key) : undefined
   if (before) {
-    await dropHalf(work, key)
+    await dropHalf(context, key)
     return receivedBefore(offer, before.size)
   }
-  const reception = new Reception(desk, offer, plan, inbound, key)
-  desk.memory.opened(key, reception)
+  const reception = new IncomingFile(receiving, offer, plan, inbound, key)
+  receiving.memory.opened(key, reception)
   await reception.open()
   return reception
 }
 
 /** What a try left that a crash cut off while the file was being put in place by another. */
-async function dropHalf({ store }: Work, key: FileKey): Promise<void> {
-  const half = await findPartial(store.db, key)
+async function dropHalf({ store }: EngineContext, key: FileKey): Promise<void> {
+  const half = await findHalfFile(store.db, key)
   if (!half) return
   await removeReceived(half.path)
-  await store.write((tx) => removePartial(tx, key, half.path))
+  await store.write((tx) => removeHalfFile(tx, key, half.path))
 }
 
 /** It is here already and the partner did not hear so: where it can skip the bytes it does, else it is told. */

@@ -7,10 +7,10 @@ import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import type { Capabilities, Offer } from '../transports/transport.ts'
 import { formatMismatch } from '../staging/wire-form.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number }
 
@@ -19,8 +19,8 @@ export function applicationOf(channel: ChannelRecord): string {
 }
 
 /** Throws not_found where no channel takes it, remote_refused or remote_busy where the channel is closed (now). */
-export async function chooseInbound(work: Work, offer: Offer): Promise<Inbound> {
-  const channels = await channelsOfContact(work.store.db, offer.contactId)
+export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {
+  const channels = await channelsOfContact(context.store.db, offer.contactId)
   const channel =
     offer.application === '' ? byName(channels, offer.name) : byApplication(channels, offer.application)
   if (!channel)
@@ -37,7 +37,7 @@ export async function chooseInbound(work: Work, offer: Offer): Promise<Inbound> 
       'remote_refused',
       `channel ${channel.code} takes no files over this session (calling end, address)`,
     )
-  if (!isOpenAt(hoursOf(channel.config), work.now(), work.zone))
+  if (!isOpenAt(hoursOf(channel.config), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
   return { channel, ...directoryFor(channel, offer) }
 }
@@ -46,7 +46,7 @@ export async function chooseInbound(work: Work, offer: Offer): Promise<Inbound> 
 export function refuseUnfit(
   capabilities: Capabilities,
   offer: Offer,
-  plan: Plan,
+  plan: TransferPlan,
   { directory, channel }: Inbound,
 ): void {
   if (plan.security.encrypted && !offer.encryptedSession)

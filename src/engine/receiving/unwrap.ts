@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { NodeError } from '../../errors.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { FileSource, piecesOf } from '../sending/file-source.ts'
 import type { Inbound } from './route-offer.ts'
-import type { ReceptionDesk } from './receive-offer.ts'
+import type { Receiving } from './receive-offer.ts'
 import { localPath, stage } from '../staging/staging.ts'
 import { suiteOf } from '../transforms/cms/suites.ts'
 import type { Offer } from '../transports/transport.ts'
@@ -19,8 +19,8 @@ export type Received = { path: string; size: number; sha256: string }
 export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
 
 export async function unwrap(
-  { work, capabilities }: ReceptionDesk,
-  { plan, signal }: Running,
+  { context, capabilities }: Receiving,
+  { plan, signal }: RunningTransfer,
   { directory }: Inbound,
   offer: Offer,
   received: Received,
@@ -31,7 +31,7 @@ export async function unwrap(
       cause: { fileReason: '20' },
     })
   const wireHash = await wireHashOf(received, offer.envelope?.suite)
-  const steps = incomingSteps({ plan, directory, capabilities, codePage: work.codePage }, offer)
+  const steps = incomingSteps({ plan, directory, capabilities, codePage: context.codePage }, offer)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
   await using source = await FileSource.open(received.path)

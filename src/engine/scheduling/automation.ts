@@ -13,9 +13,9 @@ import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { requestSend } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
-import { makePlan, snapshotOf } from '../transfer-plan.ts'
+import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { Runner } from './run-transfer.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
@@ -27,7 +27,7 @@ const RECEIPT_REST_MS = 5000
 export type AutomationClock = { stop(): Promise<void> }
 
 export function startAutomation(runner: Runner, wake: () => void): AutomationClock {
-  const { work } = runner
+  const { context } = runner
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
@@ -37,27 +37,29 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
     if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
     const running = turn()
       .catch((thrown: unknown) =>
-        work.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed'),
+        context.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed'),
       )
       .finally(() => busy.delete(key))
     busy.set(key, running)
   }
   const look = async () => {
-    const runs = await readRuns(work)
-    const living = await livingOwners(work.store.db, work.now())
-    for (const channel of await automatedChannels(work.store.db)) {
+    const runs = await readRuns(context)
+    const living = await livingOwners(context.store.db, context.now())
+    for (const channel of await automatedChannels(context.store.db)) {
       const run = runs.get(channel.code)
-      if (!isDue(work, channel, run, living)) continue
+      if (!isDue(context, channel, run, living)) continue
       // Those that find no place now must not be the same ones at every look.
       while (busy.size >= AT_ONCE) await Promise.race(busy.values())
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
-    for (const contactId of await contactsOwed(work.store.db, work.now() - RECEIPT_REST_MS))
+    for (const contactId of await contactsOwed(context.store.db, context.now() - RECEIPT_REST_MS))
       begin(`receipts ${contactId}`, () => deliverReceipts(runner, contactId))
   }
   const again = () => {
     looking = look()
-      .catch((thrown: unknown) => work.log.warn({ err: thrown }, 'automation could not look at its channels'))
+      .catch((thrown: unknown) =>
+        context.log.warn({ err: thrown }, 'automation could not look at its channels'),
+      )
       .finally(() => {
         if (!stopped) timer = setTimeout(again, LOOK_MS)
       })
@@ -75,23 +77,23 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
 
 type Run = { ran_at: number; held_by: string | null; held_until: number }
 
-async function readRuns({ store }: Work): Promise<Map<string, Run>> {
+async function readRuns({ store }: EngineContext): Promise<Map<string, Run>> {
   const rows = await store.db.selectFrom('automation_run').selectAll().execute()
   return new Map(rows.map((row) => [row.channel_code, row]))
 }
 
 function isDue(
-  work: Work,
+  context: EngineContext,
   channel: ChannelRecord,
   run: Run | undefined,
   living: ReadonlySet<string>,
 ): boolean {
   if (!run) return true
-  const now = work.now()
+  const now = context.now()
   // One of our own that was not given back (the database did not answer) is not another's: `busy` knows better.
-  const others = run.held_by !== null && run.held_by !== work.owner && living.has(run.held_by)
+  const others = run.held_by !== null && run.held_by !== context.owner && living.has(run.held_by)
   const held = run.held_until > now || others
-  return !held && nextTurn(channel, run.ran_at, work) <= now
+  return !held && nextTurn(channel, run.ran_at, context) <= now
 }
 
 async function takeTurn(
@@ -100,23 +102,24 @@ async function takeTurn(
   run: Run | undefined,
   wake: () => void,
 ): Promise<void> {
-  const { work } = runner
-  const now = work.now()
-  if (!isOpenAt(hoursOf(channel.config), now, work.zone) || !(await holdTurn(work, channel, run, now))) return
+  const { context } = runner
+  const now = context.now()
+  if (!isOpenAt(hoursOf(channel.config), now, context.zone) || !(await holdTurn(context, channel, run, now)))
+    return
   // A fetch may take hours: the turn is kept as leases are, so that a dead node's is soon free and a live one's is not.
-  const signal = AbortSignal.any([work.heartbeat.unbroken, work.stopping])
+  const signal = AbortSignal.any([context.heartbeat.unbroken, context.stopping])
   try {
-    await send(work, channel, wake)
+    await send(context, channel, wake)
     await fetch(runner, channel, signal)
   } catch (thrown) {
-    work.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
+    context.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
   } finally {
-    await giveBack(work, channel.code)
+    await giveBack(context, channel.code)
   }
 }
 
 /** Unless another node has taken it meanwhile. */
-async function giveBack({ store, owner }: Work, code: string): Promise<void> {
+async function giveBack({ store, owner }: EngineContext, code: string): Promise<void> {
   await store.write((tx) =>
     tx
       .updateTable('automation_run')
@@ -129,13 +132,13 @@ async function giveBack({ store, owner }: Work, code: string): Promise<void> {
 
 /** One compare-and-set decides which node takes this turn. */
 async function holdTurn(
-  work: Work,
+  context: EngineContext,
   channel: ChannelRecord,
   run: Run | undefined,
   now: number,
 ): Promise<boolean> {
-  const turn = { ran_at: now, held_by: work.owner, held_until: now + work.leaseMs }
-  return work.store.write(async (tx) => {
+  const turn = { ran_at: now, held_by: context.owner, held_until: now + context.leaseMs }
+  return context.store.write(async (tx) => {
     if (!run) {
       // The first look only starts the clock, except for `watch`, whose files may be waiting already.
       const first = channel.automation?.watch ? turn : { ran_at: now, held_by: null, held_until: 0 }
@@ -157,14 +160,14 @@ async function holdTurn(
   })
 }
 
-function nextTurn(channel: ChannelRecord, ranAt: number, work: Work): number {
+function nextTurn(channel: ChannelRecord, ranAt: number, context: EngineContext): number {
   const { watch, every, cron } = channel.automation ?? {}
   if (watch) return ranAt + WATCH_MS
   if (every) return ranAt + spanMs(every)
-  return (cron === undefined ? undefined : cronTurn(cron, ranAt, work)) ?? Number.MAX_SAFE_INTEGER
+  return (cron === undefined ? undefined : cronTurn(cron, ranAt, context)) ?? Number.MAX_SAFE_INTEGER
 }
 
-function cronTurn(cron: string, ranAt: number, { zone, log }: Work): number | undefined {
+function cronTurn(cron: string, ranAt: number, { zone, log }: EngineContext): number | undefined {
   try {
     return new Cron(cron, { timezone: zone.name }).nextRun(new Date(ranAt))?.getTime()
   } catch (thrown) {
@@ -182,11 +185,11 @@ export function spanMs(every: string): number {
 }
 
 /** Nothing to send, an emission under way, a closed way: all quite normal for a clock. */
-async function send(work: Work, channel: ChannelRecord, wake: () => void): Promise<void> {
+async function send(context: EngineContext, channel: ChannelRecord, wake: () => void): Promise<void> {
   if (!goes(channel.config, 'EMISION') || directoriesFor(channel.config, 'EMISION').length === 0) return
   try {
     await requestSend(
-      { store: work.store, fileRoots: work.roots.fileRoots, now: work.now, requestedBy: null },
+      { store: context.store, fileRoots: context.roots.fileRoots, now: context.now, requestedBy: null },
       channel,
       'AUTOMATIC',
     )
@@ -205,12 +208,12 @@ async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal
 
 /** A call in which the partner speaks; our own receipts go with it. */
 async function callAndListen(
-  { work, sessions }: Runner,
+  { context, sessions }: Runner,
   channel: ChannelRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!mayCall(channel) || (await callNotBefore(work, channel.contactId)) > 0) return
-  const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  if (!mayCall(channel) || (await callNotBefore(context, channel.contactId)) > 0) return
+  const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   if (isSpooled(plan)) return
   const lent = await sessions.lend(plan, 0)
   let ok = false
@@ -230,8 +233,10 @@ function mayCall({ config }: ChannelRecord): boolean {
 
 /** Receipts owed to a partner that did not call for them. */
 async function deliverReceipts(runner: Runner, contactId: string): Promise<void> {
-  const { work } = runner
-  const channels = await channelsOfContact(work.store.db, contactId)
-  const channel = channels.find((one) => mayCall(one) && isOpenAt(hoursOf(one.config), work.now(), work.zone))
-  if (channel) await callAndListen(runner, channel, work.stopping)
+  const { context } = runner
+  const channels = await channelsOfContact(context.store.db, contactId)
+  const channel = channels.find(
+    (one) => mayCall(one) && isOpenAt(hoursOf(one.config), context.now(), context.zone),
+  )
+  if (channel) await callAndListen(runner, channel, context.stopping)
 }

@@ -6,7 +6,7 @@ import { NodeError } from '../../errors.ts'
 import { claimDue, heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
 import type { Session } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 const TICK_MS = 1000
 /** Transfers in hand for each place: enough that files of many channels can take turns. */
@@ -19,7 +19,7 @@ export type Steps = {
 }
 
 export class Dispatcher {
-  readonly #work: Work
+  readonly #context: EngineContext
   readonly #steps: Steps
   readonly #most: number
   readonly #tickMs: number
@@ -33,17 +33,17 @@ export class Dispatcher {
   #clock: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
 
-  constructor(work: Work, workers: number, steps: Steps) {
-    this.#work = work
+  constructor(context: EngineContext, workers: number, steps: Steps) {
+    this.#context = context
     this.#steps = steps
     this.#most = workers * IN_HAND_PER_SLOT
-    this.#tickMs = Math.min(TICK_MS, work.leaseMs / 4)
+    this.#tickMs = Math.min(TICK_MS, context.leaseMs / 4)
   }
 
   start(): void {
     this.#renewal = setInterval(() => {
       this.#keeping ??= this.#keep().finally(() => (this.#keeping = undefined))
-    }, this.#work.leaseMs / 3)
+    }, this.#context.leaseMs / 3)
     this.wake()
   }
 
@@ -62,25 +62,25 @@ export class Dispatcher {
         this.#state = 'looking'
         await this.#claim()
       } while ((this.#state as string) === 'look again')
-      due = await nextDueAt(this.#work.store.urgent.db)
+      due = await nextDueAt(this.#context.store.urgent.db)
     } catch (thrown) {
-      this.#work.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
+      this.#context.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
     }
     if ((this.#state as string) === 'stopped') return
     this.#state = 'idle'
     const tick = this.#tickMs
-    const wait = due === undefined ? tick : Math.max(1, Math.min(tick, due - this.#work.now()))
+    const wait = due === undefined ? tick : Math.max(1, Math.min(tick, due - this.#context.now()))
     this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? tick : wait)
   }
 
   async #claim(): Promise<void> {
     const room = this.#most - this.#held.size
     if (room <= 0) return
-    await this.#work.heartbeat.ensure()
-    const now = this.#work.now()
+    await this.#context.heartbeat.ensure()
+    const now = this.#context.now()
     const claims = await claimDue(
-      this.#work.store,
-      { owner: this.#work.owner, now, until: now + this.#work.leaseMs },
+      this.#context.store,
+      { owner: this.#context.owner, now, until: now + this.#context.leaseMs },
       room,
     )
     for (const claim of claims) void this.launch(claim)
@@ -94,7 +94,7 @@ export class Dispatcher {
     const running = this.#steps
       .run(claim, signal, given)
       .catch((thrown: unknown) =>
-        this.#work.log.error(
+        this.#context.log.error(
           { err: thrown, transfer: held.id },
           'a transfer could not be brought to an end; it is let go when its lease is over',
         ),
@@ -121,7 +121,7 @@ export class Dispatcher {
 
   background(running: Promise<void>): void {
     const tracked = running
-      .catch((thrown: unknown) => this.#work.log.error({ err: thrown }, 'work in the background failed'))
+      .catch((thrown: unknown) => this.#context.log.error({ err: thrown }, 'work in the background failed'))
       .finally(() => this.#running.delete(tracked))
     this.#running.add(tracked)
   }
@@ -135,7 +135,7 @@ export class Dispatcher {
 
   /** Signs that we live, then looks what is ours: what was reset or taken is stopped, what strayed is let go. */
   async #keep(): Promise<void> {
-    const { heartbeat, store, owner, log } = this.#work
+    const { heartbeat, store, owner, log } = this.#context
     const held = [...this.#held.values()].map((one) => one.held)
     try {
       await heartbeat.beat()
@@ -151,7 +151,7 @@ export class Dispatcher {
 
   /** Those that have not been in hand for a whole lease: one just claimed may not have been heard of yet. */
   #strayed(ours: readonly Held[]): Held[] {
-    const now = this.#work.now()
+    const now = this.#context.now()
     const before = this.#strays
     this.#strays = new Map()
     for (const held of ours) {
@@ -161,14 +161,14 @@ export class Dispatcher {
       this.#strays.set(held.id, { held, since })
     }
     return [...this.#strays.values()]
-      .filter(({ since }) => now - since > this.#work.leaseMs)
+      .filter(({ since }) => now - since > this.#context.leaseMs)
       .map(({ held }) => held)
   }
 
   /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
   #stopLost(id: string, fence: number): void {
     const reason = async () => {
-      const row = await this.#work.store.db
+      const row = await this.#context.store.db
         .selectFrom('transfer')
         .select('state')
         .where('id', '=', id)
@@ -194,9 +194,9 @@ export class Dispatcher {
     clearTimeout(timer)
     clearInterval(this.#renewal)
     await this.#keeping
-    await this.#work.heartbeat
+    await this.#context.heartbeat
       .end()
-      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'the sign of life stays behind'))
+      .catch((thrown: unknown) => this.#context.log.debug({ err: thrown }, 'the sign of life stays behind'))
   }
 
   #stopAll(): void {

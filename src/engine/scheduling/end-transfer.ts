@@ -8,42 +8,42 @@ import { addHistory } from '../../store/channels.ts'
 import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from '../receiving/incoming-transfer.ts'
 import { runStep } from '../actions/script-steps.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 /** What becomes of a transfer whose run ended with an error; the table at the top of run-transfer.ts. */
 export async function ended(
-  work: Work,
+  context: EngineContext,
   transfer: TransferRecord,
   held: Held,
-  running: Running | undefined,
+  running: RunningTransfer | undefined,
   thrown: unknown,
 ): Promise<void> {
   const error =
     thrown instanceof NodeError ? thrown : new NodeError('internal', messageOf(thrown), { cause: thrown })
   if (error.code === 'lease_lost') return
-  if (error.code === 'cancelled' && (await wasReset(work, held))) return work.staging.clear(transfer.id)
-  if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(work, transfer, held)
+  if (error.code === 'cancelled' && (await wasReset(context, held))) return context.staging.clear(transfer.id)
+  if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(context, transfer, held)
   if (running && transfer.direction === 'RECEPCION') return void (await failReception(running, error))
   const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0
-  if (error.retry && transfer.attempts < retries) return tryLater(work, transfer, held, error)
-  await fail(work, transfer, held, running, error)
+  if (error.retry && transfer.attempts < retries) return tryLater(context, transfer, held, error)
+  await fail(context, transfer, held, running, error)
 }
 
 /** A transport that is being stopped says `cancelled` too; only the row knows whether somebody reset the transfer. */
-async function wasReset({ store }: Work, { id }: Held): Promise<boolean> {
+async function wasReset({ store }: EngineContext, { id }: Held): Promise<boolean> {
   const row = await store.db.selectFrom('transfer').select('state').where('id', '=', id).executeTakeFirst()
   return row === undefined || row.state === 'CANCELLED'
 }
 
 /** The node is draining: somebody else goes on from the last restart point. It does not count as an attempt. */
-async function putBack(work: Work, transfer: TransferRecord, held: Held): Promise<void> {
-  const now = work.now()
+async function putBack(context: EngineContext, transfer: TransferRecord, held: Held): Promise<void> {
+  const now = context.now()
   // Where the node does not stop, its database did not answer: not at once again.
-  const dueAt = work.stopping.aborted ? now : now + BREATHER_MS
-  await work.store.write(async (tx) => {
+  const dueAt = context.stopping.aborted ? now : now + BREATHER_MS
+  await context.store.write(async (tx) => {
     const moved = await moveTransfer(tx, transfer.id, {
       from: 'IN_PROGRESS',
       to: 'PENDING',
@@ -57,11 +57,16 @@ async function putBack(work: Work, transfer: TransferRecord, held: Held): Promis
 
 const BREATHER_MS = 1000
 
-async function tryLater(work: Work, transfer: TransferRecord, held: Held, error: NodeError): Promise<void> {
-  const now = work.now()
+async function tryLater(
+  context: EngineContext,
+  transfer: TransferRecord,
+  held: Held,
+  error: NodeError,
+): Promise<void> {
+  const now = context.now()
   const attempts = transfer.attempts + 1
   const dueAt = nextAttemptAt(now, attempts, Math.random)
-  const moved = await work.store.write((tx) =>
+  const moved = await context.store.write((tx) =>
     moveTransfer(tx, transfer.id, {
       from: 'IN_PROGRESS',
       to: 'PENDING',
@@ -72,7 +77,7 @@ async function tryLater(work: Work, transfer: TransferRecord, held: Held, error:
     }),
   )
   if (!moved) return
-  work.log.info(
+  context.log.info(
     {
       transfer: transfer.id,
       channel: transfer.channelCode,
@@ -83,18 +88,18 @@ async function tryLater(work: Work, transfer: TransferRecord, held: Held, error:
     },
     'an attempt failed; another follows',
   )
-  announce(work, transfer, 'PENDING', error.message)
+  announce(context, transfer, 'PENDING', error.message)
 }
 
 async function fail(
-  work: Work,
+  context: EngineContext,
   transfer: TransferRecord,
   held: Held,
-  running: Running | undefined,
+  running: RunningTransfer | undefined,
   error: NodeError,
 ): Promise<void> {
-  const now = work.now()
-  const failed = await work.store.write(async (tx) => {
+  const now = context.now()
+  const failed = await context.store.write(async (tx) => {
     const move = {
       to: 'FAILED',
       now,
@@ -108,34 +113,34 @@ async function fail(
     return true
   })
   if (!failed) return
-  work.log.warn(
+  context.log.warn(
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: error },
     'a transfer failed',
   )
-  announce(work, transfer, 'FAILED', error.message)
+  announce(context, transfer, 'FAILED', error.message)
   const script = running?.plan.channel.integrations?.exceptionFile
   if (!script) return
-  const about = { work, transfer, signal: AbortSignal.timeout(work.scriptMs) }
+  const about = { context, transfer, signal: AbortSignal.timeout(context.scriptMs) }
   await runStep(about, 'exception', script, undefined, error.message).catch((thrown: unknown) =>
-    work.log.warn({ transfer: transfer.id, err: thrown }, 'the exception script failed'),
+    context.log.warn({ transfer: transfer.id, err: thrown }, 'the exception script failed'),
   )
 }
 
 /** Tells whoever listens, once it is durable. */
 export function announce(
-  work: Work,
+  context: EngineContext,
   transfer: TransferRecord,
   status: TransferRecord['state'],
   error?: string,
 ): void {
   const { id: transferId, channelCode, direction } = transfer
-  work.publish({
+  context.publish({
     kind: 'state',
     transferId,
     channelCode,
     direction,
     status,
     ...(error !== undefined && { error }),
-    at: work.now(),
+    at: context.now(),
   })
 }

@@ -23,24 +23,24 @@ import type { Tx } from '../../store/database/open.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { act, sendFiles } from '../sending/send-files.ts'
-import type { Running } from '../sending/send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 import { announce, ended } from './end-transfer.ts'
 import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
-import { makePlan, snapshotOf } from '../transfer-plan.ts'
-import type { Plan } from '../transfer-plan.ts'
+import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { finishReception, placeWhole, recordPlaced } from '../receiving/incoming-transfer.ts'
 import { suits } from '../sessions/session-pool.ts'
 import { receivedPath } from '../staging/staging.ts'
-import type { Lent, Sessions } from '../sessions/session-pool.ts'
+import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Capabilities, Session } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 export type Runner = {
-  work: Work
-  sessions: Sessions
+  context: EngineContext
+  sessions: SessionPool
   capabilitiesOf: (protocol: string) => Capabilities | undefined
   /** Fetches under way, by channel: files offered for that channel join the transfer. */
-  fetching: Map<string, Running>
+  fetching: Map<string, RunningTransfer>
 }
 
 /** `given`: the session through which it must go (the partner is on the line); otherwise one is found or opened. */
@@ -50,26 +50,26 @@ export async function runTransfer(
   signal: AbortSignal,
   given?: Session,
 ): Promise<void> {
-  const { work } = runner
+  const { context } = runner
   const { transfer } = claim
   const held: Held = { id: transfer.id, fence: transfer.fence }
-  let running: Running | undefined
+  let running: RunningTransfer | undefined
   try {
-    const channel = await findChannel(work.store.db, transfer.channelCode)
+    const channel = await findChannel(context.store.db, transfer.channelCode)
     if (!channel) return
     if (transfer.state === 'PENDING') {
       const later = await notBefore(runner, channel, transfer, given)
-      if (later) return await work.store.write((tx) => park(tx, work, held, later))
+      if (later) return await context.store.write((tx) => park(tx, context, held, later))
     }
     const snapshot = claim.snapshot ?? snapshotOf(channel)
-    const plan = await makePlan(work.store.db, work.seal, snapshot)
-    running = { work, transfer, held, plan, signal }
+    const plan = await makeTransferPlan(context.store.db, context.seal, snapshot)
+    running = { context, transfer, held, plan, signal }
     await start(running, claim, snapshot)
     if (transfer.direction === 'RECEPCION') await goOnReceiving(runner, running)
     else if (transfer.receiptsUntil !== null) await settleReceipts(running)
     else await emit(runner, running, given)
   } catch (thrown) {
-    await ended(work, transfer, held, running, signal.aborted ? (signal.reason ?? thrown) : thrown)
+    await ended(context, transfer, held, running, signal.aborted ? (signal.reason ?? thrown) : thrown)
   }
 }
 
@@ -83,12 +83,12 @@ async function notBefore(
   transfer: TransferRecord,
   given?: Session,
 ): Promise<Later | undefined> {
-  const { work, sessions } = runner
+  const { context, sessions } = runner
   const { config, contactId } = channel
   if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return { at: PARKED }
-  const opening = nextOpening(hoursOf(channel.config), work.now(), work.zone)
-  if (opening > work.now()) return { at: opening }
-  const plan = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  const opening = nextOpening(hoursOf(channel.config), context.now(), context.zone)
+  if (opening > context.now()) return { at: opening }
+  const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   // The partner is on the line, but not for this channel: it waits for what it waited for.
   if (given)
     return suits(given, plan) && callingEnd(plan) !== 'LOCAL'
@@ -96,20 +96,24 @@ async function notBefore(
       : { at: Math.max(1, transfer.dueAt) }
   if (callingEnd(plan) === 'REMOTO')
     return isSpooled(plan) || sessions.calledBy(plan) ? undefined : { at: PARKED }
-  const at = await callNotBefore(work, contactId)
+  const at = await callNotBefore(context, contactId)
   return at > 0 ? { at, down: contactId } : undefined
 }
 
 /** A partner that was found well meanwhile woke those that wait for it: this one must not go to sleep after that. */
-async function park(tx: Tx, { store, now }: Work, held: Held, { at, down }: Later): Promise<void> {
+async function park(tx: Tx, { store, now }: EngineContext, held: Held, { at, down }: Later): Promise<void> {
   const waits = down === undefined || (await stillDown(tx, store.dialect, down))
   await parkClaim(tx, held, waits ? at : now())
 }
 
-async function start({ work, transfer, held }: Running, claim: Claim, snapshot: string): Promise<void> {
+async function start(
+  { context, transfer, held }: RunningTransfer,
+  claim: Claim,
+  snapshot: string,
+): Promise<void> {
   if (transfer.state === 'IN_PROGRESS') return
-  const now = work.now()
-  const moved = await work.store.write(async (tx) => {
+  const now = context.now()
+  const moved = await context.store.write(async (tx) => {
     if (
       !(await moveTransfer(tx, transfer.id, { from: 'PENDING', to: 'IN_PROGRESS', now, fence: held.fence }))
     )
@@ -124,10 +128,10 @@ async function start({ work, transfer, held }: Running, claim: Claim, snapshot: 
   if (!moved) throw new NodeError('lease_lost', `transfer ${transfer.id} is no longer ours to start`)
   transfer.state = 'IN_PROGRESS'
   transfer.startedAt ??= now
-  announce(work, transfer, 'IN_PROGRESS')
+  announce(context, transfer, 'IN_PROGRESS')
 }
 
-async function emit(runner: Runner, running: Running, given?: Session): Promise<void> {
+async function emit(runner: Runner, running: RunningTransfer, given?: Session): Promise<void> {
   const { plan } = running
   const capabilities = capabilitiesFor(runner, plan)
   const lent = given ? lentAs(given) : await borrow(runner, running)
@@ -144,15 +148,15 @@ async function emit(runner: Runner, running: Running, given?: Session): Promise<
   }
 }
 
-async function noteEncryption({ work, transfer, held }: Running): Promise<void> {
+async function noteEncryption({ context, transfer, held }: RunningTransfer): Promise<void> {
   if (transfer.encryption) return
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', transfer.id).execute()
   })
 }
 
-function capabilitiesFor(runner: Runner, plan: Plan): Capabilities {
+function capabilitiesFor(runner: Runner, plan: TransferPlan): Capabilities {
   const capabilities = runner.capabilitiesOf(plan.contact.protocol)
   if (!capabilities)
     throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
@@ -165,8 +169,11 @@ function lentAs(session: Session): Lent {
 }
 
 /** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
-async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Running): Promise<Lent> {
-  if (isSpooled(plan)) return lentAs(spoolSession(work, plan, transfer))
+async function borrow(
+  { sessions }: Runner,
+  { context, plan, transfer, signal }: RunningTransfer,
+): Promise<Lent> {
+  if (isSpooled(plan)) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
   const called = callingEnd(plan) === 'LOCAL' ? undefined : sessions.calledBy(plan)
   if (called) return lentAs(called)
@@ -181,28 +188,28 @@ async function borrow({ sessions }: Runner, { work, plan, transfer, signal }: Ru
   })
 }
 
-function callingEnd({ channel }: Plan) {
+function callingEnd({ channel }: TransferPlan) {
   return channel.connection?.advancedConfigurationConnection?.callingEnd ?? 'INDISTINTO'
 }
 
-async function complete({ work, transfer, held }: Running): Promise<void> {
-  const now = work.now()
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+async function complete({ context, transfer, held }: RunningTransfer): Promise<void> {
+  const now = context.now()
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
     await addHistory(tx, transfer.channelCode, [
       { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
     ])
   })
-  await work.staging.clear(transfer.id)
-  announce(work, transfer, 'COMPLETED')
+  await context.staging.clear(transfer.id)
+  announce(context, transfer, 'COMPLETED')
 }
 
 /** Nothing is left to do but wait: the lease is given up, and the row is due at the deadline or when a receipt comes. */
-async function waitForReceipts({ work, transfer, held, plan }: Running): Promise<void> {
-  const until = transfer.receiptsUntil ?? work.now() + plan.receiptMs
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+async function waitForReceipts({ context, transfer, held, plan }: RunningTransfer): Promise<void> {
+  const until = transfer.receiptsUntil ?? context.now() + plan.receiptMs
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     // A receipt that came meanwhile must not be put to sleep with the rest.
     const open = await tx
       .selectFrom('transfer_file')
@@ -211,12 +218,12 @@ async function waitForReceipts({ work, transfer, held, plan }: Running): Promise
       .where('receipt', '=', 'AWAITED')
       .execute()
     await tx.updateTable('transfer').set({ receipts_until: until }).where('id', '=', transfer.id).execute()
-    await parkClaim(tx, held, open.length === 0 ? work.now() : until)
+    await parkClaim(tx, held, open.length === 0 ? context.now() : until)
   })
 }
 
-async function settleReceipts(running: Running): Promise<void> {
-  const { transfer, work } = running
+async function settleReceipts(running: RunningTransfer): Promise<void> {
+  const { transfer, context } = running
   const negative = transfer.files.find((file) => file.receipt === 'NEGATIVE')
   if (negative)
     throw new NodeError(
@@ -224,7 +231,7 @@ async function settleReceipts(running: Running): Promise<void> {
       `${negative.name}: the partner’s receipt says it was not delivered`,
     )
   const missing = transfer.files.find((file) => file.receipt === 'AWAITED')
-  if (missing && work.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
+  if (missing && context.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
   if (missing)
     throw new NodeError('receipt_late', `${missing.name}: no receipt came within the channel’s timeoutAck`)
   for (const file of transfer.files) if (file.phase === 'ARRIVED') await act(running, file)
@@ -232,7 +239,7 @@ async function settleReceipts(running: Running): Promise<void> {
 }
 
 /** A reception found without a holder: its node died, or it is a fetch that somebody asked for. */
-async function goOnReceiving(runner: Runner, running: Running): Promise<void> {
+async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<void> {
   const { transfer, plan } = running
   const unfinished = transfer.files.some((file) => file.phase === 'MOVING')
   if (transfer.type === 'RETRY' && (unfinished || transfer.files.length === 0))
@@ -253,11 +260,11 @@ async function goOnReceiving(runner: Runner, running: Running): Promise<void> {
   await finishReception(running, capabilitiesFor(runner, plan).receipts)
 }
 
-async function fetchInto(runner: Runner, running: Running): Promise<void> {
-  const { transfer, work, held } = running
+async function fetchInto(runner: Runner, running: RunningTransfer): Promise<void> {
+  const { transfer, context, held } = running
   transfer.files = transfer.files.filter((file) => file.phase !== 'MOVING')
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await tx
       .deleteFrom('transfer_file')
       .where('transfer_id', '=', transfer.id)

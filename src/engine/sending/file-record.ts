@@ -4,17 +4,17 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import type { Tx } from '../../store/database/open.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
-import type { Running } from './send-files.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 
 /** One write under the claim, and the same change in memory once it is durable. */
 export async function record(
-  { work, held }: Running,
+  { context, held }: RunningTransfer,
   file: TransferFileRecord,
   changes: Partial<TransferFileRecord>,
   also?: (tx: Tx) => Promise<void>,
 ): Promise<void> {
-  await work.store.write(async (tx) => {
-    await requireHeld(tx, work.store.dialect, held)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
     await updateFile(tx, held, file.index, toColumns(changes))
     await also?.(tx)
   })
@@ -42,7 +42,11 @@ function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRo
 }
 
 /** The memory behind allowSendDuplicateFiles. */
-export async function remember({ transfer }: Running, file: TransferFileRecord, tx: Tx): Promise<void> {
+export async function remember(
+  { transfer }: RunningTransfer,
+  file: TransferFileRecord,
+  tx: Tx,
+): Promise<void> {
   if (file.hash === null) return
   await tx
     .insertInto('sent_file')

@@ -16,15 +16,15 @@ import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
 import { applicationOf } from '../receiving/route-offer.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/sftp-server/outbox.ts'
 import type { PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 const SHOWN = 10_000
 
 /** Whether the partner takes its files by calling: it has access here, and this node does not or may not call it. */
-export function isSpooled(plan: Plan): boolean {
+export function isSpooled(plan: TransferPlan): boolean {
   if (plan.contact.protocol !== 'sftp' || plan.settings.access === undefined) return false
   return (
     plan.settings.sftp === undefined ||
@@ -33,7 +33,7 @@ export function isSpooled(plan: Plan): boolean {
 }
 
 /** A session only in name: nobody is called, and SSH will encrypt whatever the partner takes. */
-export function spoolSession(work: Work, plan: Plan, transfer: TransferRecord): Session {
+export function spoolSession(context: EngineContext, plan: TransferPlan, transfer: TransferRecord): Session {
   return {
     contactId: plan.contact.id,
     encrypted: true,
@@ -42,7 +42,7 @@ export function spoolSession(work: Work, plan: Plan, transfer: TransferRecord): 
       const index = transfer.files.findIndex(
         ({ keyDate, keyTime }) => keyDate === file.key.date && keyTime === file.key.time,
       )
-      return spool(work, { code: plan.code, index }, file, progress, signal)
+      return spool(context, { code: plan.code, index }, file, progress, signal)
     },
     fetch: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -50,18 +50,18 @@ export function spoolSession(work: Work, plan: Plan, transfer: TransferRecord): 
 }
 
 async function spool(
-  work: Work,
+  context: EngineContext,
   into: { code: string; index: number },
   file: WireFile,
   progress: PushProgress,
   signal: AbortSignal,
 ): Promise<PushResult> {
-  const known = await waitingFile(work.store.db, into.code, file.name)
+  const known = await waitingFile(context.store.db, into.code, file.name)
   if (known?.transferId === file.transferId)
     return { receipt: 'awaited', remoteSha256: await sha256Of(known.path) }
   if (known) throw nameTaken(file.name)
-  const folder = await work.staging.spool()
-  const id = newId(work.now())
+  const folder = await context.staging.spool()
+  const id = newId(context.now())
   const path = join(folder, id)
   try {
     await ensureFolder(folder)
@@ -77,11 +77,11 @@ async function spool(
       name: file.name,
       path,
       size: file.source.size,
-      modifiedAt: work.now(),
+      modifiedAt: context.now(),
       transferId: file.transferId,
       index: into.index,
     }
-    await work.store.write((tx) => addToOutbox(tx, entry))
+    await context.store.write((tx) => addToOutbox(tx, entry))
     return { receipt: 'awaited', remoteSha256 }
   } catch (thrown) {
     await rm(path, { force: true })
@@ -101,9 +101,9 @@ function nameTaken(name: string): NodeError {
 }
 
 /** What the SFTP listener shows a partner. */
-export function outboxOf(work: Work, contactId: string, wake: () => void): Outbox {
+export function outboxOf(context: EngineContext, contactId: string, wake: () => void): Outbox {
   const codeOf = async (application: string) =>
-    (await channelsOfContact(work.store.db, contactId)).find(
+    (await channelsOfContact(context.store.db, contactId)).find(
       (channel) => applicationOf(channel) === application,
     )?.code
   const shown = (file: OutboxFile): OutgoingEntry => ({
@@ -114,12 +114,12 @@ export function outboxOf(work: Work, contactId: string, wake: () => void): Outbo
   })
   const fileOf = async (application: string, name: string) => {
     const code = await codeOf(application)
-    return code === undefined ? undefined : waitingFile(work.store.db, code, name)
+    return code === undefined ? undefined : waitingFile(context.store.db, code, name)
   }
   return {
     list: async (application) => {
       const code = await codeOf(application)
-      return code === undefined ? [] : (await waitingFiles(work.store.db, code, SHOWN)).map(shown)
+      return code === undefined ? [] : (await waitingFiles(context.store.db, code, SHOWN)).map(shown)
     },
     find: async (application, name) => {
       const file = await fileOf(application, name)
@@ -137,7 +137,7 @@ export function outboxOf(work: Work, contactId: string, wake: () => void): Outbo
     taken: async (application, entry) => {
       const file = await fileOf(application, entry.name)
       if (file?.id !== entry.id) return
-      await work.store.write((tx) => takeFromOutbox(tx, file, work.now()))
+      await context.store.write((tx) => takeFromOutbox(tx, file, context.now()))
       await rm(file.path, { force: true })
       wake()
     },

@@ -11,7 +11,7 @@ import type { Emission } from './send-files.ts'
 import { record } from './file-record.ts'
 import { FileSource, piecesOf } from './file-source.ts'
 import { certificateOf } from '../receiving/key-exchange.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { drainSteps, stage } from '../staging/staging.ts'
 import { once } from '../transforms/step.ts'
@@ -24,7 +24,7 @@ export async function prepareFile(
   file: TransferFileRecord,
   directory: Directory,
 ): Promise<WireForm> {
-  const about = { ...emission, directory, codePage: emission.work.codePage }
+  const about = { ...emission, directory, codePage: emission.context.codePage }
   const form = outgoingForm(about)
   const id = formId(about)
   return (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
@@ -52,7 +52,7 @@ async function restoredForm(
 }
 
 /** The file itself is what travels. */
-function isPlain(form: WireForm, plan: Plan): boolean {
+function isPlain(form: WireForm, plan: TransferPlan): boolean {
   return form.steps.length === 0 && !form.optional && !plan.encryptFiles
 }
 
@@ -63,9 +63,9 @@ async function prepare(
   form: WireForm,
   id: string,
 ): Promise<WireForm> {
-  const { work, plan, signal } = emission
+  const { context, plan, signal } = emission
   if (file.path === '') return prepareCertificate(emission, file, form, id)
-  requireConfined(file.path, work.roots.fileRoots)
+  requireConfined(file.path, context.roots.fileRoots)
   const before = plan.channel.integrations?.preEmisionFile
   if (!before && !form.check && isPlain(form, plan)) {
     // Nothing to do here; whoever sends it opens it, and looks whether it is still the same.
@@ -121,13 +121,13 @@ async function smallestForm(
 
 /** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
 async function stagedName(
-  { work, transfer, held }: Emission,
+  { context, transfer, held }: Emission,
   file: TransferFileRecord,
   id: string,
 ): Promise<string> {
   // What earlier claims made and could not finish: a file that is cut off again and again must not fill the disk.
-  if (held.fence > 1) await work.staging.dropOutgoing(transfer.id, `${file.index}-`)
-  return work.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
+  if (held.fence > 1) await context.staging.dropOutgoing(transfer.id, `${file.index}-`)
+  return context.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
 }
 
 async function prepareCertificate(

@@ -14,24 +14,20 @@
 import { rm } from 'node:fs/promises'
 import { directoriesFor } from '../../domain/channel.ts'
 import type { Directory } from '../../contract/channel.ts'
-import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
-import type { Held } from '../../store/transfers/leases.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from './file-source.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { deleteOriginal, moveOriginal } from '../actions/post-action.ts'
 import { prepareFile } from './prepare-file.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { Capabilities, PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 
-/** A claimed transfer in hand. */
-export type Running = { work: Work; transfer: TransferRecord; held: Held; plan: Plan; signal: AbortSignal }
-
-export type Emission = Running & { session: Session; capabilities: Capabilities }
+export type Emission = RunningTransfer & { session: Session; capabilities: Capabilities }
 
 /** How many files of one transfer are in hand at once; each still waits for its place. */
 const FILES_AT_ONCE = 32
@@ -40,7 +36,7 @@ const FILES_ON_A_LINE = 4
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
 export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
-  const { work, transfer, capabilities } = emission
+  const { context, transfer, capabilities } = emission
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
@@ -52,7 +48,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const run = async () => {
     for (const file of queue) {
       if (signal.aborted || failure.signal.aborted) return
-      const giveBack = await work.slots.take(signal, file.size ?? 0)
+      const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
         await sendFile({ ...emission, signal }, file, progress)
       } catch (thrown) {
@@ -84,10 +80,10 @@ async function settleDone({ session, transfer }: Emission): Promise<void> {
     if (phase === 'DONE') await session.settled({ name, date, time })
 }
 
-function progressOf({ work, transfer }: Emission): ProgressMeter {
+function progressOf({ context, transfer }: Emission): ProgressMeter {
   const done = transfer.files.filter((file) => file.phase === 'DONE' || file.phase === 'ARRIVED')
   return makeProgress(
-    work.publish,
+    context.publish,
     {
       transferId: transfer.id,
       channelCode: transfer.channelCode,
@@ -100,7 +96,7 @@ function progressOf({ work, transfer }: Emission): ProgressMeter {
         transfer.files.filter((file) => file.phase === 'STAGED').map((file) => [file.index, file.position]),
       ),
     },
-    (octets) => work.counted('EMISION', octets),
+    (octets) => context.counted('EMISION', octets),
   )
 }
 
@@ -236,7 +232,7 @@ function wantsReceipt({ plan, capabilities }: Emission): boolean {
 }
 
 /** Octets between two restart points: registersBlock counts records where there are any, else blocks of 1 KiB. */
-export function restartEvery(plan: Plan, directory: Directory): number {
+export function restartEvery(plan: TransferPlan, directory: Directory): number {
   const blocks = plan.channel.connection?.advancedConfigurationTransmission?.registersBlock
   if (!blocks) return RESTART_EVERY
   const octets = directory.fileFormat === 'FIJO' ? (directory.registerLength ?? 1024) : 1024
@@ -279,13 +275,13 @@ function requireSameHash({ name }: TransferFileRecord, there: string | undefined
     )
 }
 
-function hasAction(plan: Plan): boolean {
+function hasAction(plan: TransferPlan): boolean {
   const action = plan.channel.integrations?.postEmisionAction
   return action !== undefined && action !== 'EMISION_NO'
 }
 
 /** The post-action, for a file that is known to have arrived. */
-export async function act(running: Running, file: TransferFileRecord): Promise<void> {
+export async function act(running: RunningTransfer, file: TransferFileRecord): Promise<void> {
   const { plan } = running
   const {
     postEmisionAction: action,
@@ -311,6 +307,6 @@ export async function act(running: Running, file: TransferFileRecord): Promise<v
   if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
 }
 
-export function placesOf({ work, transfer }: Pick<Running, 'work' | 'transfer'>) {
-  return { fileRoots: work.roots.fileRoots, at: transfer.startedAt ?? work.now(), zone: work.zone }
+export function placesOf({ context, transfer }: Pick<RunningTransfer, 'context' | 'transfer'>) {
+  return { fileRoots: context.roots.fileRoots, at: transfer.startedAt ?? context.now(), zone: context.zone }
 }

@@ -2,7 +2,7 @@
 // one probe at a time, at growing intervals. So a dead partner with a thousand channels costs one call, not a storm.
 
 import { clearHealth, findHealth, putHealth, takeProbe } from '../../store/partner-health.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 const FAILURES_TO_OPEN = 3
 const FIRST_PAUSE_MS = 10_000
@@ -11,26 +11,26 @@ const MAX_PAUSE_MS = 600_000
 const PROBE_MS = 60_000
 
 /** 0: call it. Otherwise the time to wait for. */
-export async function callNotBefore(work: Work, contactId: string): Promise<number> {
-  const health = await findHealth(work.store.db, contactId)
+export async function callNotBefore(context: EngineContext, contactId: string): Promise<number> {
+  const health = await findHealth(context.store.db, contactId)
   if (!health || health.failures < FAILURES_TO_OPEN) return 0
-  const now = work.now()
+  const now = context.now()
   if (now < health.openUntil) return health.openUntil
   const until = now + PROBE_MS
-  return (await work.store.write((tx) => takeProbe(tx, health, until, work.owner))) ? 0 : until
+  return (await context.store.write((tx) => takeProbe(tx, health, until, context.owner))) ? 0 : until
 }
 
-export async function callFailed(work: Work, contactId: string, error: string): Promise<void> {
-  const before = await findHealth(work.store.db, contactId)
+export async function callFailed(context: EngineContext, contactId: string, error: string): Promise<void> {
+  const before = await findHealth(context.store.db, contactId)
   const failures = (before?.failures ?? 0) + 1
   const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, failures - FAILURES_TO_OPEN))
-  const openUntil = failures < FAILURES_TO_OPEN ? 0 : work.now() + pause
-  await work.store.write((tx) => putHealth(tx, { contactId, failures, openUntil, error }))
+  const openUntil = failures < FAILURES_TO_OPEN ? 0 : context.now() + pause
+  await context.store.write((tx) => putHealth(tx, { contactId, failures, openUntil, error }))
   if (failures === FAILURES_TO_OPEN)
-    work.log.warn({ contact: contactId, error }, 'the partner cannot be reached: it is probed from now on')
+    context.log.warn({ contact: contactId, error }, 'the partner cannot be reached: it is probed from now on')
 }
 
-export async function callSucceeded(work: Work, contactId: string): Promise<void> {
-  if (!(await findHealth(work.store.db, contactId))) return
-  await work.store.write((tx) => clearHealth(tx, contactId, work.now()))
+export async function callSucceeded(context: EngineContext, contactId: string): Promise<void> {
+  if (!(await findHealth(context.store.db, contactId))) return
+  await context.store.write((tx) => clearHealth(tx, contactId, context.now()))
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { systemCode } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
-import { partialsOf } from '../../store/transfers/receptions.ts'
+import { halfFilesOf } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../receiving/route-offer.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
 import { sessionCrypto } from './session-crypto.ts'
@@ -14,21 +14,21 @@ import { folderTransport } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
 import { NAME_ALONE } from '../transports/transport.ts'
 import type { Listener, SessionHost, Transport } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
-export type Doors = {
+export type Protocols = {
   transports: ReadonlyMap<string, Transport<never>>
   /** How a protocol spells a file name in keys and receipts. */
   keyName: (protocol: string) => (name: string) => string
   listen(hostOf: (protocol: string) => SessionHost, wake: () => void): Promise<Listener[]>
 }
 
-export async function openDoors(config: Config, work: Work): Promise<Doors> {
+export async function openProtocols(config: Config, context: EngineContext): Promise<Protocols> {
   const { createOftp2, datasetName } = await import('../transports/oftp2/oftp2.ts')
   const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
   const { nativeBinding } = await import('../transports/ssh/native-binding.ts')
   const binding = nativeBinding()
-  if (!binding.loaded) work.log.warn(binding.advice)
+  if (!binding.loaded) context.log.warn(binding.advice)
   const oftp2 = createOftp2({ crypto: sessionCrypto })
   const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
   return {
@@ -36,7 +36,7 @@ export async function openDoors(config: Config, work: Work): Promise<Doors> {
     keyName: (protocol) => (protocol === 'oftp2' ? datasetName : (name) => name),
     listen: async (hostOf, wake) => [
       ...(await listenForOftp2(config, hostOf('oftp2'), oftp2)),
-      ...(await listenForSftp(config, work, hostOf('sftp'), wake)),
+      ...(await listenForSftp(config, context, hostOf('sftp'), wake)),
     ],
   }
 }
@@ -58,7 +58,7 @@ async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Tra
 
 async function listenForSftp(
   config: Config,
-  work: Work,
+  context: EngineContext,
   host: SessionHost,
   wake: () => void,
 ): Promise<Listener[]> {
@@ -69,13 +69,13 @@ async function listenForSftp(
     port: config.sftpPort,
     hostKeys: [sftpHostKey(config)],
     sessionHost: host,
-    outboxOf: (contactId) => outboxOf(work, contactId, wake),
+    outboxOf: (contactId) => outboxOf(context, contactId, wake),
     keptUploads: async (contactId, application) => {
-      const channels = await channelsOfContact(work.store.db, contactId)
+      const channels = await channelsOfContact(context.store.db, contactId)
       const channel = channels.find((one) => applicationOf(one) === application)
-      return channel ? partialsOf(work.store.db, channel.code, NAME_ALONE) : []
+      return channel ? halfFilesOf(context.store.db, channel.code, NAME_ALONE) : []
     },
-    onFault: (error) => work.log.debug({ err: error }, 'an SFTP connection broke'),
+    onFault: (error) => context.log.debug({ err: error }, 'an SFTP connection broke'),
   })
   return [listener]
 }

@@ -5,12 +5,12 @@ import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../receiving/route-offer.ts'
-import { PartnersTurn } from './shared-turn.ts'
-import type { Plan } from '../transfer-plan.ts'
+import { SharedTurn } from './shared-turn.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import type { Call, Session, SessionHost, Transport } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
-type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: PartnersTurn }
+type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: SharedTurn }
 
 export type Lent = {
   session: Session
@@ -19,8 +19,8 @@ export type Lent = {
   giveBack: (ok: boolean) => Promise<void>
 }
 
-export class Sessions {
-  readonly #work: Work
+export class SessionPool {
+  readonly #context: EngineContext
   readonly #transports: ReadonlyMap<string, Transport<never>>
   readonly #hostOf: (protocol: string) => SessionHost
   readonly #opened = new Map<string, Kept>()
@@ -30,11 +30,11 @@ export class Sessions {
   readonly #over = new AbortController()
 
   constructor(
-    work: Work,
+    context: EngineContext,
     transports: ReadonlyMap<string, Transport<never>>,
     hostOf: (protocol: string) => SessionHost,
   ) {
-    this.#work = work
+    this.#context = context
     this.#transports = transports
     this.#hostOf = hostOf
   }
@@ -47,13 +47,13 @@ export class Sessions {
   }
 
   /** A session that the partner has open with us and that suits the channel. */
-  calledBy(plan: Plan): Session | undefined {
+  calledBy(plan: TransferPlan): Session | undefined {
     const some = [...(this.#called.get(plan.contact.id) ?? [])]
     return some.find((session) => !session.ended.aborted && suits(session, plan))
   }
 
   /** Opens one, or lends one that is open. `attempt` turns the addresses where the channel rotates. */
-  async lend(plan: Plan, attempt: number): Promise<Lent> {
+  async lend(plan: TransferPlan, attempt: number): Promise<Lent> {
     const key = keyOf(plan)
     const known = this.#opened.get(key)
     if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
@@ -65,7 +65,7 @@ export class Sessions {
     const session = await opening
     const kept = this.#opened.get(key)
     if (kept?.session === session) return this.#use(key, kept, plan)
-    const turn = new PartnersTurn(() => this.#letPartnerSpeak(session))
+    const turn = new SharedTurn(() => this.#letPartnerSpeak(session))
     const fresh: Kept = { session, users: 0, idle: undefined, turn }
     this.#opened.set(key, fresh)
     session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
@@ -77,7 +77,7 @@ export class Sessions {
     if (this.#opened.get(key) === kept) this.#opened.delete(key)
   }
 
-  #use(key: string, kept: Kept, plan: Plan): Lent {
+  #use(key: string, kept: Kept, plan: TransferPlan): Lent {
     clearTimeout(kept.idle)
     kept.users++
     const sharing = kept.turn.begin()
@@ -101,7 +101,7 @@ export class Sessions {
   }
 
   #letPartnerSpeak(session: Session): Promise<void> {
-    const { stopping, log } = this.#work
+    const { stopping, log } = this.#context
     return session
       .fetch(stopping)
       .catch((thrown: unknown) =>
@@ -114,12 +114,12 @@ export class Sessions {
     this.#forget(key, kept)
     await kept.session
       .close()
-      .catch((thrown: unknown) => this.#work.log.debug({ err: thrown }, 'a session did not close well'))
+      .catch((thrown: unknown) => this.#context.log.debug({ err: thrown }, 'a session did not close well'))
   }
 
-  async #open(plan: Plan, attempt: number): Promise<Session> {
+  async #open(plan: TransferPlan, attempt: number): Promise<Session> {
     const signal = this.#over.signal
-    const applications = await applicationsOf(this.#work, plan)
+    const applications = await applicationsOf(this.#context, plan)
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
@@ -130,7 +130,7 @@ export class Sessions {
           callOf(plan, address, { signal, applications }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
-        await callSucceeded(this.#work, plan.contact.id)
+        await callSucceeded(this.#context, plan.contact.id)
         return session
       } catch (thrown) {
         last = thrown
@@ -140,7 +140,7 @@ export class Sessions {
     }
     const error = last ?? new NodeError('connect_failed', `contact ${plan.contact.id} has no address to call`)
     if (error instanceof NodeError && error.retry)
-      await callFailed(this.#work, plan.contact.id, error.message)
+      await callFailed(this.#context, plan.contact.id, error.message)
     throw error
   }
 
@@ -158,12 +158,12 @@ export class Sessions {
 }
 
 /** Whether the session is at least as secure as the channel asks. */
-export function suits(session: Session, plan: Plan): boolean {
+export function suits(session: Session, plan: TransferPlan): boolean {
   return session.encrypted || !plan.security.encrypted
 }
 
 /** Channels share a session when everything that was agreed at its start is the same. */
-function keyOf({ contact, localId, remoteId, security, channel }: Plan): string {
+function keyOf({ contact, localId, remoteId, security, channel }: TransferPlan): string {
   const ips = channel.connection?.ips ?? []
   return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
 }
@@ -172,7 +172,7 @@ type Address = { host: string; port: number }
 
 /** rotations: every address, beginning with the next one at each attempt; otherwise the first alone. */
 export function addressesOf(
-  plan: Plan,
+  plan: TransferPlan,
   transport: Pick<Transport, 'capabilities'>,
   attempt: number,
 ): Address[] {
@@ -191,13 +191,13 @@ export function addressesOf(
 }
 
 /** A session serves all channels of the partner, whichever of them had it opened. */
-async function applicationsOf({ store }: Work, plan: Plan): Promise<string[]> {
+async function applicationsOf({ store }: EngineContext, plan: TransferPlan): Promise<string[]> {
   const channels = await channelsOfContact(store.db, plan.contact.id)
   return [...new Set([plan.application, ...channels.map(applicationOf)])]
 }
 
 function callOf(
-  plan: Plan,
+  plan: TransferPlan,
   { host, port }: Address,
   { signal, applications }: Pick<Call<unknown>, 'signal' | 'applications'>,
 ): Call<unknown> {

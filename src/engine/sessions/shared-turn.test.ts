@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PartnersTurn } from './shared-turn.ts'
+import { SharedTurn } from './shared-turn.ts'
 
 /** A partner whose turns are counted, and which keeps each until it is told to give it back. */
 function partner() {
   const back: (() => void)[] = []
-  const turn = new PartnersTurn(() => new Promise((resolve) => back.push(resolve)))
+  const turn = new SharedTurn(() => new Promise((resolve) => back.push(resolve)))
   return { turn, back }
 }
 

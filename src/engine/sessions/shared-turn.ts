@@ -15,7 +15,7 @@ export type Sharing = {
 /** Receipts are awaited within seconds by some channels: while others send on, the turn is given this often. */
 const LONGEST_WAIT_MS = 2000
 
-export class PartnersTurn {
+export class SharedTurn {
   readonly #give: () => Promise<void>
   #sending = 0
   /** Something was sent since the last turn. */

@@ -4,21 +4,25 @@
 
 import { findChannel } from '../../store/channels.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
-import { makePlan, snapshotOf } from '../transfer-plan.ts'
+import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { Transport } from '../transports/transport.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 type Transports = ReadonlyMap<string, Transport<never>>
 
-export async function clearCancelled(work: Work, transports: Transports, transferId: string): Promise<void> {
-  const transfer = await findTransfer(work.store.db, transferId)
+export async function clearCancelled(
+  context: EngineContext,
+  transports: Transports,
+  transferId: string,
+): Promise<void> {
+  const transfer = await findTransfer(context.store.db, transferId)
   if (transfer && transfer.state !== 'CANCELLED') return
-  await work.staging.clear(transferId)
+  await context.staging.clear(transferId)
   // Never claimed: nothing was tried.
   if (transfer?.direction !== 'EMISION' || transfer.fence === 0) return
-  const channel = await findChannel(work.store.db, transfer.channelCode)
+  const channel = await findChannel(context.store.db, transfer.channelCode)
   if (!channel) return
-  const { contact, settings } = await makePlan(work.store.db, work.seal, snapshotOf(channel))
+  const { contact, settings } = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   const keys = transfer.files
     .filter(({ phase }) => phase !== 'DONE')
     .map(({ keyName: name, keyDate: date, keyTime: time }) => ({ name, date, time }))

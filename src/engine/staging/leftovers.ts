@@ -4,18 +4,18 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { ACTIVE } from '../../domain/transfer.ts'
-import { knownPaths, takeStalePartials } from '../../store/transfers/receptions.ts'
+import { knownPaths, takeStaleHalfFiles } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { localPath, removeReceived } from './staging.ts'
-import type { Work } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 
 const STALE_MS = 7 * 86_400_000
 
-export async function clearLeftovers(work: Work): Promise<void> {
-  const known = await work.staging.known()
-  const needed = known.length === 0 ? new Set() : await neededIds(work)
-  for (const id of known) if (!needed.has(id)) await work.staging.clear(id)
-  const stale = await work.store.write((tx) => takeStalePartials(tx, work.now() - STALE_MS))
+export async function clearLeftovers(context: EngineContext): Promise<void> {
+  const known = await context.staging.known()
+  const needed = known.length === 0 ? new Set() : await neededIds(context)
+  for (const id of known) if (!needed.has(id)) await context.staging.clear(id)
+  const stale = await context.store.write((tx) => takeStaleHalfFiles(tx, context.now() - STALE_MS))
   for (const path of stale) await removeReceived(path)
 }
 
@@ -23,7 +23,7 @@ export async function clearLeftovers(work: Work): Promise<void> {
  * Files on their way in that no row speaks of: a crash came between the two. Before this engine takes anything in, and
  * only while no other is alive: their files may be a moment ahead of their rows.
  */
-export async function clearStrayIncoming({ staging, store, now, owner }: Work): Promise<void> {
+export async function clearStrayIncoming({ staging, store, now, owner }: EngineContext): Promise<void> {
   const paths = await staging.allIncoming()
   if (paths.length === 0) return
   const living = await livingOwners(store.db, now())
@@ -36,7 +36,7 @@ export async function clearStrayIncoming({ staging, store, now, owner }: Work): 
 }
 
 /** Folders of transfers that are not over, and those that a retry took over or may still take over. */
-async function neededIds({ store }: Work): Promise<Set<string>> {
+async function neededIds({ store }: EngineContext): Promise<Set<string>> {
   const active = await store.db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
   const staged = await store.db
     .selectFrom('transfer_file')

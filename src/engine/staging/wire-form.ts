@@ -28,7 +28,7 @@ import {
 import type { RecordOptions } from '../transforms/records.ts'
 import { blocks } from '../transforms/step.ts'
 import type { Step } from '../transforms/step.ts'
-import type { Plan } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import type { Capabilities, Envelope, RecordFormat } from '../transports/transport.ts'
 
 /** AES-256-CBC with SHA-256; what OFTP2 calls suite 04. */
@@ -45,7 +45,7 @@ export type WireForm = {
   envelope: Envelope | undefined
 }
 
-type Wire = { plan: Plan; directory: Directory; capabilities: Capabilities; codePage: CodePage }
+type Wire = { plan: TransferPlan; directory: Directory; capabilities: Capabilities; codePage: CodePage }
 
 export function outgoingForm(wire: Wire): WireForm {
   const { plan, directory, capabilities } = wire
@@ -85,7 +85,7 @@ export function outgoingForm(wire: Wire): WireForm {
   }
 }
 
-function envelopeOf(plan: Plan, compressed: boolean): Envelope {
+function envelopeOf(plan: TransferPlan, compressed: boolean): Envelope {
   return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, suite: SUITE }
 }
 
@@ -105,7 +105,7 @@ export function formId(wire: Wire): string {
 /** The same form once it is known whether the optional layer pays: encryption always comes last. */
 export function settleOptional(
   form: WireForm,
-  plan: Plan,
+  plan: TransferPlan,
   capabilities: Capabilities,
   smaller: boolean,
 ): WireForm {
@@ -126,13 +126,13 @@ function compressionStep(compression: string, capabilities: Capabilities): Step 
   return compression === 'SI' ? undefined : lzwCompress()
 }
 
-function signStep(plan: Plan): Step {
+function signStep(plan: TransferPlan): Step {
   const { rsaLocalKey } = plan.security
   if (!rsaLocalKey) throw missing(plan, 'files must be signed (svcff, emissionff)', 'rsaLocalKey')
   return sign({ privateKeyPem: rsaLocalKey, digest: 'sha256', includeCertificate: false })
 }
 
-function encryptStep(plan: Plan): Step {
+function encryptStep(plan: TransferPlan): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be encrypted (ciphrate)', 'rsaRemoteKey')
   return encrypt({
@@ -141,7 +141,7 @@ function encryptStep(plan: Plan): Step {
   })
 }
 
-function missing(plan: Plan, why: string, field: string): NodeError {
+function missing(plan: TransferPlan, why: string, field: string): NodeError {
   return new NodeError('insecure_session', `channel ${plan.code}: ${why}, but security.${field} is not set`)
 }
 
@@ -201,7 +201,7 @@ export function incomingSteps(wire: Wire, arrived: Arrived): Step[] {
 
 const BOMB_LIMIT = { maxRatio: 1100 }
 
-function expectsLzw(plan: Plan): boolean {
+function expectsLzw(plan: TransferPlan): boolean {
   const compression = plan.channel.connection?.advancedConfigurationTransmission?.compression
   return compression === 'LZW' || compression === 'VARIABLE'
 }
@@ -226,13 +226,13 @@ export async function startsLikeLzw(path: string): Promise<boolean> {
   return bytesRead === LZW_MARK.length && buffer.equals(LZW_MARK)
 }
 
-function decryptStep(plan: Plan): Step {
+function decryptStep(plan: TransferPlan): Step {
   const { rsaLocalKey } = plan.security
   if (!rsaLocalKey) throw missing(plan, 'the file is encrypted', 'rsaLocalKey')
   return decrypt({ privateKeyPem: rsaLocalKey })
 }
 
-function verifyStep(plan: Plan): Step {
+function verifyStep(plan: TransferPlan): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be signed (svcff, receptionff)', 'rsaRemoteKey')
   return verify({ certificateOrPublicKeyPem: rsaRemoteKey })

@@ -25,7 +25,7 @@ import {
   updateChannel as writeChannel,
 } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { directoryChanged, lockDirectory } from '../../store/channel-access.ts'
+import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
 import { activeTransfers, lastEnded } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
 import type { Context, Handler } from '../context.ts'
@@ -34,7 +34,7 @@ import { askedPage, writePage } from './paging.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
-  const view = await context.directory(context.store.db, user)
+  const view = await context.channelAccess(context.store.db, user)
   const codes = input.contactId === undefined ? view.codes : (view.codesByContact.get(input.contactId) ?? [])
   const channels = await findChannels(context.store.db, codes.slice(asked.offset, asked.offset + asked.size))
   channels.sort((a, b) => (a.code < b.code ? -1 : 1))
@@ -90,7 +90,7 @@ type Change = {
   user: Account
   event: HistoryEvent
   change: (channel: Channel) => Channel
-  /** It may change who reaches the channel, which is a matter of the directory too. */
+  /** It may change who reaches the channel, which is a matter of the channel access too. */
   ofUsers?: boolean
   /** Turns the place of a fault in the channel into its place in the request's body. */
   inBody?: (pointer: string) => string
@@ -178,7 +178,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
   await checkValues(context, wanted)
   const now = context.now()
   const changed = await context.store.write(async (tx) => {
-    if (wanted.ofUsers) await lockDirectory(tx, context.store.dialect)
+    if (wanted.ofUsers) await lockChannelAccess(tx, context.store.dialect)
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
     const opened = openChannel(context.seal, before)
@@ -189,7 +189,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}` }])
     await unparkTransfers(tx, code, now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
-      await directoryChanged(tx)
+      await channelAccessChanged(tx)
     return after
   })
   context.wake({ kind: 'configuration', channelCode: code })

@@ -7,7 +7,7 @@ import { askedPage } from './paging.ts'
 
 export const listContacts: Handler<'listContacts'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
-  const view = await context.directory(context.store.db, user)
+  const view = await context.channelAccess(context.store.db, user)
   const ids =
     input.contactId === undefined ? view.contactIds : view.contactIds.filter((id) => id === input.contactId)
   const contacts = await findContacts(context.store.db, ids.slice(asked.offset, asked.offset + asked.size))

@@ -85,11 +85,11 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
 
 /** The codes this user may reach, read again now and then: channels come and go. */
 async function reachOf(context: Context, user: Account) {
-  let codes = new Set((await context.directory(context.store.db, user)).codes)
+  let codes = new Set((await context.channelAccess(context.store.db, user)).codes)
   return {
     has: (code: string) => codes.has(code),
     refresh: async (fresh: Account) => {
-      codes = new Set((await context.directory(context.store.db, fresh)).codes)
+      codes = new Set((await context.channelAccess(context.store.db, fresh)).codes)
     },
   }
 }

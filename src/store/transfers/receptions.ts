@@ -34,9 +34,9 @@ export async function putReceived(tx: Tx, key: FileKey, transferId: string, size
     .execute()
 }
 
-export type Partial = { path: string; position: number }
+export type HalfFile = { path: string; position: number }
 
-export async function findPartial(db: Db, key: FileKey): Promise<Partial | undefined> {
+export async function findHalfFile(db: Db, key: FileKey): Promise<HalfFile | undefined> {
   return db
     .selectFrom('partial_file')
     .select(['path', 'position'])
@@ -47,8 +47,8 @@ export async function findPartial(db: Db, key: FileKey): Promise<Partial | undef
     .executeTakeFirst()
 }
 
-export async function putPartial(tx: Tx, key: FileKey, partial: Partial, now: number): Promise<void> {
-  const row = { ...keyColumns(key), ...partial, updated_at: now }
+export async function putHalfFile(tx: Tx, key: FileKey, half: HalfFile, now: number): Promise<void> {
+  const row = { ...keyColumns(key), ...half, updated_at: now }
   await tx
     .insertInto('partial_file')
     .values(row)
@@ -59,7 +59,7 @@ export async function putPartial(tx: Tx, key: FileKey, partial: Partial, now: nu
 }
 
 /** Of a file that lies at that path: another try at the same key may have one of its own. */
-export async function removePartial(tx: Tx, key: FileKey, path: string): Promise<void> {
+export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promise<void> {
   await tx
     .deleteFrom('partial_file')
     .where('channel_code', '=', key.channelCode)
@@ -84,7 +84,7 @@ export async function knownPaths(db: Db): Promise<Set<string>> {
 }
 
 /** Half files of a channel under keys of that date. */
-export async function partialsOf(
+export async function halfFilesOf(
   db: Db,
   channelCode: string,
   date: string,
@@ -100,7 +100,7 @@ export async function partialsOf(
 }
 
 /** Half files that nobody has gone on with for long; their rows are removed, the caller removes the files. */
-export async function takeStalePartials(tx: Tx, before: number): Promise<string[]> {
+export async function takeStaleHalfFiles(tx: Tx, before: number): Promise<string[]> {
   return (
     await tx.deleteFrom('partial_file').where('updated_at', '<', before).returning('path').execute()
   ).map((row) => row.path)

@@ -26,7 +26,7 @@ import type {
   WireFile,
 } from '../transport.ts'
 import { copyBytes, sameBytes, sha256Of } from './bytes.ts'
-import { Traces } from './push-markers.ts'
+import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
 
 export type FolderSettings = { inbox?: string; outbox?: string }
@@ -52,7 +52,7 @@ export const folderTransport: Transport<FolderSettings> = {
     return new FolderSession(call, folder, host)
   },
   async discard({ inbox }, keys) {
-    if (inbox !== undefined) await new Traces(inbox).discard(keys)
+    if (inbox !== undefined) await new PushMarkers(inbox).discard(keys)
   },
 }
 
@@ -72,14 +72,14 @@ class FolderSession implements Session {
   readonly #over = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   readonly #folder: FolderSettings
-  readonly #traces: Traces | undefined
+  readonly #markers: PushMarkers | undefined
   readonly #host: SessionHost
   readonly #applications: readonly string[]
 
   constructor(call: Call<unknown>, folder: FolderSettings, host: SessionHost) {
     this.contactId = call.contactId
     this.#folder = folder
-    this.#traces = folder.inbox === undefined ? undefined : new Traces(folder.inbox)
+    this.#markers = folder.inbox === undefined ? undefined : new PushMarkers(folder.inbox)
     this.#host = host
     this.#applications = call.applications
   }
@@ -110,12 +110,12 @@ class FolderSession implements Session {
 
   async #push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult> {
     const { inbox } = this.#folder
-    if (inbox === undefined || !this.#traces)
+    if (inbox === undefined || !this.#markers)
       throw new NodeError('remote_refused', 'the partner has no inbox folder')
-    const names = this.#traces.namesFor(file)
+    const names = this.#markers.namesFor(file)
     const { part, done, target } = names
     try {
-      if (file.again !== false && (await this.#traces.takeOver(file, names)))
+      if (file.again !== false && (await this.#markers.takeOver(file, names)))
         return await delivered(file, done)
       if (file.mayBeThere && (await isThere(file, names))) return await delivered(file, target)
       await writePart(file, part, progress, signal)
@@ -131,7 +131,7 @@ class FolderSession implements Session {
   }
 
   async settled(key: FileKey): Promise<void> {
-    await this.#traces?.forget(key)
+    await this.#markers?.forget(key)
   }
 
   async #fetch(signal: AbortSignal): Promise<void> {

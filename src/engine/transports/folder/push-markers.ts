@@ -18,7 +18,7 @@ export type Names = { part: string; done: string; target: string }
 
 const LISTINGS_KEPT = 64
 
-export class Traces {
+export class PushMarkers {
   readonly #inbox: string
   /** Of the attempts of this session: one look at the folder serves all files of a transfer. */
   readonly #listings = new Map<string, Promise<string[]>>()

@@ -22,7 +22,7 @@ import type { AccessSettings } from './sign-in.ts'
 
 const GOODBYE_MS = 2000
 
-export interface GuestParts {
+export interface ClientConnectionParts {
   limits: SftpServerLimits
   sessionHost: SessionHost
   onFault: (error: unknown) => void
@@ -32,10 +32,10 @@ export interface GuestParts {
   gone: () => void
 }
 
-export class Guest {
+export class ClientConnection {
   readonly #socket: Socket
   readonly #keysAgreed: () => void
-  readonly #parts: GuestParts
+  readonly #parts: ClientConnectionParts
   readonly #signIn: SignIn
   readonly #channels = new Map<FileSession, { channel: ServerChannel; io: ChannelIo }>()
   readonly #ended = new AbortController()
@@ -47,7 +47,7 @@ export class Guest {
   readonly #signInTimer: NodeJS.Timeout
   #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
 
-  constructor({ socket, keysAgreed }: LineSocket, parts: GuestParts) {
+  constructor({ socket, keysAgreed }: LineSocket, parts: ClientConnectionParts) {
     this.#socket = socket
     this.#keysAgreed = keysAgreed
     this.#parts = parts

@@ -3,16 +3,16 @@
 // and reads on from a position: then it holds what lies before.
 
 import type { Outbox, OutgoingEntry, OutgoingFile } from './outbox.ts'
-import { Spans } from './byte-ranges.ts'
+import { ByteRanges } from './byte-ranges.ts'
 
 const MOST_FILES = 5000
 /** A file as small as this is read while the client is still told that it is open: it asks for it next. */
 const READ_AHEAD = 64 * 1024
 
 interface Progress {
-  proven: Spans
+  proven: ByteRanges
   /** Sent on connections that broke. */
-  sent: Spans
+  sent: ByteRanges
 }
 
 /** An entry open for reading on one channel. */
@@ -20,7 +20,7 @@ export class Reading {
   readonly application: string
   readonly entry: OutgoingEntry
   readonly file: OutgoingFile
-  readonly spans = new Spans()
+  readonly ranges = new ByteRanges()
   first: number | undefined
   readonly #ahead: Promise<Uint8Array> | undefined
   #tail: Promise<unknown> = Promise.resolve()
@@ -55,7 +55,7 @@ export class Reading {
   async read(into: Uint8Array, position: number): Promise<number> {
     this.first ??= position
     const got = this.#ahead ? copyFrom(await this.#ahead, position, into) : await this.#fill(into, position)
-    this.spans.add(position, position + got)
+    this.ranges.add(position, position + got)
     return got
   }
 
@@ -86,7 +86,7 @@ function copyFrom(all: Uint8Array, position: number, into: Uint8Array): number {
   return some.length
 }
 
-export class Takes {
+export class DownloadTracking {
   readonly #progress = new Map<string, Progress>()
   readonly #taken = new Map<string, string>()
 
@@ -101,7 +101,7 @@ export class Takes {
     reading.close()
     const { entry, application } = reading
     const progress = this.#of(entry.id)
-    progress.proven.addAll(reading.spans)
+    progress.proven.addAll(reading.ranges)
     if (reading.first !== undefined && progress.sent.covers(0, reading.first))
       progress.proven.add(0, reading.first)
     if (reading.first === undefined || !progress.proven.covers(0, entry.size)) return
@@ -114,7 +114,7 @@ export class Takes {
     await reading.settled()
     const progress = this.#of(reading.entry.id)
     progress.sent.addAll(progress.proven)
-    progress.sent.addAll(reading.spans)
+    progress.sent.addAll(reading.ranges)
     reading.close()
   }
 
@@ -131,7 +131,7 @@ export class Takes {
   #of(id: string): Progress {
     let progress = this.#progress.get(id)
     if (progress === undefined) {
-      progress = { proven: new Spans(), sent: new Spans() }
+      progress = { proven: new ByteRanges(), sent: new ByteRanges() }
       this.#progress.set(id, progress)
       if (this.#progress.size > MOST_FILES) dropOldest(this.#progress)
     }

@@ -17,15 +17,15 @@ import { canonicalPath, placeOf } from './paths.ts'
 import type { Place } from './paths.ts'
 import type { AccessSettings } from './sign-in.ts'
 import { Reading } from './download-tracking.ts'
-import type { Takes } from './download-tracking.ts'
-import type { Turns } from './per-name-queue.ts'
+import type { DownloadTracking } from './download-tracking.ts'
+import type { PerNameQueue } from './per-name-queue.ts'
 import { Upload } from './upload.ts'
 
 export interface PartnerFiles {
   inbox: Inbox
   outbox: Outbox
-  takes: Takes
-  turns: Turns
+  downloads: DownloadTracking
+  queue: PerNameQueue
 }
 
 export interface FileSessionParts {
@@ -92,10 +92,10 @@ export class FileSession {
 
   async #finish(reason: unknown): Promise<void> {
     await Promise.allSettled(this.#running)
-    const { takes, inbox } = this.#parts.files
+    const { downloads, inbox } = this.#parts.files
     const readings = [...this.#handles.values()].filter((handle) => handle instanceof Reading)
     this.#handles.clear()
-    await Promise.allSettled(readings.map((reading) => takes.lost(reading)))
+    await Promise.allSettled(readings.map((reading) => downloads.lost(reading)))
     await inbox.leaveAll(this, reason)
   }
 
@@ -221,7 +221,7 @@ export class FileSession {
     if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
     if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#keep(handle)))
     // The channel ended while the engine was asked: nobody will close this one.
-    if (handle instanceof Reading) await this.#parts.files.takes.lost(handle)
+    if (handle instanceof Reading) await this.#parts.files.downloads.lost(handle)
   }
 
   #openUpload(place: FilePlace, flags: number): Promise<Upload | HandedOver> {
@@ -241,7 +241,7 @@ export class FileSession {
   }
 
   #inTurn<T>(places: readonly FilePlace[], work: () => Promise<T>): Promise<T> {
-    return this.#parts.files.turns.take(
+    return this.#parts.files.queue.take(
       places.map((place) => `${place.side}/${place.application}/${place.name}`),
       work,
     )
@@ -250,13 +250,13 @@ export class FileSession {
   async #close(id: number, written: Buffer): Promise<void> {
     const handle = this.#handle(written)
     this.#handles.delete(written.readUInt32BE(0))
-    const { inbox, outbox, takes } = this.#parts.files
+    const { inbox, outbox, downloads } = this.#parts.files
     if (handle instanceof Upload)
       await this.#inTurn(
         [{ kind: 'file', side: 'in', application: handle.application, name: handle.name }],
         () => inbox.close(handle),
       )
-    if (handle instanceof Reading) await takes.closed(outbox, handle)
+    if (handle instanceof Reading) await downloads.closed(outbox, handle)
     this.#ok(id)
   }
 
@@ -308,7 +308,7 @@ export class FileSession {
     let attrs = FOLDER_ATTRS
     if (handle instanceof Upload) {
       await handle.settled()
-      attrs = fileAttrs({ size: handle.spans.end, mtime: handle.mtime }, true)
+      attrs = fileAttrs({ size: handle.ranges.end, mtime: handle.mtime }, true)
     } else if (handle instanceof Reading) {
       const { size, mtimeMs } = handle.entry
       attrs = fileAttrs({ size, mtime: Math.floor(mtimeMs / 1000) }, false)
@@ -369,13 +369,13 @@ export class FileSession {
   async #remove(id: number, path: string | undefined): Promise<void> {
     const place = this.#file(path)
     const { application, name } = place
-    const { inbox, outbox, takes } = this.#parts.files
+    const { inbox, outbox, downloads } = this.#parts.files
     await this.#inTurn([place], async () => {
       if (place.side === 'in') return inbox.remove({ application, owner: this }, name)
       if (!this.#mayGet()) throw refused()
       const entry = await outbox.find(application, name)
-      if (entry !== undefined) return takes.removed(outbox, application, entry)
-      if (!takes.wasTaken(application, name)) throw missing()
+      if (entry !== undefined) return downloads.removed(outbox, application, entry)
+      if (!downloads.wasTaken(application, name)) throw missing()
     })
     this.#ok(id)
   }

@@ -258,7 +258,7 @@ export class Inbox {
 
   async #handOver(upload: Upload, name: string): Promise<void> {
     const { application, mtime } = upload
-    const size = upload.spans.end
+    const size = upload.ranges.end
     this.#end(upload)
     await upload.incoming.complete({ size })
     const until = Date.now() + REMEMBER_MS

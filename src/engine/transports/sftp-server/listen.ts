@@ -14,14 +14,14 @@ import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
 import type { PartnerFiles } from './file-session.ts'
-import { Guest } from './connection.ts'
+import { ClientConnection } from './connection.ts'
 import { Inbox } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from './outbox.ts'
 import type { AccessSettings } from './sign-in.ts'
-import { Takes } from './download-tracking.ts'
-import { Turns } from './per-name-queue.ts'
+import { DownloadTracking } from './download-tracking.ts'
+import { PerNameQueue } from './per-name-queue.ts'
 
 export interface SftpServerOptions {
   host: string
@@ -39,8 +39,8 @@ export interface SftpServerOptions {
 }
 
 export async function listenSftp(options: SftpServerOptions): Promise<Listener> {
-  const house = new House(options)
-  const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => house.take(socket))
+  const registry = new ConnectionRegistry(options)
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => registry.take(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
       reject(
@@ -59,20 +59,20 @@ export async function listenSftp(options: SftpServerOptions): Promise<Listener> 
     address: { host: address, port },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
-      await house.empty()
+      await registry.empty()
       await closed
     },
   }
 }
 
 /** All connections of one listener and what their partners have in common. */
-class House {
+class ConnectionRegistry {
   readonly #options: SftpServerOptions
   readonly #limits: SftpServerLimits
   readonly #ssh: Server
   readonly #failedLogins = new FailedLogins()
-  readonly #guests = new Map<string, Guest>()
-  readonly #partners = new Map<string, { files: PartnerFiles; guests: number }>()
+  readonly #connections = new Map<string, ClientConnection>()
+  readonly #partners = new Map<string, { files: PartnerFiles; connections: number }>()
 
   constructor(options: SftpServerOptions) {
     this.#options = options
@@ -83,38 +83,38 @@ class House {
     } catch (error) {
       throw new NodeError('bad_use', 'a host key of the SFTP listener cannot be read', { cause: error })
     }
-    this.#ssh.on('connection', (connection, info) => {
-      const guest = this.#guests.get(`${info.ip}:${info.port}`)
-      if (guest === undefined) connection.end()
-      else guest.welcome(connection)
+    this.#ssh.on('connection', (ssh, info) => {
+      const connection = this.#connections.get(`${info.ip}:${info.port}`)
+      if (connection === undefined) ssh.end()
+      else connection.welcome(ssh)
     })
     this.#ssh.on('error', (error: unknown) => options.onFault?.(error))
   }
 
   take(accepted: Socket): void {
-    if (this.#guests.size >= this.#limits.connections || accepted.remoteAddress === undefined) {
+    if (this.#connections.size >= this.#limits.connections || accepted.remoteAddress === undefined) {
       accepted.destroy()
       return
     }
     const line = adoptSocket(accepted)
     const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
-    const guest = new Guest(line, {
+    const connection = new ClientConnection(line, {
       limits: this.#limits,
       sessionHost: this.#options.sessionHost,
       onFault: (error) => this.#options.onFault?.(error),
       failedLogins: this.#failedLogins,
       enter: (admission) => this.#enter(admission),
       leave: (contactId) => this.#leave(contactId),
-      gone: () => this.#guests.delete(key),
+      gone: () => this.#connections.delete(key),
     })
-    this.#guests.set(key, guest)
+    this.#connections.set(key, connection)
     this.#ssh.injectSocket(socket)
   }
 
   async empty(): Promise<void> {
     const reason = new NodeError('unavailable', 'the listener is closing')
-    await Promise.all([...this.#guests.values()].map((guest) => guest.end(reason)))
+    await Promise.all([...this.#connections.values()].map((connection) => connection.end(reason)))
   }
 
   #enter({ contactId }: Admission<AccessSettings>): PartnerFiles | undefined {
@@ -124,21 +124,27 @@ class House {
       const kept = async (application: string) => (await keptUploads?.(contactId, application)) ?? []
       const inbox = new Inbox({ contactId, host, keptUploads: kept })
       partner = {
-        guests: 0,
-        files: { inbox, outbox: outboxOf(contactId), takes: new Takes(), turns: new Turns() },
+        connections: 0,
+        files: {
+          inbox,
+          outbox: outboxOf(contactId),
+          downloads: new DownloadTracking(),
+          queue: new PerNameQueue(),
+        },
       }
       this.#partners.set(contactId, partner)
     }
-    if (partner.guests >= this.#limits.connectionsPerContact) return undefined
-    partner.guests++
+    if (partner.connections >= this.#limits.connectionsPerContact) return undefined
+    partner.connections++
     return partner.files
   }
 
   /** A partner's tables stay while they hold something a next connection could ask for. */
   #leave(contactId: string): void {
     const partner = this.#partners.get(contactId)
-    if (partner !== undefined) partner.guests--
+    if (partner !== undefined) partner.connections--
     for (const [id, one] of this.#partners)
-      if (one.guests === 0 && one.files.inbox.isEmpty && one.files.takes.isEmpty) this.#partners.delete(id)
+      if (one.connections === 0 && one.files.inbox.isEmpty && one.files.downloads.isEmpty)
+        this.#partners.delete(id)
   }
 }

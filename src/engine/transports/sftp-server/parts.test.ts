@@ -7,8 +7,8 @@ import * as fc from 'fast-check'
 
 import { FailedLogins } from './failed-logins.ts'
 import { canonicalPath, isFileName, isTemporaryName, placeOf } from './paths.ts'
-import { Spans } from './byte-ranges.ts'
-import { Turns } from './per-name-queue.ts'
+import { ByteRanges } from './byte-ranges.ts'
+import { PerNameQueue } from './per-name-queue.ts'
 
 const applications = ['NOMINA', 'A.B_1']
 
@@ -54,50 +54,50 @@ test('temporary names of common clients are known as such', () => {
   for (const name of ['a.txt', 'part', 'a.parts', 'x.tmpl']) assert.ok(!isTemporaryName(name), name)
 })
 
-test('spans know exactly the octets that were added', () => {
+test('ranges know exactly the octets that were added', () => {
   const edge = fc.nat({ max: 40 })
   fc.assert(
     fc.property(fc.array(fc.tuple(edge, edge), { maxLength: 20 }), edge, (pairs, cut) => {
-      const spans = new Spans()
+      const ranges = new ByteRanges()
       const set = new Set<number>()
       for (const [from, to] of pairs) {
-        spans.add(from, to)
+        ranges.add(from, to)
         for (let at = from; at < to; at++) set.add(at)
       }
-      spans.cut(cut)
+      ranges.cut(cut)
       for (const at of set) if (at >= cut) set.delete(at)
       let prefix = 0
       while (set.has(prefix)) prefix++
-      assert.equal(spans.prefix, prefix)
-      assert.equal(spans.end, Math.max(-1, ...set) + 1)
+      assert.equal(ranges.prefix, prefix)
+      assert.equal(ranges.end, Math.max(-1, ...set) + 1)
       for (let from = 0; from < 40; from += 3)
         for (let to = from; to < 40; to += 5) {
           const all = Array.from({ length: to - from }, (_, at) => from + at).every((at) => set.has(at))
-          assert.equal(spans.covers(from, to), all)
+          assert.equal(ranges.covers(from, to), all)
         }
     }),
   )
 })
 
-test('a client that scatters its writes cannot fill the memory with spans', () => {
-  const spans = new Spans()
+test('a client that scatters its writes cannot fill the memory with ranges', () => {
+  const ranges = new ByteRanges()
   let kept = 0
-  while (kept < 50_000 && spans.add(kept * 2, kept * 2 + 1)) kept++
+  while (kept < 50_000 && ranges.add(kept * 2, kept * 2 + 1)) kept++
   assert.equal(kept, 10_000)
 })
 
 test('work on one name waits for its turn, work on another does not', async () => {
-  const turns = new Turns()
+  const queue = new PerNameQueue()
   const log: string[] = []
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
-  const first = turns.take(['a'], async () => {
+  const first = queue.take(['a'], async () => {
     await gate
     log.push('a1')
     throw new Error('a failure does not stop the next')
   })
-  const both = turns.take(['a', 'b'], async () => void log.push('ab'))
-  const last = turns.take(['b'], async () => void log.push('b'))
-  await turns.take(['c'], async () => void log.push('c'))
+  const both = queue.take(['a', 'b'], async () => void log.push('ab'))
+  const last = queue.take(['b'], async () => void log.push('b'))
+  await queue.take(['c'], async () => void log.push('c'))
   assert.deepEqual(log, ['c'])
   open()
   await assert.rejects(first)

@@ -1,7 +1,7 @@
 // Keeps work on the same name in the order it came, over all connections of a partner, while work on different names
 // goes on side by side. A client may send a rename behind a close without waiting for the answer.
 
-export class Turns {
+export class PerNameQueue {
   readonly #last = new Map<string, Promise<void>>()
 
   async take<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {

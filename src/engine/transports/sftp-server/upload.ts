@@ -9,12 +9,12 @@
 import { NodeError } from '../../../errors.ts'
 import type { Incoming } from '../transport.ts'
 
-import { Spans } from './byte-ranges.ts'
+import { ByteRanges } from './byte-ranges.ts'
 
 export class Upload {
   readonly application: string
   readonly incoming: Incoming
-  readonly spans = new Spans()
+  readonly ranges = new ByteRanges()
   /** The name the client uses now. */
   name: string
   /** The channel it came by: when that ends before the file is handed over, the file is kept for another one. */
@@ -32,18 +32,18 @@ export class Upload {
     this.name = about.name
     this.incoming = about.incoming
     this.owner = about.owner
-    this.spans.add(0, about.incoming.position)
+    this.ranges.add(0, about.incoming.position)
   }
 
   /** What a client may skip when it goes on: octets from the start without a gap. */
   get safeSize(): number {
-    return this.spans.prefix
+    return this.ranges.prefix
   }
 
   write(bytes: Uint8Array, position: number): Promise<void> {
     return this.#next(async () => {
       await this.incoming.write(bytes, position)
-      if (!this.spans.add(position, position + bytes.length))
+      if (!this.ranges.add(position, position + bytes.length))
         throw new NodeError('protocol_violation', 'the file is written in too many separate pieces')
       this.mtime = Math.floor(Date.now() / 1000)
     })
@@ -53,10 +53,10 @@ export class Upload {
   resize(length: number): Promise<void> {
     return this.#next(async () => {
       this.announced = length
-      if (length >= this.spans.end) return
+      if (length >= this.ranges.end) return
       this.#cutShort = length > 0
       await this.incoming.truncate(length)
-      this.spans.cut(length)
+      this.ranges.cut(length)
     })
   }
 
@@ -79,10 +79,10 @@ export class Upload {
   }
 
   get isWhole(): boolean {
-    const size = this.spans.end
+    const size = this.ranges.end
     return (
       !this.#cutShort &&
-      this.spans.prefix === size &&
+      this.ranges.prefix === size &&
       (this.announced === undefined || this.announced <= size)
     )
   }
@@ -92,7 +92,7 @@ export class Upload {
     await this.#tail
     const size = this.#failure === undefined ? this.safeSize : 0
     try {
-      if (size < this.spans.end) await this.incoming.truncate(size)
+      if (size < this.ranges.end) await this.incoming.truncate(size)
     } finally {
       await this.incoming.abandon(reason, size > 0)
     }
