@@ -2,7 +2,7 @@
 // goes by message to the engine's thread; on PostgreSQL it also goes by NOTIFY, and what others say comes in by LISTEN.
 // Nothing here is needed for correctness: whoever misses a word finds out from the database a moment later.
 
-import type { ToEngine } from './engine/engine-thread.ts'
+import type { ToEngine } from './engine/thread-messages.ts'
 import type { TransferEvent } from './contract/event.ts'
 import type { Wake } from './http/context.ts'
 import type { EventHub } from './http/platform/events.ts'

@@ -16,6 +16,11 @@ export function parseCode(code: string): CodeParts | undefined {
   return { localCode, remoteCode, application }
 }
 
+/** What names the channel to its partner: the alias, if it has one, else the application in its code. */
+export function applicationOf({ alias, code }: { alias: string | null; code: string }): string {
+  return alias ?? parseCode(code)?.application ?? ''
+}
+
 type Json = { [key: string]: unknown }
 
 /** Fields sent replace, nested objects merge, arrays replace whole, null clears. The original is left alone. */

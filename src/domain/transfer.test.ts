@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TRANSFER_STATUSES } from '../contract/transfer.ts'
-import { ACTIVE, isOver, mayMove, nextAttemptAt } from './transfer.ts'
+import { ACTIVE, isOver, mayMove } from './transfer.ts'
 
 test('a transfer is either active or over, and what is over never moves again', () => {
   for (const state of TRANSFER_STATUSES) {
@@ -14,23 +14,4 @@ test('nothing completes without having run', () => {
   assert.equal(mayMove('PENDING', 'COMPLETED'), false)
   assert.equal(mayMove('IN_PROGRESS', 'COMPLETED'), true)
   assert.equal(mayMove('IN_PROGRESS', 'PENDING'), true)
-})
-
-test('attempts are spaced ever further, up to five minutes, with jitter', () => {
-  assert.equal(
-    nextAttemptAt(0, 1, () => 1),
-    1000,
-  )
-  assert.equal(
-    nextAttemptAt(0, 1, () => 0),
-    500,
-  )
-  assert.equal(
-    nextAttemptAt(0, 4, () => 1),
-    8000,
-  )
-  assert.equal(
-    nextAttemptAt(0, 1000, () => 1),
-    300_000,
-  )
 })

@@ -6,14 +6,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Counters } from './engine.ts'
 import type { TransferEvent } from '../contract/event.ts'
-import type { ThreadData } from './worker.ts'
-
-export type ToEngine = { kind: 'wake' } | { kind: 'cancelled'; transferId: string } | { kind: 'stop' }
-export type FromEngine =
-  | { kind: 'ready' }
-  | { kind: 'stopped' }
-  | { kind: 'event'; event: TransferEvent }
-  | { kind: 'counters'; counters: Counters }
+import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
 
 export type EngineThread = {
   /** Resolves when it listens and works; what is told before waits in its mailbox. */

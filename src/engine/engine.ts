@@ -87,7 +87,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       protocol,
       makeSessionHost({
         context,
-        dispatcher,
+        launcher: dispatcher,
         sessions,
         reception,
         finishing,

@@ -3,7 +3,7 @@
 // the channel, another attempt or another node does not alter a transfer under way.
 
 import type { Channel } from '../contract/channel.ts'
-import { parseCode } from '../domain/channel.ts'
+import { applicationOf, parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
@@ -70,16 +70,15 @@ function planOf(
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
-  const parts = parseCode(record.code)
   const oftp2 = settings.oftp2 as { id?: string } | undefined
   return {
     code: record.code,
     channel,
-    application: record.alias ?? parts?.application ?? '',
+    application: applicationOf(record),
     contact,
     settings,
     localId,
-    remoteId: oftp2?.id ?? parts?.remoteCode ?? '',
+    remoteId: oftp2?.id ?? parseCode(record.code)?.remoteCode ?? '',
     timeouts: timeoutsOf(channel),
     security: securityOf(channel, ciphrate === 'TRANSMISION' || ciphrate === 'ALL'),
     encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',

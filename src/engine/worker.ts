@@ -2,15 +2,12 @@
 // is the thread; engine-thread.ts is its handle on the HTTP side.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Config } from '../config.ts'
 import { makeLog } from '../log.ts'
 import { openStore } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
 import { startEngine } from './engine.ts'
 import type { Engine } from './engine.ts'
-import type { FromEngine, ToEngine } from './engine-thread.ts'
-
-export type ThreadData = { config: Config; masterKey: string; owner: string }
+import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
 
 const { config, masterKey, owner } = workerData as ThreadData // given by engine-thread.ts alone
 if (!parentPort) throw new Error('the engine thread is started by the node')

@@ -147,7 +147,7 @@ export class Rig {
     const keyName = (name: string) => name
     this.#hosts.set(
       protocol,
-      makeSessionHost({ context, dispatcher, sessions, reception, finishing, keyName }),
+      makeSessionHost({ context, launcher: dispatcher, sessions, reception, finishing, keyName }),
     )
   }
 

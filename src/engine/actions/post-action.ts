@@ -8,6 +8,7 @@ import { NodeError, fromFileError } from '../../errors.ts'
 import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { requireConfined } from '../../files/roots.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 
 export type Original = { path: string; size: number | null; modifiedAt: number | null; hash: string | null }
 
@@ -66,4 +67,9 @@ async function isSame(file: Original): Promise<boolean> {
   return (
     now !== undefined && now.isFile() && now.size === file.size && Math.floor(now.mtimeMs) === file.modifiedAt
   )
+}
+
+/** What `moveOriginal` needs of the transfer it moves for. */
+export function placesOf({ context, transfer }: Pick<RunningTransfer, 'context' | 'transfer'>) {
+  return { fileRoots: context.roots.fileRoots, at: transfer.startedAt ?? context.now(), zone: context.zone }
 }

@@ -9,23 +9,20 @@ import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases
 import { findHalfFile, putHalfFile, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { insertFiles } from '../../store/transfers/transfers.ts'
-import { restartEvery } from '../sending/send-files.ts'
+import { restartEvery } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { Inbound } from './route-offer.ts'
 import { PartFile } from './part-file.ts'
-import { proposeKey } from './key-exchange.ts'
+import { proposeKey } from './propose-key.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Receiving } from './receive-offer.ts'
+import type { ReceivingContext } from './receiving-context.ts'
 import { newRecord, progressFor } from './incoming-record.ts'
-import {
-  beginReception,
-  failReception,
-  finishReception,
-  placeWhole,
-  quarantine,
-  recordPlaced,
-} from './incoming-transfer.ts'
+import { beginReception } from './begin-reception.ts'
+import { failReception } from './fail-reception.ts'
+import { finishReception } from './finish-reception.ts'
+import { placeWhole, recordPlaced } from './place-file.ts'
+import { quarantine } from './quarantine.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -38,7 +35,7 @@ export class IncomingFile implements Incoming {
   position = 0
   #stage: Stage = 'open'
   readonly #ended = Promise.withResolvers<void>()
-  readonly #receiving: Receiving
+  readonly #receiving: ReceivingContext
   #offer: Offer
   readonly #plan: TransferPlan
   #inbound: Inbound
@@ -50,7 +47,7 @@ export class IncomingFile implements Incoming {
   #record: TransferFileRecord
   #moved: (position: number) => void = () => {}
 
-  constructor(receiving: Receiving, offer: Offer, plan: TransferPlan, inbound: Inbound, key: FileKey) {
+  constructor(receiving: ReceivingContext, offer: Offer, plan: TransferPlan, inbound: Inbound, key: FileKey) {
     this.#receiving = receiving
     this.#offer = offer
     this.#plan = plan

@@ -1,6 +1,7 @@
 // The row of a file on its way in, before anything of it has come, and the meter of what comes.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { FileKey } from '../../store/transfers/receptions.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { Inbound } from './route-offer.ts'
@@ -26,6 +27,11 @@ export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
     actionPost: null,
     pathPost: null,
   }
+}
+
+/** What names the file between the two ends. */
+export function fileKeyOf(channelCode: string, file: TransferFileRecord): FileKey {
+  return { channelCode, name: file.keyName, date: file.keyDate, time: file.keyTime }
 }
 
 export function progressFor(

@@ -13,34 +13,18 @@
 // that never heard the acknowledgement and offers the file again is told that it is here.
 
 import { NodeError } from '../../errors.ts'
-import type { Held } from '../../store/transfers/leases.ts'
 import { findHalfFile, findReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
-import type { OfferMemory } from './offer-memory.ts'
+import type { ReceivingContext } from './receiving-context.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import { IncomingFile } from './incoming-file.ts'
 import { removeReceived } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
-import type { Capabilities, Incoming, Offer } from '../transports/transport.ts'
+import type { Incoming, Offer } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
-/** What a reception needs of the engine around it. */
-export type Receiving = {
-  context: EngineContext
-  capabilities: Capabilities
-  memory: OfferMemory
-  /** A fetch under way for that channel, whose transfer the file joins instead of making its own. */
-  joins: (channelCode: string) => RunningTransfer | undefined
-  /** The engine keeps the lease of a transfer from now on, and stops it by this signal. */
-  hold: (held: Held) => AbortSignal
-  release: (held: Held) => void
-  /** Work that goes on after the partner was answered; the engine waits for it when it stops. */
-  background: (contactId: string, running: Promise<void>) => void
-}
-
-export async function receiveOffer(receiving: Receiving, offer: Offer): Promise<Incoming> {
+export async function receiveOffer(receiving: ReceivingContext, offer: Offer): Promise<Incoming> {
   const { context } = receiving
   const inbound = await chooseInbound(context, offer)
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(inbound.channel))

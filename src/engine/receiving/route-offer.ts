@@ -1,7 +1,7 @@
 // Which channel a file offered by a partner belongs to, and whether it may come in there now.
 
 import type { Directory } from '../../contract/channel.ts'
-import { closedBecause, directoriesFor, goes, hoursOf, parseCode } from '../../domain/channel.ts'
+import { applicationOf, closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
@@ -13,10 +13,6 @@ import { formatMismatch } from '../staging/wire-form.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number }
-
-export function applicationOf(channel: ChannelRecord): string {
-  return channel.alias ?? parseCode(channel.code)?.application ?? ''
-}
 
 /** Throws not_found where no channel takes it, remote_refused or remote_busy where the channel is closed (now). */
 export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {

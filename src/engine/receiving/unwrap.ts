@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { NodeError } from '../../errors.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { FileSource, piecesOf } from '../sending/file-source.ts'
+import { FileSource, piecesOf } from '../staging/file-source.ts'
 import type { Inbound } from './route-offer.ts'
-import type { Receiving } from './receive-offer.ts'
+import type { ReceivingContext } from './receiving-context.ts'
 import { localPath, stage } from '../staging/staging.ts'
 import { suiteOf } from '../transforms/cms/suites.ts'
 import type { Offer } from '../transports/transport.ts'
@@ -19,7 +19,7 @@ export type Received = { path: string; size: number; sha256: string }
 export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
 
 export async function unwrap(
-  { context, capabilities }: Receiving,
+  { context, capabilities }: ReceivingContext,
   { plan, signal }: RunningTransfer,
   { directory }: Inbound,
   offer: Offer,

@@ -1,7 +1,7 @@
 // How a run ends that did not complete: given back, tried later, failed. Everything is written under the claim; where
 // that is not ours any more nothing is.
 
-import { nextAttemptAt } from '../../domain/transfer.ts'
+import { nextAttemptAt } from '../../domain/retry-schedule.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { NodeError, messageOf } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
@@ -9,7 +9,7 @@ import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { failReception } from '../receiving/incoming-transfer.ts'
+import { failReception } from '../receiving/fail-reception.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { EngineContext } from '../engine-context.ts'
 

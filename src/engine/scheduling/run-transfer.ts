@@ -22,13 +22,15 @@ import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/open.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
-import { act, sendFiles } from '../sending/send-files.ts'
+import { sendFiles } from '../sending/send-files.ts'
+import { actOnSent } from '../sending/sent-action.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { announce, ended } from './end-transfer.ts'
 import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import { finishReception, placeWhole, recordPlaced } from '../receiving/incoming-transfer.ts'
+import { finishReception } from '../receiving/finish-reception.ts'
+import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import { suits } from '../sessions/session-pool.ts'
 import { receivedPath } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
@@ -234,7 +236,7 @@ async function settleReceipts(running: RunningTransfer): Promise<void> {
   if (missing && context.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
   if (missing)
     throw new NodeError('receipt_late', `${missing.name}: no receipt came within the channel’s timeoutAck`)
-  for (const file of transfer.files) if (file.phase === 'ARRIVED') await act(running, file)
+  for (const file of transfer.files) if (file.phase === 'ARRIVED') await actOnSent(running, file)
   await complete(running)
 }
 

@@ -15,7 +15,7 @@ import { addToOutbox, takeFromOutbox, waitingFile, waitingFiles } from '../../st
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
-import { applicationOf } from '../receiving/route-offer.ts'
+import { applicationOf } from '../../domain/channel.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/sftp-server/outbox.ts'
 import type { PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'

@@ -12,22 +12,18 @@
 // Whatever throws ends the attempt; the caller decides between another attempt and failure.
 
 import { rm } from 'node:fs/promises'
-import { directoriesFor } from '../../domain/channel.ts'
-import type { Directory } from '../../contract/channel.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
+import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
+import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
-import { FileSource } from './file-source.ts'
-import type { TransferPlan } from '../transfer-plan.ts'
-import { deleteOriginal, moveOriginal } from '../actions/post-action.ts'
+import { FileSource } from '../staging/file-source.ts'
 import { prepareFile } from './prepare-file.ts'
-import { runStep } from '../actions/script-steps.ts'
-import type { Capabilities, PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
-import type { RunningTransfer } from '../running-transfer.ts'
-
-export type Emission = RunningTransfer & { session: Session; capabilities: Capabilities }
+import { placingMark, requireSameHash, watchPush } from './push-progress.ts'
+import { actOnSent, hasAction } from './sent-action.ts'
+import type { PushResult, WireFile } from '../transports/transport.ts'
 
 /** How many files of one transfer are in hand at once; each still waits for its place. */
 const FILES_AT_ONCE = 32
@@ -114,13 +110,7 @@ async function sendFile(
   // An earlier attempt recorded it and may have died before the transport heard so.
   else await emission.session.settled?.({ name: file.keyName, date: file.keyDate, time: file.keyTime })
   if (file.phase === 'ARRIVED' && (file.receipt === 'NONE' || file.receipt === 'POSITIVE'))
-    await act(emission, file)
-}
-
-function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
-  return (
-    directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
-  )
+    await actOnSent(emission, file)
 }
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
@@ -142,7 +132,7 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     attempt: `${emission.transfer.id} ${emission.held.fence}`,
     again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
   }
-  const watched = watch(emission, file, source, progress)
+  const watched = watchPush(emission, file, source, progress)
   let result: PushResult
   try {
     result = await emission.session.push(wire, watched, emission.signal)
@@ -155,88 +145,9 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
   progress.fileDone(file.index, file.size ?? source.size)
 }
 
-/** The position that says "about to be visible at the partner"; an empty file needs one that differs from its start. */
-function placingMark(source: FileSource): number {
-  return Math.max(1, source.size)
-}
-
-function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
-  return (
-    capabilities.receipts &&
-    (plan.verifyHash || plan.awaitReceipt) &&
-    plan.security.rsaRemoteKey !== undefined
-  )
-}
-
 function openWire(file: TransferFileRecord): Promise<FileSource> {
   if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
   return FileSource.open(file.path, { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 })
-}
-
-/**
- * Restart points are kept about this often unless the channel says otherwise by registersBlock: a break costs at most so
- * much again. Each costs a write to the database, and a sync of the data at the receiving end; down to 4 MiB that could
- * not be told from 32 MiB in the time of a file over OFTP2, at 1 and 2 MiB it could (docs/engine.md).
- */
-const RESTART_EVERY = 4 * 1024 * 1024
-
-function watch(
-  emission: Emission,
-  file: TransferFileRecord,
-  source: FileSource,
-  progress: ProgressMeter,
-): PushProgress & { settled: () => Promise<void> } {
-  const every = restartEvery(emission.plan, directoryOf(emission, file))
-  let kept = file.position
-  let latest = file.position
-  let writing = false
-  let keeping: Promise<void> = Promise.resolve()
-  // The last word before a break may come while an earlier point is still being written: it is kept after it.
-  const keep = async () => {
-    while (latest - kept >= every) {
-      kept = latest - (latest % every)
-      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
-      await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
-    }
-    writing = false
-  }
-  return {
-    moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
-    safe: (position) => {
-      if (position < source.size) latest = position
-      if (writing) return
-      writing = true
-      keeping = keep()
-    },
-    placing: async (sha256) => {
-      await keeping
-      // From here on the row says "about to be visible", and no restart point may take its place.
-      kept = placingMark(source)
-      const wireHash = await source.finish()
-      if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
-      await record(emission, file, {
-        phase: 'STAGED',
-        position: placingMark(source),
-        wireHash,
-        ...receipt,
-      })
-    },
-    settled: () => keeping,
-  }
-}
-
-/** By receipt, unless the transport itself can tell the hash at the other end. */
-function wantsReceipt({ plan, capabilities }: Emission): boolean {
-  return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
-}
-
-/** Octets between two restart points: registersBlock counts records where there are any, else blocks of 1 KiB. */
-export function restartEvery(plan: TransferPlan, directory: Directory): number {
-  const blocks = plan.channel.connection?.advancedConfigurationTransmission?.registersBlock
-  if (!blocks) return RESTART_EVERY
-  const octets = directory.fileFormat === 'FIJO' ? (directory.registerLength ?? 1024) : 1024
-  return blocks * octets
 }
 
 async function arrived(
@@ -265,48 +176,4 @@ async function arrived(
     waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
   )
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
-}
-
-function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
-  if (there !== sent)
-    throw new NodeError(
-      'hash_mismatch',
-      `${name}: the partner’s end has SHA-256 ${there ?? 'unknown'}, sent was ${sent}`,
-    )
-}
-
-function hasAction(plan: TransferPlan): boolean {
-  const action = plan.channel.integrations?.postEmisionAction
-  return action !== undefined && action !== 'EMISION_NO'
-}
-
-/** The post-action, for a file that is known to have arrived. */
-export async function act(running: RunningTransfer, file: TransferFileRecord): Promise<void> {
-  const { plan } = running
-  const {
-    postEmisionAction: action,
-    postEmisionDirectory,
-    postEmisionFile,
-    postEmisionRename,
-  } = plan.channel.integrations ?? {}
-  let pathPost: string | null = null
-  if (file.path !== '') {
-    if (action === 'EMISION_DELETE') await deleteOriginal(file)
-    if (action === 'EMISION_MOVE' && postEmisionDirectory)
-      pathPost = await moveOriginal(file, {
-        directory: postEmisionDirectory,
-        rename: postEmisionRename === true,
-        ...placesOf(running),
-      })
-    if (action === 'EMISION_EXECUTE' && postEmisionFile)
-      await runStep(running, 'postEmision', postEmisionFile, file)
-  }
-  await record(running, file, { phase: 'DONE', actionPost: action ?? null, pathPost }, (tx) =>
-    remember(running, file, tx),
-  )
-  if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
-}
-
-export function placesOf({ context, transfer }: Pick<RunningTransfer, 'context' | 'transfer'>) {
-  return { fileRoots: context.roots.fileRoots, at: transfer.startedAt ?? context.now(), zone: context.zone }
 }

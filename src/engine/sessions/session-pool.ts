@@ -4,7 +4,7 @@
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
-import { applicationOf } from '../receiving/route-offer.ts'
+import { applicationOf } from '../../domain/channel.ts'
 import { SharedTurn } from './shared-turn.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Call, Session, SessionHost, Transport } from '../transports/transport.ts'

@@ -1,5 +1,5 @@
-// Channels that carry keys alone: what goes out is our certificate; what comes in is kept as the partner's proposed
-// key and takes effect only when somebody accepts it.
+// Key-exchange channels receive keys alone. What comes in is kept as the partner's proposed key. It takes effect only
+// when somebody accepts it.
 
 import { readFile } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
@@ -10,21 +10,9 @@ import { insertKeyProposal } from '../../store/keys.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { readPartnerKey, readPrivateKey, fingerprintOf } from '../transforms/cms/keys.ts'
-import type { TransferPlan } from '../transfer-plan.ts'
+import { fingerprintOf, readPartnerKey } from '../transforms/cms/keys.ts'
 import { receivedPath } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
-
-export function certificateOf(plan: TransferPlan): string {
-  const { rsaLocalKey } = plan.security
-  const certificate = rsaLocalKey === undefined ? undefined : readPrivateKey(rsaLocalKey).certificate
-  if (!certificate)
-    throw new NodeError(
-      'file_refused',
-      `channel ${plan.code} exchanges keys, but security.rsaLocalKey holds no certificate to send`,
-    )
-  return certificate.pem
-}
 
 /** No key is longer; a file that is must not be read into memory to find out. */
 const LONGEST = 1024 * 1024

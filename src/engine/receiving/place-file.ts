@@ -1,0 +1,98 @@
+// Puts a whole file in place under its real name, and records that it is there. Used by the session that brings the
+// file in, and by whoever takes over a reception whose node died after the file was whole.
+
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
+import { requireConfined } from '../../files/roots.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
+import type { EngineContext } from '../engine-context.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
+import { receivedPath } from '../staging/staging.ts'
+import { namesOneFile } from '../transports/transport.ts'
+import { fileKeyOf } from './incoming-record.ts'
+import type { Inbound } from './route-offer.ts'
+
+/** WHOLE with a chosen name, then linked to it. After a crash the same function settles how far it got. */
+export async function placeWhole(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  from: string,
+  { directory }: Pick<Inbound, 'directory'>,
+): Promise<void> {
+  const { context, held, plan, transfer } = running
+  const folder = directory.filePath ?? ''
+  await ensureInbound(folder, context)
+  const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
+  const mayRename = plan.channel.integrations?.postReceptionRename === true
+  for (let nth = 0; ; nth++) {
+    const target =
+      nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, context))
+    // What is ours to place is taken away only once it is in place, wherever its reader has put it since.
+    if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
+    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file))))
+      return rm(from, { force: true })
+    const changes = {
+      phase: 'WHOLE',
+      path: target,
+      size: file.size,
+      hash: file.hash,
+      wire_hash: file.wireHash,
+      staged_path: from,
+      position: file.position,
+    } as const
+    await context.store.write(async (tx) => {
+      await requireHeld(tx, context.store.dialect, held)
+      await updateFile(tx, held, file.index, changes)
+      // From here on nobody may go on writing it.
+      await removeHalfFile(tx, fileKeyOf(transfer.channelCode, file), receivedPath(from))
+    })
+    Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
+    try {
+      return await placeFile(from, target)
+    } catch (thrown) {
+      if (!(thrown instanceof NodeError)) throw thrown
+      // Whoever held it before us may have woken up and be a step ahead, doing the same.
+      if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
+      if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
+        return rm(from, { force: true })
+      if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
+    }
+  }
+}
+
+function expectedOf({ size, hash }: TransferFileRecord) {
+  return { size: size ?? 0, sha256: hash ?? '' }
+}
+
+/** In place, with the memory against receiving it again; then nothing of it is needed in the data folder. */
+export async function recordPlaced(
+  { context, held, transfer }: RunningTransfer,
+  file: TransferFileRecord,
+  received: string,
+): Promise<void> {
+  const key = fileKeyOf(transfer.channelCode, file)
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
+    await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
+    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
+    await removeHalfFile(tx, key, received)
+  })
+  file.phase = 'PLACED'
+  await rm(received, { force: true })
+}
+
+/** The first try takes the name as the channel wants it; further ones add a stamp of the moment. */
+function nameFor(name: string, digits: number, nth: number, context: EngineContext): string {
+  return nth === 0
+    ? stampedName(name, digits, context.now(), context.zone)
+    : stampedName(name, 17, context.now(), context.zone, nth - 1)
+}
+
+async function ensureInbound(folder: string, context: EngineContext): Promise<void> {
+  requireConfined(folder, context.roots.fileRoots)
+  await ensureFolder(folder)
+}

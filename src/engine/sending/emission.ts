@@ -1,0 +1,28 @@
+// A transfer that is being sent, with the session it goes through.
+
+import type { Directory } from '../../contract/channel.ts'
+import { directoriesFor } from '../../domain/channel.ts'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
+import type { Capabilities, Session } from '../transports/transport.ts'
+
+export type Emission = RunningTransfer & { session: Session; capabilities: Capabilities }
+
+export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
+  return (
+    directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
+  )
+}
+
+export function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
+  return (
+    capabilities.receipts &&
+    (plan.verifyHash || plan.awaitReceipt) &&
+    plan.security.rsaRemoteKey !== undefined
+  )
+}
+
+/** By receipt, unless the transport itself can tell the hash at the other end. */
+export function wantsReceipt({ plan, capabilities }: Emission): boolean {
+  return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
+}

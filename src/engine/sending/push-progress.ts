@@ -1,0 +1,71 @@
+// What becomes of a push's progress: it is shown, restart points are kept, and the moment before the file becomes
+// visible at the partner's end is written down.
+
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import type { ProgressMeter } from '../events.ts'
+import type { FileSource } from '../staging/file-source.ts'
+import { restartEvery } from '../staging/restart-points.ts'
+import type { PushProgress } from '../transports/transport.ts'
+import { directoryOf, wantsReceipt } from './emission.ts'
+import type { Emission } from './emission.ts'
+import { record } from './file-record.ts'
+
+export function watchPush(
+  emission: Emission,
+  file: TransferFileRecord,
+  source: FileSource,
+  progress: ProgressMeter,
+): PushProgress & { settled: () => Promise<void> } {
+  const every = restartEvery(emission.plan, directoryOf(emission, file))
+  let kept = file.position
+  let latest = file.position
+  let writing = false
+  let keeping: Promise<void> = Promise.resolve()
+  // The last word before a break may come while an earlier point is still being written: it is kept after it.
+  const keep = async () => {
+    while (latest - kept >= every) {
+      kept = latest - (latest % every)
+      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
+      await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
+    }
+    writing = false
+  }
+  return {
+    moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
+    safe: (position) => {
+      if (position < source.size) latest = position
+      if (writing) return
+      writing = true
+      keeping = keep()
+    },
+    placing: async (sha256) => {
+      await keeping
+      // From here on the row says "about to be visible", and no restart point may take its place.
+      kept = placingMark(source)
+      const wireHash = await source.finish()
+      if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
+      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
+      await record(emission, file, {
+        phase: 'STAGED',
+        position: placingMark(source),
+        wireHash,
+        ...receipt,
+      })
+    },
+    settled: () => keeping,
+  }
+}
+
+/** The position that says "about to be visible at the partner"; an empty file needs one that differs from its start. */
+export function placingMark(source: FileSource): number {
+  return Math.max(1, source.size)
+}
+
+export function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
+  if (there !== sent)
+    throw new NodeError(
+      'hash_mismatch',
+      `${name}: the partner’s end has SHA-256 ${there ?? 'unknown'}, sent was ${sent}`,
+    )
+}

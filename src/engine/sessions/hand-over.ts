@@ -1,0 +1,34 @@
+// The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
+
+import { claimForContact, parkClaim } from '../../store/transfers/leases.ts'
+import type { Claim, Held } from '../../store/transfers/leases.ts'
+import type { EngineContext } from '../engine-context.ts'
+import type { Session } from '../transports/transport.ts'
+
+/** Runs claims and keeps their leases; the dispatcher is one. */
+export type Launcher = {
+  launch(claim: Claim, given: Session): Promise<void>
+  hold(held: Held): AbortSignal
+  release(held: Held): void
+  wake(): void
+}
+
+/** More than this is left for the partner's next call. */
+const CLAIMS_PER_TURN = 1000
+
+/** The partner is on the line and it is our turn: everything that waits for it goes now, one transfer after the other. */
+export async function handOver(context: EngineContext, launcher: Launcher, session: Session): Promise<void> {
+  const now = context.now()
+  const holder = { owner: context.owner, now, until: now + context.leaseMs }
+  const claims = await claimForContact(context.store, holder, session.contactId, CLAIMS_PER_TURN)
+  // The last ones may wait long for the first: their leases are kept meanwhile.
+  for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })
+  for (const claim of claims) {
+    const { id, fence, dueAt } = claim.transfer
+    if (!session.ended.aborted && !context.stopping.aborted) await launcher.launch(claim, session)
+    else {
+      launcher.release({ id, fence })
+      await context.store.write((tx) => parkClaim(tx, { id, fence }, dueAt))
+    }
+  }
+}

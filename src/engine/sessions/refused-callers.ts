@@ -1,0 +1,24 @@
+// Callers that were turned away, as the log and the history of their channels show them.
+
+import { addHistory, channelsOfContact } from '../../store/channels.ts'
+import type { EngineContext } from '../engine-context.ts'
+import type { Caller } from '../transports/transport.ts'
+import { contactOf } from './admit-caller.ts'
+
+/** A stranger can be turned away as often as it calls: the history gets one entry a minute, the log each. */
+const REFUSALS_APART_MS = 60_000
+const lastRefusal = new Map<string, number>()
+
+export async function noteRefusal(context: EngineContext, caller: Caller, reason: string): Promise<void> {
+  const { protocol, id, address } = caller
+  context.log.warn({ protocol, caller: id, address, reason }, 'a caller was turned away')
+  const contact = await contactOf(context, caller)
+  const now = context.now()
+  if (!contact || now - (lastRefusal.get(contact.id) ?? 0) < REFUSALS_APART_MS) return
+  lastRefusal.set(contact.id, now)
+  const channels = await channelsOfContact(context.store.db, contact.id)
+  await context.store.write(async (tx) => {
+    for (const { code } of channels)
+      await addHistory(tx, code, [{ at: now, event: 'CONNECTION_REFUSED', detail: `${address}: ${reason}` }])
+  })
+}
