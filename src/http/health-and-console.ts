@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { BASE_PATH } from '../contract/operations.ts'
+import { ping } from '../store/database/probe.ts'
 import { addConsoleRoutes } from './console.ts'
 import type { Context } from './context.ts'
 import { addEventRoute } from './platform/events.ts'
@@ -31,14 +32,9 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
   return readiness
 }
 
-async function databaseAnswers(context: Context): Promise<boolean> {
-  return context.store.db
-    .selectFrom('meta')
-    .select('name')
-    .limit(1)
-    .execute()
-    .then(
-      () => true,
-      () => false,
-    )
+async function databaseAnswers({ store }: Context): Promise<boolean> {
+  return ping(store.db).then(
+    () => true,
+    () => false,
+  )
 }

@@ -19,12 +19,12 @@ import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store } from '../store/database/open.ts'
+import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import {
   activeTransfers,
   findTransfer,
   insertTransfer,
   lastEnded,
-  sentHashes,
   settle,
 } from '../store/transfers/transfers.ts'
 
@@ -109,20 +109,8 @@ const SETTLED_MS = 10_000
 const LOOK_BACK_MS = 30 * 86_400_000
 
 /** For a clock, a file that still lies there as it was sent is no new one, even where duplicates may be sent. */
-async function sentAsItLies({ store, now }: Asking, code: string, file: Candidate): Promise<boolean> {
-  const row = await store.db
-    .selectFrom('transfer')
-    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
-    .select('transfer.id')
-    .where('transfer.channel_code', '=', code)
-    .where('transfer.listed_at', '>=', Math.min(file.modifiedAt, now() - LOOK_BACK_MS))
-    .where('transfer_file.path', '=', file.path)
-    .where('transfer_file.size', '=', file.size)
-    .where('transfer_file.modified_at', '=', file.modifiedAt)
-    .where('transfer_file.phase', 'in', ['ARRIVED', 'DONE'])
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+function sentAsItLies({ store, now }: Asking, code: string, file: Candidate): Promise<boolean> {
+  return wasSentSince(store.db, code, file, Math.min(file.modifiedAt, now() - LOOK_BACK_MS))
 }
 
 /** A key-exchange channel sends the local certificate; the engine writes it out when it runs the transfer. */

@@ -17,6 +17,7 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { listContacts, openProtocolSections } from '../../store/contacts.ts'
 import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/open.ts'
+import { databaseTime, ping } from '../../store/database/probe.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
 import { say } from '../print.ts'
@@ -143,7 +144,7 @@ function portFinding(name: string, host: string, port: number): Promise<Finding>
 
 async function database(config: Config, store: Store): Promise<Finding[]> {
   const began = Date.now()
-  await store.db.selectFrom('meta').selectAll().execute()
+  await ping(store.db)
   const name = store.dialect.name === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL'
   const findings = [ok('database', `${name} answers (${Date.now() - began} ms)`), await clock(store)]
   const seal = makeSeal(readSecrets(config).masterKey)
@@ -156,13 +157,10 @@ async function database(config: Config, store: Store): Promise<Finding[]> {
 
 /** Several nodes must agree on the time: leases and hours depend on it. */
 async function clock(store: Store): Promise<Finding> {
-  if (!store.dialect.notify) return ok('clock', new Date().toISOString())
-  const { sql } = await import('kysely')
   const before = Date.now()
-  const { rows } = await sql<{
-    at: number
-  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`.execute(store.db)
-  const skew = Math.abs((rows[0]?.at ?? before) - (before + Date.now()) / 2)
+  const at = await databaseTime(store)
+  if (at === undefined) return ok('clock', new Date().toISOString())
+  const skew = Math.abs(at - (before + Date.now()) / 2)
   return skew < 1000
     ? ok('clock', `${Math.round(skew)} ms off the database’s`)
     : wrong('clock', `${Math.round(skew)} ms off the database’s: synchronise them`)

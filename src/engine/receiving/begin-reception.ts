@@ -5,7 +5,7 @@ import { NodeError } from '../../errors.ts'
 import { addHistory, lockChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
-import { setSnapshot } from '../../store/transfers/leases.ts'
+import { claimNew, setSnapshot } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { findReceived, putHalfFile } from '../../store/transfers/receptions.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
@@ -42,16 +42,12 @@ export async function beginReception(
     if (namesOneFile(key) && (await findReceived(tx, key)))
       throw new NodeError('duplicate_file', `${file.name} was received before`)
     if (key.date !== '') await putHalfFile(tx, key, { path, position: file.position }, now)
-    await tx
-      .updateTable('transfer')
-      .set({ fence: 1, lease_owner: context.owner, lease_until: now + context.leaseMs })
-      .where('id', '=', id)
-      .execute()
+    await claimNew(tx, held, { owner: context.owner, until: now + context.leaseMs })
     await moveTransfer(tx, id, {
       from: 'PENDING',
       to: 'IN_PROGRESS',
       now,
-      fence: 1,
+      fence: held.fence,
       encryption: offer.encryptedSession || offer.envelope?.encrypted === true,
     })
     await setSnapshot(tx, held, snapshotOf(channel))

@@ -4,6 +4,13 @@
 
 import { Cron } from 'croner'
 import type { ChannelRecord } from '../../store/channels.ts'
+import {
+  automationRuns,
+  giveAutomationRunBack,
+  insertAutomationRun,
+  takeAutomationRun,
+} from '../../store/automation-runs.ts'
+import type { AutomationRun } from '../../store/automation-runs.ts'
 import { automatedChannels, channelsOfContact } from '../../store/channels.ts'
 import { closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
@@ -43,7 +50,7 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
     busy.set(key, running)
   }
   const look = async () => {
-    const runs = await readRuns(context)
+    const runs = await automationRuns(context.store.db)
     const living = await livingOwners(context.store.db, context.now())
     for (const channel of await automatedChannels(context.store.db)) {
       const run = runs.get(channel.code)
@@ -75,17 +82,10 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   }
 }
 
-type Run = { ran_at: number; held_by: string | null; held_until: number }
-
-async function readRuns({ store }: EngineContext): Promise<Map<string, Run>> {
-  const rows = await store.db.selectFrom('automation_run').selectAll().execute()
-  return new Map(rows.map((row) => [row.channel_code, row]))
-}
-
 function isDue(
   context: EngineContext,
   channel: ChannelRecord,
-  run: Run | undefined,
+  run: AutomationRun | undefined,
   living: ReadonlySet<string>,
 ): boolean {
   if (!run) return true
@@ -99,7 +99,7 @@ function isDue(
 async function takeTurn(
   runner: Runner,
   channel: ChannelRecord,
-  run: Run | undefined,
+  run: AutomationRun | undefined,
   wake: () => void,
 ): Promise<void> {
   const { context } = runner
@@ -114,27 +114,15 @@ async function takeTurn(
   } catch (thrown) {
     context.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
   } finally {
-    await giveBack(context, channel.code)
+    await context.store.write((tx) => giveAutomationRunBack(tx, channel.code, context.owner))
   }
 }
 
-/** Unless another node has taken it meanwhile. */
-async function giveBack({ store, owner }: EngineContext, code: string): Promise<void> {
-  await store.write((tx) =>
-    tx
-      .updateTable('automation_run')
-      .set({ held_by: null, held_until: 0 })
-      .where('channel_code', '=', code)
-      .where('held_by', '=', owner)
-      .execute(),
-  )
-}
-
-/** One compare-and-set decides which node takes this turn. */
+/** False: another node takes this turn. */
 async function holdTurn(
   context: EngineContext,
   channel: ChannelRecord,
-  run: Run | undefined,
+  run: AutomationRun | undefined,
   now: number,
 ): Promise<boolean> {
   const turn = { ran_at: now, held_by: context.owner, held_until: now + context.leaseMs }
@@ -142,21 +130,9 @@ async function holdTurn(
     if (!run) {
       // The first look only starts the clock, except for `watch`, whose files may be waiting already.
       const first = channel.automation?.watch ? turn : { ran_at: now, held_by: null, held_until: 0 }
-      const made = await tx
-        .insertInto('automation_run')
-        .values({ channel_code: channel.code, ...first })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      return made.numInsertedOrUpdatedRows === 1n && first === turn
+      return (await insertAutomationRun(tx, channel.code, first)) && first === turn
     }
-    const taken = await tx
-      .updateTable('automation_run')
-      .set(turn)
-      .where('channel_code', '=', channel.code)
-      .where('ran_at', '=', run.ran_at)
-      .where('held_until', '=', run.held_until)
-      .executeTakeFirst()
-    return taken.numUpdatedRows === 1n
+    return takeAutomationRun(tx, channel.code, run, turn)
   })
 }
 

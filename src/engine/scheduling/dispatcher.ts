@@ -5,6 +5,7 @@
 import { NodeError } from '../../errors.ts'
 import { claimDue, heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
+import { wasCancelled } from '../../store/transfers/transfers.ts'
 import type { Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -168,12 +169,7 @@ export class Dispatcher {
   /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
   #stopLost(id: string, fence: number): void {
     const reason = async () => {
-      const row = await this.#context.store.db
-        .selectFrom('transfer')
-        .select('state')
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row === undefined || row.state === 'CANCELLED' ? 'cancelled' : 'lease_lost'
+      return (await wasCancelled(this.#context.store.db, id)) ? 'cancelled' : 'lease_lost'
     }
     this.background(
       reason().then((code) => {

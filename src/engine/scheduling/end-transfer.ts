@@ -7,7 +7,7 @@ import { NodeError, messageOf } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
 import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
-import { moveTransfer } from '../../store/transfers/transfers.ts'
+import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from '../receiving/fail-reception.ts'
 import { runStep } from '../actions/script-steps.ts'
@@ -33,9 +33,8 @@ export async function ended(
 }
 
 /** A transport that is being stopped says `cancelled` too; only the row knows whether somebody reset the transfer. */
-async function wasReset({ store }: EngineContext, { id }: Held): Promise<boolean> {
-  const row = await store.db.selectFrom('transfer').select('state').where('id', '=', id).executeTakeFirst()
-  return row === undefined || row.state === 'CANCELLED'
+function wasReset({ store }: EngineContext, { id }: Held): Promise<boolean> {
+  return wasCancelled(store.db, id)
 }
 
 /** The node is draining: somebody else goes on from the last restart point. It does not count as an attempt. */

@@ -20,7 +20,8 @@ import { parkClaim, requireHeld, setSnapshot } from '../../store/transfers/lease
 import type { Claim, Held } from '../../store/transfers/leases.ts'
 import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/open.ts'
-import { moveTransfer } from '../../store/transfers/transfers.ts'
+import { receiptsAwaited, setReceiptDeadline } from '../../store/transfers/receptions.ts'
+import { markEncrypted, moveTransfer, removeUnfinishedFiles } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { sendFiles } from '../sending/send-files.ts'
 import { actOnSent } from '../sending/sent-action.ts'
@@ -154,7 +155,7 @@ async function noteEncryption({ context, transfer, held }: RunningTransfer): Pro
   if (transfer.encryption) return
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
-    await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', transfer.id).execute()
+    await markEncrypted(tx, transfer.id)
   })
 }
 
@@ -213,14 +214,9 @@ async function waitForReceipts({ context, transfer, held, plan }: RunningTransfe
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
     // A receipt that came meanwhile must not be put to sleep with the rest.
-    const open = await tx
-      .selectFrom('transfer_file')
-      .select('idx')
-      .where('transfer_id', '=', transfer.id)
-      .where('receipt', '=', 'AWAITED')
-      .execute()
-    await tx.updateTable('transfer').set({ receipts_until: until }).where('id', '=', transfer.id).execute()
-    await parkClaim(tx, held, open.length === 0 ? context.now() : until)
+    const missing = await receiptsAwaited(tx, transfer.id)
+    await setReceiptDeadline(tx, transfer.id, until)
+    await parkClaim(tx, held, missing ? until : context.now())
   })
 }
 
@@ -267,11 +263,7 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<void
   transfer.files = transfer.files.filter((file) => file.phase !== 'MOVING')
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
-    await tx
-      .deleteFrom('transfer_file')
-      .where('transfer_id', '=', transfer.id)
-      .where('phase', '=', 'MOVING')
-      .execute()
+    await removeUnfinishedFiles(tx, transfer.id)
   })
   const lent = await borrow(runner, running)
   runner.fetching.set(transfer.channelCode, running)

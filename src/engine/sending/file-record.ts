@@ -2,6 +2,7 @@
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { rememberSent } from '../../store/transfers/sent-files.ts'
 import type { Tx } from '../../store/database/open.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
@@ -48,9 +49,6 @@ export async function remember(
   tx: Tx,
 ): Promise<void> {
   if (file.hash === null) return
-  await tx
-    .insertInto('sent_file')
-    .values({ channel_code: transfer.channelCode, name: file.name, hash: file.hash, size: file.size ?? 0 })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  const { name, hash, size } = file
+  await rememberSent(tx, { channelCode: transfer.channelCode, name, hash, size: size ?? 0 })
 }

@@ -3,9 +3,9 @@
 
 import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { ACTIVE } from '../../domain/transfer.ts'
-import { knownPaths, takeStaleHalfFiles } from '../../store/transfers/receptions.ts'
+import { takeStaleHalfFiles } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
+import { activeIds, knownPaths, stagedPathsInUse } from '../../store/transfers/staged-paths.ts'
 import { localPath, removeReceived } from './staging.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -37,22 +37,6 @@ export async function clearStrayIncoming({ staging, store, now, owner }: EngineC
 
 /** Folders of transfers that are not over, and those that a retry took over or may still take over. */
 async function neededIds({ store }: EngineContext): Promise<Set<string>> {
-  const active = await store.db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
-  const staged = await store.db
-    .selectFrom('transfer_file')
-    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
-    .select('transfer_file.staged_path')
-    .distinct()
-    .where('transfer_file.staged_path', 'is not', null)
-    .where((eb) =>
-      eb.or([
-        eb('transfer.state', 'in', ACTIVE),
-        eb.and([eb('transfer.state', '=', 'FAILED'), eb('transfer.settled', '=', 0)]),
-      ]),
-    )
-    .execute()
-  return new Set([
-    ...active.map(({ id }) => id),
-    ...staged.map(({ staged_path: path }) => basename(dirname(path ?? ''))),
-  ])
+  const staged = await stagedPathsInUse(store.db)
+  return new Set([...(await activeIds(store.db)), ...staged.map((path) => basename(dirname(path)))])
 }

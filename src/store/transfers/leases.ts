@@ -10,7 +10,7 @@ import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import type { Db, Dialect, Store, Tx } from '../database/open.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
-import { toFile, toTransfer } from './transfers.ts'
+import { toTransfer } from './transfer-rows.ts'
 
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
 export type Holder = { owner: string; until: number; now: number }
@@ -115,6 +115,19 @@ async function take(tx: Tx, found: readonly { id: string }[], holder: Holder): P
 
 export type Held = { id: string; fence: number }
 
+/** A transfer that begins with its holder: a partner's file is coming in. */
+export async function claimNew(
+  tx: Tx,
+  held: Held,
+  { owner, until }: Pick<Holder, 'owner' | 'until'>,
+): Promise<void> {
+  await tx
+    .updateTable('transfer')
+    .set({ fence: held.fence, lease_owner: owner, lease_until: until })
+    .where('id', '=', held.id)
+    .execute()
+}
+
 /** What that engine holds, as the database sees it: a reset or another node's claim has taken the rest away. */
 export async function heldBy(db: Db, owner: string): Promise<Held[]> {
   return db
@@ -170,16 +183,6 @@ export async function updateFile(
     .where('transfer_id', '=', held.id)
     .where('idx', '=', index)
     .execute()
-}
-
-export async function readFiles(db: Db, transferId: string) {
-  const rows = await db
-    .selectFrom('transfer_file')
-    .selectAll()
-    .where('transfer_id', '=', transferId)
-    .orderBy('idx')
-    .execute()
-  return rows.map(toFile)
 }
 
 /** The soonest time at which something may be due, for the clock to wait for. */

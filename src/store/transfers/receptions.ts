@@ -1,6 +1,5 @@
 // What has come in whole, what came in half, and which receipts are owed for it.
 
-import { ACTIVE } from '../../domain/transfer.ts'
 import type { Db, Tx } from '../database/open.ts'
 import { newId } from '../database/ids.ts'
 
@@ -68,19 +67,6 @@ export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promis
     .where('key_time', '=', key.time)
     .where('path', '=', path)
     .execute()
-}
-
-/** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
-export async function knownPaths(db: Db): Promise<Set<string>> {
-  const partial = await db.selectFrom('partial_file').select('path').execute()
-  const staged = await db
-    .selectFrom('transfer_file')
-    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
-    .select('staged_path')
-    .where('transfer.state', 'in', ACTIVE)
-    .where('staged_path', 'is not', null)
-    .execute()
-  return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
 }
 
 /** Half files of a channel under keys of that date. */
@@ -186,4 +172,20 @@ export async function recordReceipt(
     .where('receipt', '=', 'AWAITED')
     .execute()
   await tx.updateTable('transfer').set({ due_at: now }).where('id', '=', transferId).execute()
+}
+
+/** Whether a receipt for a file of that transfer is still to come. */
+export async function receiptsAwaited(db: Db, transferId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('transfer_file')
+    .select('idx')
+    .where('transfer_id', '=', transferId)
+    .where('receipt', '=', 'AWAITED')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function setReceiptDeadline(tx: Tx, transferId: string, until: number): Promise<void> {
+  await tx.updateTable('transfer').set({ receipts_until: until }).where('id', '=', transferId).execute()
 }

@@ -16,10 +16,10 @@ import {
   insertTransfer,
   lastEnded,
   moveTransfer,
-  pageOfTransfers,
   settle,
 } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
+import { pageOfTransfers } from './transfer-pages.ts'
 
 const CODE = 'BANCO-ACME-NOMINA'
 const OTHER = 'BANCO-ACME-OTRA'

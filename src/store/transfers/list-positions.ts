@@ -1,0 +1,72 @@
+// A transfer's place in the list of its channel.
+//
+// `position` is its rank by (listed_at, id), without a gap. So any page and any span of days is a range of positions,
+// found in a few index steps whatever the table's size, and totals are exact without counting. A row moves only when
+// its listed_at changes (a start), and that shifts just the few rows between.
+
+import type { Tx } from '../database/open.ts'
+
+/** The position for a new row at that time. Locks the channel's counters: writers of one channel take turns. */
+export async function makeRoom(tx: Tx, code: string, at: number, id: string): Promise<number> {
+  const { transfer_count: count } = await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb('transfer_count', '+', 1) }))
+    .where('code', '=', code)
+    .returning('transfer_count')
+    .executeTakeFirstOrThrow()
+  const position = (await lastBefore(tx, code, at, id)) + 1
+  if (position < count) await shift(tx, code, { above: position - 1, by: 1 })
+  return position
+}
+
+async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise<number> {
+  const row = await tx
+    .selectFrom('transfer')
+    .select('position')
+    .where('channel_code', '=', code)
+    .where((eb) => eb.or([eb('listed_at', '<', at), eb.and([eb('listed_at', '=', at), eb('id', '<', id)])]))
+    .where('id', '!=', id)
+    .orderBy('listed_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.position ?? 0
+}
+
+async function shift(
+  tx: Tx,
+  code: string,
+  rows: { above: number; upTo?: number; by: 1 | -1 },
+): Promise<void> {
+  let query = tx
+    .updateTable('transfer')
+    .set((eb) => ({ position: eb('position', '+', rows.by) }))
+    .where('channel_code', '=', code)
+    .where('position', '>', rows.above)
+  if (rows.upTo !== undefined) query = query.where('position', '<=', rows.upTo)
+  await query.execute()
+}
+
+/** Written as it is: the lock on the counters is what counts. */
+export async function lockCounters(tx: Tx, code: string): Promise<void> {
+  await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
+    .where('code', '=', code)
+    .execute()
+}
+
+/** A start moves the row to its new place in the list. The counters are locked: no other row moves meanwhile. */
+export async function relist(
+  tx: Tx,
+  row: { id: string; channel_code: string; position: number },
+  at: number,
+): Promise<void> {
+  const before = await lastBefore(tx, row.channel_code, at, row.id)
+  const position = before >= row.position ? before : before + 1
+  if (position > row.position)
+    await shift(tx, row.channel_code, { above: row.position, upTo: position, by: -1 })
+  if (position < row.position)
+    await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
+  await tx.updateTable('transfer').set({ listed_at: at, position }).where('id', '=', row.id).execute()
+}

@@ -1,0 +1,49 @@
+// What was sent before, by name and content: the memory behind allowSendDuplicateFiles and behind watched folders.
+
+import type { Db, Tx } from '../database/open.ts'
+
+/** Hashes under which a file of that name and size was sent with success on the channel. */
+export async function sentHashes(db: Db, code: string, name: string, size: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('sent_file')
+    .select('hash')
+    .where('channel_code', '=', code)
+    .where('name', '=', name)
+    .where('size', '=', size)
+    .execute()
+  return rows.map((row) => row.hash)
+}
+
+export type SentFile = { channelCode: string; name: string; hash: string; size: number }
+
+export async function rememberSent(tx: Tx, { channelCode, ...file }: SentFile): Promise<void> {
+  await tx
+    .insertInto('sent_file')
+    .values({ channel_code: channelCode, ...file })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export type FileAsItLies = { path: string; size: number; modifiedAt: number }
+
+/** Whether a transfer of the channel, listed since then, sent that very file with its size and time. */
+export async function wasSentSince(
+  db: Db,
+  code: string,
+  file: FileAsItLies,
+  since: number,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('transfer')
+    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
+    .select('transfer.id')
+    .where('transfer.channel_code', '=', code)
+    .where('transfer.listed_at', '>=', since)
+    .where('transfer_file.path', '=', file.path)
+    .where('transfer_file.size', '=', file.size)
+    .where('transfer_file.modified_at', '=', file.modifiedAt)
+    .where('transfer_file.phase', 'in', ['ARRIVED', 'DONE'])
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,40 @@
+// Which files of the data folder the database speaks of; what it does not speak of is left over from a crash.
+
+import { ACTIVE } from '../../domain/transfer.ts'
+import type { Db } from '../database/open.ts'
+
+/** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
+export async function knownPaths(db: Db): Promise<Set<string>> {
+  const partial = await db.selectFrom('partial_file').select('path').execute()
+  const staged = await db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('staged_path')
+    .where('transfer.state', 'in', ACTIVE)
+    .where('staged_path', 'is not', null)
+    .execute()
+  return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
+}
+
+export async function activeIds(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Staged files of transfers that are not over, and of failures that a retry may still take over. */
+export async function stagedPathsInUse(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('transfer_file.staged_path')
+    .distinct()
+    .where('transfer_file.staged_path', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('transfer.state', 'in', ACTIVE),
+        eb.and([eb('transfer.state', '=', 'FAILED'), eb('transfer.settled', '=', 0)]),
+      ]),
+    )
+    .execute()
+  return rows.flatMap(({ staged_path: path }) => path ?? [])
+}

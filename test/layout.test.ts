@@ -1,0 +1,28 @@
+// How the tree is laid out, beyond who imports whom (imports.test.ts).
+
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** The product's own files: no tests. */
+function productFiles(...patterns: string[]): string[] {
+  return globSync(patterns, { cwd: ROOT, exclude: (path) => path.includes('node_modules') })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !path.includes('.test.'))
+    .toSorted()
+}
+
+test('all the SQL stands in the store', () => {
+  const query =
+    /\.(selectFrom|selectNoFrom|updateTable|insertInto|deleteFrom|mergeInto|replaceInto)\(|\bsql(<[^`]*>)?`|\bsql\.raw\(|from 'kysely'|import\('kysely'\)/
+  const files = productFiles('src/**/*.ts')
+  const having = files.filter((path) => query.test(readFileSync(join(ROOT, path), 'utf8')))
+  assert.ok(having.length > 10, 'the pattern finds the queries of the store')
+  assert.deepEqual(
+    having.filter((path) => !path.startsWith('src/store/')),
+    [],
+  )
+})
