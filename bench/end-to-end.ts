@@ -1,0 +1,326 @@
+// What users get: whole nodes in processes of their own, from `send` to COMPLETED, beside scp, sftp, rclone and cp moving
+// the same files on the same disk in the same run. Ratios: 1.0 is as fast as the tool, more is faster. Best of the
+// rounds, taken in turns.
+//
+//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--rounds 3]     ESCLUSA_BENCH_DIR: where files lie
+//
+// Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
+// 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
+// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files). Without any: all of them.
+
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startPostgres } from '../test/support/postgres.ts'
+import { startOpenSsh } from '../test/support/sftp/openssh.ts'
+import type { OpenSsh } from '../test/support/sftp/openssh.ts'
+import { startDelayLine } from './end-to-end/delay-line.ts'
+import { folderScene, oftp2Scene, sftpScene } from './end-to-end/nodes.ts'
+import type { Scene, SceneOptions } from './end-to-end/nodes.ts'
+import { hasRclone, shell, toolsFor } from './end-to-end/tools.ts'
+import { bestOf } from './plain.ts'
+
+const SMALL_BYTES = 10 * 1024
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    mib: { type: 'string', default: '1024' },
+    files: { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const [mib, files, rounds] = [values.mib, values.files, values.rounds].map(Number) as [number, number, number]
+
+type Make = (folder: string) => Promise<void>
+type Runs = Record<string, () => Promise<void>>
+type Tools = ReturnType<typeof toolsFor>
+/** What a node is compared with, by name: made of the tools. */
+type Peers = (tools: Tools) => Runs
+
+async function makeBig(folder: string, size: number): Promise<void> {
+  const piece = randomBytes(8 * 2 ** 20)
+  await using file = await open(join(folder, 'big.bin'), 'w')
+  for (let done = 0; done < size; done += 8) {
+    piece.writeUInt32LE(done, 0)
+    await file.write(piece.subarray(0, Math.min(8, size - done) * 2 ** 20))
+  }
+}
+
+async function makeSmall(folder: string, count: number): Promise<void> {
+  const bytes = randomBytes(SMALL_BYTES)
+  for (let number = 0; number < count; number++) {
+    bytes.writeUInt32LE(number, 0)
+    await writeFile(join(folder, `${String(number).padStart(5, '0')}.bin`), bytes)
+  }
+}
+
+async function withRoot<T>(run: (root: string) => Promise<T>): Promise<T> {
+  const root = await mkdtemp(join(process.env.ESCLUSA_BENCH_DIR ?? tmpdir(), 'esclusa-bench-'))
+  try {
+    return await run(root)
+  } finally {
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+async function withScene<T>(
+  start: (options: SceneOptions) => Promise<Scene>,
+  options: Omit<SceneOptions, 'root'>,
+  run: (scene: Scene) => Promise<T>,
+): Promise<T> {
+  return withRoot(async (root) => {
+    const scene = await start({ ...options, root })
+    try {
+      return await run(scene)
+    } finally {
+      await scene.stop()
+    }
+  })
+}
+
+const then =
+  (...steps: (() => Promise<void>)[]) =>
+  async () => {
+    for (const step of steps) await step()
+  }
+
+const bigPeers: Record<string, Peers> = {
+  'OFTP2/TLS': (t) => ({ scp: t.scp, 'scp + sha256sum at both ends': then(t.scp, t.hashBoth) }),
+  SFTP: (t) => ({ sftp: t.sftp, scp: t.scp, 'sftp + sha256sum at both ends': then(t.sftp, t.hashBoth) }),
+  folder: (t) => ({
+    'cp + sync': then(t.cp, t.sync),
+    'cp + sha256sum + sync': then(t.cp, t.hashOne, t.sync),
+  }),
+}
+const smallPeers: Record<string, Peers> = {
+  'OFTP2/TLS': (t) => ({
+    'scp -r + sync': then(t.scp, t.sync),
+    sftp: t.sftp,
+    ...(hasRclone && { rclone: t.rclone }),
+  }),
+  SFTP: (t) => ({ sftp: t.sftp, 'scp -r': t.scp, ...(hasRclone && { rclone: t.rclone }) }),
+  folder: (t) => ({ 'cp + sha256sum + sync': then(t.cp, t.hashOne, t.sync), cp: t.cp }),
+}
+const farPeers: Record<string, Peers> = {
+  'OFTP2/TLS': (t) => ({ scp: t.scp, sftp: t.sftp, ...(hasRclone && { rclone: t.rclone }) }),
+  SFTP: (t) => ({ scp: t.scp, sftp: t.sftp, ...(hasRclone && { rclone: t.rclone }) }),
+}
+
+const scenes = (sshd: OpenSsh): Record<string, (options: SceneOptions) => Promise<Scene>> => ({
+  'OFTP2/TLS': oftp2Scene,
+  SFTP: (options) => sftpScene({ ...options, sshd }),
+  folder: folderScene,
+})
+
+type Comparison = {
+  sshd: OpenSsh
+  what: string
+  make: Make
+  peers: Record<string, Peers>
+  roundTripMs?: number
+}
+
+/** One row per transport. */
+async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Promise<void> {
+  for (const [transport, peersOf] of Object.entries(peers)) {
+    const lines: { stop(): void }[] = []
+    const between = async (port: number) => {
+      const line = await startDelayLine(roundTripMs ?? 0, port)
+      lines.push(line)
+      return line.port
+    }
+    const start = scenes(sshd)[transport]
+    if (!start) throw new Error(`no scene for ${transport}`)
+    try {
+      await withScene(start, roundTripMs === undefined ? {} : { between }, async (scene) => {
+        await make(scene.out())
+        const copy = join(scene.inbox(), '..', 'copy')
+        await mkdir(copy)
+        const port = roundTripMs === undefined ? sshd.port : await between(sshd.port)
+        const runs: Runs = { node: () => scene.send(), ...peersOf(toolsFor(sshd, port, scene.out(), copy)) }
+        const best = await bestOf(rounds, runs, async () => {
+          await rm(copy, { recursive: true, force: true })
+          await mkdir(copy)
+          await scene.empty()
+          await shell('sync')
+        })
+        say(`${what}, ${transport}`, best)
+      })
+    } finally {
+      for (const line of lines) line.stop()
+    }
+  }
+}
+
+function say(what: string, best: Record<string, number>): void {
+  const node = best.node ?? Number.NaN
+  const others = Object.entries(best)
+    .filter(([name]) => name !== 'node')
+    .map(([name, seconds]) => `${(seconds / node).toFixed(2)} of ${name} (${seconds.toFixed(2)} s)`)
+  console.log(`${what.padEnd(52)} ${node.toFixed(2)} s   ${others.join('   ')}`)
+}
+
+async function far(sshd: OpenSsh): Promise<void> {
+  const [size, count] = [Math.min(mib, 256), Math.min(files, 500)]
+  for (const roundTripMs of [50, 100]) {
+    const line = `${roundTripMs} ms round trip`
+    await compare({
+      sshd,
+      what: `${size} MiB, ${line}`,
+      make: (at) => makeBig(at, size),
+      peers: farPeers,
+      roundTripMs,
+    })
+    await compare({
+      sshd,
+      what: `${count} files, ${line}`,
+      make: (at) => makeSmall(at, count),
+      peers: farPeers,
+      roundTripMs,
+    })
+  }
+}
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await run()
+  return (performance.now() - began) / 1000
+}
+
+async function sendAll(scene: Scene, channels: number, perChannel: number): Promise<number> {
+  for (let number = 0; number < channels; number++) await makeSmall(scene.out(number), perChannel)
+  await shell('sync')
+  return timed(() => Promise.all(Array.from({ length: channels }, (_, number) => scene.send(number))))
+}
+
+/** The same number of files in all, over more and more channels. */
+async function manyChannels(): Promise<void> {
+  const times = new Map<number, number>()
+  for (const channels of [1, 8, 64])
+    times.set(
+      channels,
+      await withScene(oftp2Scene, { channels }, (scene) =>
+        sendAll(scene, channels, Math.ceil(files / channels)),
+      ),
+    )
+  const one = times.get(1) ?? Number.NaN
+  for (const [channels, seconds] of times)
+    console.log(
+      `${files} files over ${channels} channel(s), OFTP2/TLS`.padEnd(52),
+      `${seconds.toFixed(2)} s   ${(one / seconds).toFixed(2)} of one channel`,
+    )
+}
+
+async function manyNodes(): Promise<void> {
+  const channels = 24
+  const postgres = await startPostgres()
+  try {
+    const seconds: number[] = []
+    for (const senders of [1, 3]) {
+      const databaseUrl = await freshDatabase(postgres.url, `bench${senders}`)
+      seconds.push(
+        await withScene(oftp2Scene, { channels, senders, databaseUrl }, (scene) =>
+          sendAll(scene, channels, Math.ceil(files / channels)),
+        ),
+      )
+    }
+    const [one = Number.NaN, three = Number.NaN] = seconds
+    console.log(
+      `${files} files over ${channels} channels, PostgreSQL`.padEnd(52),
+      `one node ${one.toFixed(2)} s   three nodes ${three.toFixed(2)} s   ${(one / three).toFixed(2)} of one`,
+    )
+  } finally {
+    await postgres.stop()
+  }
+}
+
+async function freshDatabase(url: string, name: string): Promise<string> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href
+}
+
+/** 99th percentile of `GET status`, in ms, asked for one after the other until `until` resolves. */
+async function p99(scene: Scene, until: Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  const over = new AbortController()
+  void until.catch(() => {}).finally(() => over.abort())
+  while (!over.signal.aborted) times.push((await timed(() => scene.status())) * 1000)
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN
+}
+
+async function memory(): Promise<void> {
+  for (const compression of ['NO', 'SI'] as const) {
+    const channel = { connection: { advancedConfigurationTransmission: { compression } } }
+    await withScene(oftp2Scene, { channel }, async (scene) => {
+      await makeSmall(scene.out(), 10)
+      await scene.send()
+      await scene.empty()
+      const idle = await p99(scene, new Promise((resolve) => setTimeout(resolve, 3000)))
+      const before = scene.residentMib()
+      let most = before
+      const watch = setInterval(() => (most = Math.max(most, scene.residentMib())), 100)
+      await makeSmall(scene.out(), 10_000)
+      const busy = await p99(scene, scene.send()).finally(() => clearInterval(watch))
+      console.log(
+        `10000 files in one transfer, compression ${compression}`.padEnd(52),
+        `both nodes ${before.toFixed(0)} MiB idle, ${most.toFixed(0)} at most (+${(most - before).toFixed(0)})`,
+        `  p99 of GET status ${(busy / idle).toFixed(2)} of idle (${idle.toFixed(1)} ms)`,
+      )
+    })
+  }
+}
+
+async function growth(): Promise<void> {
+  const perFile: string[] = []
+  for (const count of [100, 1000, 10_000])
+    await withScene(oftp2Scene, {}, async (scene) => {
+      await makeSmall(scene.out(), 100)
+      await scene.send()
+      await scene.empty()
+      await makeSmall(scene.out(), count)
+      await shell('sync')
+      perFile.push(`${count}: ${(((await timed(() => scene.send())) / count) * 1000).toFixed(2)} ms`)
+    })
+  console.log('time per file in one transfer, OFTP2/TLS'.padEnd(52), perFile.join('   '))
+}
+
+const sshd = await startOpenSsh()
+const groups: Record<string, () => Promise<void>> = {
+  big: () =>
+    compare({ sshd, what: `${mib} MiB in one file`, make: (at) => makeBig(at, mib), peers: bigPeers }),
+  small: () =>
+    compare({
+      sshd,
+      what: `${files} files of 10 KiB`,
+      make: (at) => makeSmall(at, files),
+      peers: smallPeers,
+    }),
+  far: () => far(sshd),
+  channels: manyChannels,
+  nodes: manyNodes,
+  memory,
+  growth,
+}
+const load = () =>
+  console.log(
+    `load average: ${loadavg()
+      .map((one) => one.toFixed(1))
+      .join(' ')}`,
+  )
+try {
+  load()
+  for (const name of positionals.length > 0 ? positionals : Object.keys(groups)) {
+    const group = groups[name]
+    if (!group) throw new Error(`no group ${name}: ${Object.keys(groups).join(', ')}`)
+    await group()
+  }
+  load()
+} finally {
+  await sshd.stop()
+}

@@ -1,0 +1,234 @@
+// Whole nodes, each a process of its own as users run them, with a partner at the other end: another node over OFTP2
+// with TLS, an OpenSSH server over SFTP, or a folder. `send` asks as a system would, and resolves when the transfer is
+// COMPLETED: by then every file is durable, in place and recorded at both ends.
+
+import { readFileSync } from 'node:fs'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import type { Channel } from '../../src/contract/channel.ts'
+import { BASE_PATH } from '../../src/contract/operations.ts'
+import type { Platform, PlatformContact } from '../../src/platform/schema.ts'
+import { NodeProcess, esclusa } from '../../test/crash/node-process.ts'
+import { freePort } from '../../test/support/sftp/openssh.ts'
+import type { OpenSsh } from '../../test/support/sftp/openssh.ts'
+
+const POLL_MS = 10
+
+export type Scene = {
+  /** Files to send lie here; those of channel `number`, where there are several. */
+  out(number?: number): string
+  /** Here they arrive. */
+  inbox(number?: number): string
+  /** Sends what lies in `out` and resolves when it is COMPLETED. */
+  send(number?: number): Promise<void>
+  status(): Promise<void>
+  /** Resident memory of all its nodes, all threads, in MiB. */
+  residentMib(): number
+  empty(): Promise<void>
+  stop(): Promise<void>
+}
+
+export type SceneOptions = {
+  root: string
+  channels?: number
+  channel?: Channel
+  /** The database of the sending nodes, and how many of them there are. */
+  databaseUrl?: string
+  senders?: number
+  /** Between the two ends: the port that is called instead of the partner's own. */
+  between?: (port: number) => Promise<number>
+}
+
+class Node {
+  readonly process: NodeProcess
+  readonly token: string
+  constructor(node: NodeProcess, token: string) {
+    this.process = node
+    this.token = token
+  }
+
+  static async start(folder: string, platform: Platform, settings: Record<string, string>): Promise<Node> {
+    await mkdir(folder, { recursive: true })
+    const all = {
+      ESCLUSA_DATA_DIR: join(folder, 'data'),
+      ESCLUSA_FILE_ROOTS: join(folder, 'files'),
+      ESCLUSA_PORT: '0',
+      ESCLUSA_LOG_LEVEL: 'error',
+      ...settings,
+    }
+    await mkdir(join(folder, 'files'), { recursive: true })
+    const file = join(folder, 'platform.yaml')
+    await writeFile(file, stringify(platform), { mode: 0o600 })
+    await esclusa(all, 'apply', file)
+    const token = (await esclusa(all, 'token', 'create', '--user', 'bench')).trim()
+    return new Node(await NodeProcess.start(all), token)
+  }
+
+  async call(method: string, path: string): Promise<unknown> {
+    const response = await fetch(`${this.process.url}${BASE_PATH}/integration/v2/channels/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token}` },
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return response.json()
+  }
+
+  async send(code: string): Promise<void> {
+    await this.call('POST', `${code}/transfers/send`)
+    for (;;) {
+      const [now] = (await this.call('GET', `${code}/status`)) as { 'channel-status': string }[]
+      const status = now?.['channel-status']
+      if (status === 'IDLE') return
+      if (status !== 'PENDING' && status !== 'IN_PROGRESS')
+        throw new Error(
+          `${code} is ${status}: ${JSON.stringify(await this.call('GET', `${code}/transfers?page=1&size=1`)).slice(0, 500)}`,
+        )
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+  }
+}
+
+const codeOf = (number: number) => `BANCO-ACME-F${number}`
+
+function platformOf(contact: PlatformContact, channels: Platform['channels']): Platform {
+  return {
+    localEntities: [
+      { code: 'BANCO', name: 'Banco' },
+      { code: 'ACME', name: 'Acme' },
+    ],
+    users: [{ username: 'bench', email: 'bench@banco.example', role: 'ROLE_GLOBALADMIN' }],
+    contacts: [contact],
+    channels,
+  }
+}
+
+/** One or more sending nodes in front of a partner. */
+async function sendingTo(
+  contact: PlatformContact,
+  { root, channels = 1, channel = {}, databaseUrl, senders = 1 }: SceneOptions,
+  inbox: (number: number) => string,
+  partner?: NodeProcess,
+): Promise<Scene> {
+  const home = join(root, 'banco')
+  const out = (number = 0) => join(home, 'files', 'out', String(number))
+  const numbers = Array.from({ length: channels }, (_, number) => number)
+  for (const number of numbers)
+    for (const folder of [out(number), inbox(number)]) await mkdir(folder, { recursive: true })
+  const platform = platformOf(
+    contact,
+    numbers.map((number) => ({
+      code: codeOf(number),
+      contact: contact.id,
+      direction: 'EMISION',
+      directories: [{ direction: 'EMISION', filePath: out(number) }],
+      allowSendDuplicateFiles: true,
+      ...channel,
+    })),
+  )
+  const settings: Record<string, string> = databaseUrl ? { ESCLUSA_DATABASE_URL: databaseUrl } : {}
+  const nodes: Node[] = []
+  for (let made = 0; made < senders; made++) {
+    if (made > 0) settings.ESCLUSA_DATA_DIR = join(home, `data-${made}`)
+    nodes.push(await Node.start(home, platform, settings))
+  }
+  const nodeFor = (number: number) => nodes[number % nodes.length] as Node
+  const processes = [...nodes.map((node) => node.process), ...(partner ? [partner] : [])]
+  return {
+    out,
+    inbox: (number = 0) => inbox(number),
+    send: (number = 0) => nodeFor(number).send(codeOf(number)),
+    status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
+    residentMib: () => processes.reduce((sum, { pid }) => sum + residentMib(pid), 0),
+    empty: async () => {
+      for (const number of numbers)
+        for (const name of await readdir(inbox(number)))
+          await rm(join(inbox(number), name), { recursive: true })
+    },
+    stop: async () => {
+      for (const one of processes) await one.stop()
+    },
+  }
+}
+
+function residentMib(pid: number): number {
+  const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kib ?? Number.NaN) / 1024
+}
+
+/** Node to node over OFTP2 with TLS. */
+export async function oftp2Scene(options: SceneOptions): Promise<Scene> {
+  const home = join(options.root, 'acme')
+  const inbox = (number: number) => join(home, 'files', 'in', String(number))
+  const tlsPort = await freePort()
+  const numbers = Array.from({ length: options.channels ?? 1 }, (_, number) => number)
+  const transmission = options.channel?.connection?.advancedConfigurationTransmission
+  const security = { cryptography: true, ciphrate: 'TRANSMISION' } as const
+  const partner = await Node.start(
+    home,
+    platformOf(
+      { id: 'banco', remoteCodes: [{ code: 'BANCO' }], protocol: 'oftp2' },
+      numbers.map((number) => ({
+        code: `ACME-BANCO-F${number}`,
+        contact: 'banco',
+        direction: 'RECEPCION',
+        directories: [{ direction: 'RECEPCION', filePath: inbox(number) }],
+        security,
+        ...(transmission && { connection: { advancedConfigurationTransmission: transmission } }),
+      })),
+    ),
+    { ESCLUSA_OFTP2_TLS_PORT: String(tlsPort) },
+  )
+  const pem = readFileSync(join(home, 'data', 'oftp2-tls.pem'), 'utf8')
+  const port = (await options.between?.(tlsPort)) ?? tlsPort
+  const contact: PlatformContact = {
+    id: 'acme',
+    remoteCodes: [{ code: 'ACME' }],
+    remoteIPs: [{ id: 'ip1', ipAddress: '127.0.0.1', port }],
+    protocol: 'oftp2',
+  }
+  const channel: Channel = {
+    ...options.channel,
+    security: { ...security, rsaRemoteKey: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) },
+    connection: { ...options.channel?.connection, ips: ['127.0.0.1'] },
+  }
+  return sendingTo(contact, { ...options, channel }, inbox, partner.process)
+}
+
+/** A node that calls an OpenSSH server. */
+export async function sftpScene(options: SceneOptions & { sshd: OpenSsh }): Promise<Scene> {
+  const { sshd, root } = options
+  const base = join(root, 'sshd')
+  const port = (await options.between?.(sshd.port)) ?? sshd.port
+  const contact: PlatformContact = {
+    id: 'acme',
+    remoteCodes: [{ code: 'ACME' }],
+    remoteIPs: [{ id: 'ip1', ipAddress: '127.0.0.1', port }],
+    protocol: 'sftp',
+    sftp: {
+      username: sshd.username,
+      privateKey: sshd.userKey.private,
+      hostKeys: [sshd.hostKey.fingerprint, sshd.rsaHostKey.fingerprint],
+      inbox: join(base, '0'),
+      outbox: join(base, 'outbox'),
+    },
+  }
+  await mkdir(join(base, 'outbox'), { recursive: true })
+  const channel: Channel = {
+    ...options.channel,
+    connection: { ...options.channel?.connection, ips: ['127.0.0.1'] },
+  }
+  return sendingTo(contact, { ...options, channel }, () => join(base, '0'))
+}
+
+export async function folderScene(options: SceneOptions): Promise<Scene> {
+  const base = join(options.root, 'acme')
+  await mkdir(join(base, 'outbox'), { recursive: true })
+  const contact: PlatformContact = {
+    id: 'acme',
+    remoteCodes: [{ code: 'ACME' }],
+    protocol: 'folder',
+    folder: { inbox: join(base, '0'), outbox: join(base, 'outbox') },
+  }
+  return sendingTo(contact, options, () => join(base, '0'))
+}
