@@ -175,10 +175,10 @@ export const Planning = allOptional(
 export const Channel = allOptional(
   {
     name: text('Label.'),
-    application: text('Third part of the channel code; cannot be changed.', 32),
+    application: text('Third part of the channel code. Read-only.', 32),
     direction: direction('Which ways files may go.'),
-    localEntity: text('Name of the local entity.'),
-    remoteEntity: text('Name of the remote entity.'),
+    localEntity: text('First part of the channel code. Read-only.', 32),
+    remoteEntity: text('Second part of the channel code. Read-only.', 32),
     version: text('Label.'),
     svcff: flag('The file-signature service is on for the channel.'),
     emissionff: flag('With svcff: files are signed with rsaLocalKey before they leave.'),
@@ -251,6 +251,9 @@ export type ChannelHistory = Static<typeof ChannelHistory>
 export type ChannelStatusValue = (typeof CHANNEL_STATUSES)[number]
 export type HistoryEvent = (typeof HISTORY_EVENTS)[number]
 export type Direction = (typeof DIRECTIONS)[number]
+
+/** The three parts of the code: always there, never changed. */
+export const CODE_FIELDS = ['localEntity', 'remoteEntity', 'application'] as const
 
 /** The four fields of `security` that are kept encrypted and shown to administrators alone. */
 export const SECRET_FIELDS = ['localKey', 'remoteKey', 'rsaLocalKey', 'rsaRemoteKey'] as const

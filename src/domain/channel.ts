@@ -1,6 +1,6 @@
 // What a channel is: its code, how an update changes it, which ways are open, what its status is. Pure rules.
 
-import { CHANNEL_CODE_PATTERN } from '../contract/channel.ts'
+import { CHANNEL_CODE_PATTERN, CODE_FIELDS } from '../contract/channel.ts'
 import type { Channel, ChannelPatch, ChannelStatusValue, Directory } from '../contract/channel.ts'
 import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 import { isOpenAt } from './time.ts'
@@ -19,6 +19,23 @@ export function parseCode(code: string): CodeParts | undefined {
 /** What names the channel to its partner: the alias, if it has one, else the application in its code. */
 export function applicationOf({ alias, code }: { alias: string | null; code: string }): string {
   return alias ?? parseCode(code)?.application ?? ''
+}
+
+/** The code as a channel shows it. */
+export function codeFields(code: string): Required<Pick<Channel, (typeof CODE_FIELDS)[number]>> {
+  const { localCode = '', remoteCode = '', application = '' } = parseCode(code) ?? {}
+  return { localEntity: localCode, remoteEntity: remoteCode, application }
+}
+
+/** The fields that name another code than the channel's; null would leave a part out. */
+export function otherCodeFields(
+  code: string,
+  given: { readonly [F in (typeof CODE_FIELDS)[number]]?: string | null },
+): { field: string; part: string }[] {
+  const parts = codeFields(code)
+  return CODE_FIELDS.filter((field) => given[field] !== undefined && given[field] !== parts[field]).map(
+    (field) => ({ field, part: parts[field] }),
+  )
 }
 
 type Json = { [key: string]: unknown }

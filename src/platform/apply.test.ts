@@ -66,8 +66,8 @@ testOnBoth('apply makes everything that the file names, and a second time nothin
   const channel = await findChannel(store.db, NOMINA)
   assert.ok(channel)
   assert.equal(channel.config.application, 'NOMINA')
-  assert.equal(channel.config.localEntity, 'Banco Azul')
-  assert.equal(channel.config.remoteEntity, 'Acme main')
+  assert.equal(channel.config.localEntity, 'BANCO')
+  assert.equal(channel.config.remoteEntity, 'ACME')
   assert.deepEqual(channel.config.security, { version: '1' })
   assert.deepEqual(openChannel(seal, channel).security, platform.channels?.[0]?.security)
   assert.deepEqual(channel.automation, { cron: '0 6 * * 1-5' })
@@ -187,7 +187,6 @@ testOnBoth(
     await store.write((tx) => moveTransfer(tx, 't1', { from: 'PENDING', to: 'CANCELLED', now: NOW }))
     assert.deepEqual(await apply(without, { prune: true }), [
       '~ local entity BANCO (name)',
-      '~ channel BANCO-BETA-long_application (localEntity)',
       '- channel BANCO-ACME-NOMINA',
     ])
   },
@@ -364,10 +363,12 @@ testOnBoth(
     await apply(platform)
     const channel = await findChannel(store.db, NOMINA)
     assert.ok(channel)
-    // As an update by the interface may leave it: an entity's name cleared, an empty list.
-    const { localEntity: _name, ...config } = channel.config
+    // As an update by the interface may leave it: an empty object.
     await store.write((tx) =>
-      updateChannel(tx, { ...channel, config: { ...config, integrations: {}, emission: { active: false } } }),
+      updateChannel(tx, {
+        ...channel,
+        config: { ...channel.config, integrations: {}, emission: { active: false } },
+      }),
     )
     for (const withSeal of [undefined, seal])
       assert.deepEqual(await apply(await describePlatform(store.db, withSeal), { prune: true }), [])

@@ -138,7 +138,8 @@ async function write(
   // Removed first: an address may pass from one account to another.
   for (const { username } of accounts.removed) await removeAccount(tx, username)
   for (const account of kept(accounts)) await putAccount(tx, account)
-  if (touches(contacts) || touches(channels)) await channelAccessChanged(tx)
+  // Names of entities too: lists of channels are searched by them.
+  if (touches(entities) || touches(contacts) || touches(channels)) await channelAccessChanged(tx)
 }
 
 function kept<T>(changes: Changes<T>): T[] {

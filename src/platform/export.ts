@@ -4,7 +4,6 @@
 import type { TSchema } from 'typebox'
 import { stringify } from 'yaml'
 import { AUTHS } from '../contract/user.ts'
-import { parseCode } from '../domain/channel.ts'
 import { authsOf } from '../domain/user.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
@@ -15,8 +14,6 @@ import type { LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/open.ts'
 import type { Seal } from '../store/seal.ts'
 import { toPlatformContact } from './contact-record.ts'
-import { namesOf } from './plan.ts'
-import type { Names } from './plan.ts'
 import { Platform } from './schema.ts'
 import type { PlatformChannel, PlatformEntity, PlatformUser } from './schema.ts'
 
@@ -39,12 +36,11 @@ export async function describePlatform(db: Db, seal: Seal | undefined): Promise<
   const contacts = byKey(await listContacts(db), ({ id }) => id)
   const accounts = byKey(await listAccounts(db), ({ username }) => username)
   const channels = byKey(await listChannels(db), ({ code }) => code)
-  const names = namesOf(entities, contacts)
   return inOrder(Platform, {
     localEntities: entities.map(toEntity),
     users: accounts.map((account) => toUser(account, seal !== undefined)),
     contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
-    channels: channels.map((channel) => toChannel(channel, seal, names)),
+    channels: channels.map((channel) => toChannel(channel, seal)),
   })
 }
 
@@ -76,32 +72,21 @@ function toUser(account: Account, withHash: boolean): PlatformUser {
   }
 }
 
-/** `application`, `localEntity` and `remoteEntity` are left out where they are what apply would fill in. */
-function toChannel(record: ChannelRecord, seal: Seal | undefined, names: Names): PlatformChannel {
+/** `application`, `localEntity` and `remoteEntity` are left out: they are in the code. */
+function toChannel(record: ChannelRecord, seal: Seal | undefined): PlatformChannel {
   const {
     application: _application,
-    localEntity,
-    remoteEntity,
+    localEntity: _local,
+    remoteEntity: _remote,
     ...config
   } = seal ? openChannel(seal, record) : record.config
-  const { localCode = '', remoteCode = '' } = parseCode(record.code) ?? {}
   return {
     code: record.code,
     contact: record.contactId,
     ...(record.alias !== null && { alias: record.alias }),
     ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
-    ...entityName('localEntity', localEntity, names.entity.get(localCode)),
-    ...entityName('remoteEntity', remoteEntity, names.remote.get(remoteCode)),
     ...config,
   }
-}
-
-function entityName(
-  field: string,
-  name: string | undefined,
-  byDefault: string | undefined,
-): Record<string, string | null> {
-  return name === byDefault ? {} : { [field]: name ?? null }
 }
 
 type Shape = { properties?: Record<string, Shape>; items?: Shape }

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { SECRET_FIELDS } from '../contract/channel.ts'
-import { parseCode } from '../domain/channel.ts'
+import { codeFields, parseCode } from '../domain/channel.ts'
 import { authsOf } from '../domain/user.ts'
 import type { Account } from '../store/accounts.ts'
 import { sealChannel } from '../store/channels.ts'
@@ -52,7 +52,6 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
   )
   const contactsBefore = new Map(present.contacts.map((contact) => [contact.id, contact]))
   const contactsWanted = contacts.map((contact) => contactOf(contact, contactsBefore.get(contact.id), seal))
-  const names = namesOf([...present.entities, ...localEntities], [...present.contacts, ...contactsWanted])
   const channelsBefore = new Map(present.channels.map((channel) => [channel.code, channel]))
   const accountsBefore = new Map(present.accounts.map((account) => [account.username, account]))
   return {
@@ -70,7 +69,7 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
     }),
     channels: compare(
       present.channels,
-      channels.map((channel) => channelOf(channel, channelsBefore.get(channel.code), seal, names)),
+      channels.map((channel) => channelOf(channel, channelsBefore.get(channel.code), seal)),
       { key: (channel) => channel.code, shown: shownChannel, prune },
     ),
   }
@@ -147,34 +146,10 @@ function shownContact({ data, settings, secrets, protocol }: ContactRecord): Rec
 
 // Channels
 
-export type Names = { entity: ReadonlyMap<string, string>; remote: ReadonlyMap<string, string> }
-
-export function namesOf(
-  entities: readonly { code: string; name: string }[],
-  contacts: readonly Pick<ContactRecord, 'data'>[],
-): Names {
-  const remotes = contacts.flatMap(({ data }) => data.remoteCodes ?? [])
-  return {
-    entity: new Map(entities.map(({ code, name }) => [code, name])),
-    remote: new Map(remotes.flatMap(({ code, name }) => (code && name ? [[code, name]] : []))),
-  }
-}
-
-function channelOf(
-  channel: PlatformChannel,
-  before: ChannelRecord | undefined,
-  seal: Seal,
-  names: Names,
-): ChannelRecord {
+function channelOf(channel: PlatformChannel, before: ChannelRecord | undefined, seal: Seal): ChannelRecord {
   const { code } = channel
-  const { localCode = '', remoteCode = '', application = '' } = parseCode(code) ?? {}
-  const { localEntity = names.entity.get(localCode), remoteEntity = names.remote.get(remoteCode) } = channel
-  const wanted = {
-    ...plainChannel(channel),
-    application,
-    ...(typeof localEntity === 'string' && { localEntity }),
-    ...(typeof remoteEntity === 'string' && { remoteEntity }),
-  }
+  const { localCode = '' } = parseCode(code) ?? {}
+  const wanted = { ...plainChannel(channel), ...codeFields(code) }
   const { config, secrets } = sealChannel(seal, code, wanted, before)
   const kept = SECRET_FIELDS.filter(
     (field) => channel.security?.[field] === undefined && before?.secrets[field],

@@ -270,7 +270,13 @@ test('a channel must lead to an entity, a contact and one of its remote codes, i
   const lost: Platform = {
     ...BASE,
     channels: [
-      { code: 'NOBODY-OTHER-A', contact: 'acme', application: 'B' },
+      {
+        code: 'NOBODY-OTHER-A',
+        contact: 'acme',
+        application: 'B',
+        localEntity: 'Banco',
+        remoteEntity: 'OTHER',
+      },
       { code: 'BANCO-ACME-A', contact: 'beta' },
     ],
   }
@@ -278,6 +284,7 @@ test('a channel must lead to an entity, a contact and one of its remote codes, i
     '/channels/0/code there is no local entity NOBODY',
     '/channels/0/code contact acme has no remote code OTHER',
     '/channels/0/application is part of the code and must be A, or left out',
+    '/channels/0/localEntity is part of the code and must be NOBODY, or left out',
     '/channels/1/contact there is no contact beta',
   ])
   const known = {

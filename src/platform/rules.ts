@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import { channelFaults } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
-import { parseCode } from '../domain/channel.ts'
+import { otherCodeFields, parseCode } from '../domain/channel.ts'
 import { weakPassword } from '../domain/user.ts'
 import { isPasswordHash } from '../accounts/password.ts'
 import { diskFaults } from '../files/roots.ts'
@@ -209,15 +209,12 @@ function readable(fields: object): object {
 function referenceFaults(channel: PlatformChannel, around: Surroundings): Fault[] {
   const parts = parseCode(channel.code)
   if (!parts) return []
-  const { localCode, remoteCode, application } = parts
+  const { localCode, remoteCode } = parts
   const faults: Fault[] = []
   if (!around.entityCodes.has(localCode))
     faults.push({ pointer: '/code', message: `there is no local entity ${localCode}` })
-  if (channel.application !== undefined && channel.application !== application)
-    faults.push({
-      pointer: '/application',
-      message: `is part of the code and must be ${application}, or left out`,
-    })
+  for (const { field, part } of otherCodeFields(channel.code, channel))
+    faults.push({ pointer: `/${field}`, message: `is part of the code and must be ${part}, or left out` })
   const contact = around.contacts.get(channel.contact)
   if (!contact) faults.push({ pointer: '/contact', message: `there is no contact ${channel.contact}` })
   else if (!contact.remoteCodes.includes(remoteCode))

@@ -120,8 +120,6 @@ export const PlatformChannel = closed({
     }),
   ),
   ...Channel.properties,
-  localEntity: optional(orNull(Channel.properties.localEntity)),
-  remoteEntity: optional(orNull(Channel.properties.remoteEntity)),
   security: optional(
     closed({
       ...Security.properties,

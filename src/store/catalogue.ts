@@ -1,7 +1,11 @@
 // What lists show and search of every channel, kept in memory. One tiny read tells whether it is still right: a change
 // of a channel makes one version grow, one added or removed another. Then only the channels that changed are read again.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Channel } from '../contract/channel.ts'
+import type { Contact } from '../contract/contact.ts'
+import { parseCode } from '../domain/channel.ts'
+import { listLocalEntities } from './contacts.ts'
 import { findChannels } from './channels.ts'
 import type { ChannelRecord } from './channels.ts'
 import { hot } from './database/prepared-queries.ts'
@@ -12,12 +16,15 @@ export type ChannelFacts = {
   id: string
   revision: number
   contactId: string
-  contactName: string | undefined
+  names: Names
   /** Without secrets. */
   config: Channel
   /** Lower case: what a search looks into. */
   text: string
 }
+
+/** What the three who make a channel are called: the local entity, the partner, and the partner under its remote code. */
+export type Names = { local?: string | undefined; contact?: string | undefined; remote?: string | undefined }
 
 export type Catalogue = {
   version: string
@@ -43,48 +50,51 @@ export function makeCatalogue(): (db: Db) => Promise<Catalogue> {
 }
 
 async function reload(db: Db, before: Catalogue, version: string): Promise<Catalogue> {
-  const contactNames = await readContactNames(db)
-  const current = await db.selectFrom('channel').select(['code', 'id', 'revision']).execute()
+  const { contactNames, namesOf } = await readNames(db)
+  const current = await db.selectFrom('channel').select(['code', 'id', 'revision', 'contact_id']).execute()
   const channels = new Map<string, ChannelFacts>()
   const changed: string[] = []
-  for (const { code, id, revision } of current) {
+  for (const { code, id, revision, contact_id: contactId } of current) {
     const known = before.channels.get(code)
     const same =
       known?.id === id &&
       known.revision === revision &&
-      known.contactName === contactNames.get(known.contactId)
+      isDeepStrictEqual(known.names, namesOf(code, contactId))
     if (same) channels.set(code, known)
     else changed.push(code)
   }
   for (const channel of await findChannels(db, changed))
-    channels.set(channel.code, factsOf(channel, contactNames.get(channel.contactId)))
+    channels.set(channel.code, factsOf(channel, namesOf(channel.code, channel.contactId)))
   return { version, channels, contactNames }
 }
 
-async function readContactNames(db: Db): Promise<Map<string, string>> {
-  const rows = await db.selectFrom('contact').select(['id', 'data']).execute()
-  return new Map(
-    rows.flatMap(({ id, data }): [string, string][] => {
-      const { name } = JSON.parse(data) as { name?: string } // written by putContact alone
-      return name === undefined ? [] : [[id, name]]
-    }),
-  )
+async function readNames(db: Db) {
+  const entities = await listLocalEntities(db)
+  const local = new Map(entities.map(({ code, name }) => [code, name]))
+  const contactNames = new Map<string, string>()
+  const remote = new Map<string, string>()
+  for (const { id, data } of await db.selectFrom('contact').select(['id', 'data']).execute()) {
+    const { name, remoteCodes = [] } = JSON.parse(data) as Contact // written by putContact alone
+    if (name !== undefined) contactNames.set(id, name)
+    for (const one of remoteCodes) if (one.code && one.name) remote.set(one.code, one.name)
+  }
+  const namesOf = (code: string, contactId: string): Names => {
+    const { localCode = '', remoteCode = '' } = parseCode(code) ?? {}
+    return {
+      local: local.get(localCode),
+      contact: contactNames.get(contactId),
+      remote: remote.get(remoteCode),
+    }
+  }
+  return { contactNames, namesOf }
 }
 
-function factsOf(channel: ChannelRecord, contactName: string | undefined): ChannelFacts {
+function factsOf(channel: ChannelRecord, names: Names): ChannelFacts {
   const { code, id, revision, contactId, config } = channel
-  const words = [
-    code,
-    config.name,
-    config.category,
-    config.localEntity,
-    config.remoteEntity,
-    contactId,
-    contactName,
-  ]
+  const words = [code, config.name, config.category, contactId, names.local, names.remote, names.contact]
   const text = words
     .filter((word) => word !== undefined)
     .join('\n')
     .toLowerCase()
-  return { code, id, revision, contactId, contactName, config, text }
+  return { code, id, revision, contactId, names, config, text }
 }

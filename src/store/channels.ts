@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
+import { codeFields } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
 import { hot } from './database/prepared-queries.ts'
@@ -233,11 +234,18 @@ function parseRow(row: ChannelRow): ChannelRecord {
     contactId: row.contact_id,
     localCode: row.local_code,
     alias: row.alias,
-    config: JSON.parse(row.config) as Channel, // written by toRow alone, as are the two below
+    // Written by toRow alone, as are the two below.
+    config: { ...(JSON.parse(row.config) as Channel), ...codeFields(row.code) },
     secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
     revision: row.revision,
   }
+}
+
+/** The code's parts stand in the code alone; rows of earlier versions held names in their place. */
+function withoutCode(config: Channel): Channel {
+  const { localEntity: _local, remoteEntity: _remote, application: _application, ...own } = config
+  return own
 }
 
 export function toRow(channel: ChannelRecord): ChannelRow {
@@ -247,7 +255,7 @@ export function toRow(channel: ChannelRecord): ChannelRow {
     contact_id: channel.contactId,
     local_code: channel.localCode,
     alias: channel.alias,
-    config: JSON.stringify(channel.config),
+    config: JSON.stringify(withoutCode(channel.config)),
     secrets: JSON.stringify(channel.secrets),
     automation: channel.automation === null ? null : JSON.stringify(channel.automation),
     revision: channel.revision,

@@ -44,7 +44,7 @@ export const USERS = [
 ]
 
 function channel(code: string, contact: string, rest: Partial<PlatformChannel>): PlatformChannel {
-  return { code, contact, direction: 'BIDIRECCIONAL', localEntity: 'Banco Azul', ...rest }
+  return { code, contact, direction: 'BIDIRECCIONAL', ...rest }
 }
 
 export function consolePlatform(files: string): Platform {
@@ -96,7 +96,6 @@ export function consolePlatform(files: string): Platform {
       channel(PAYROLL, 'acme', {
         name: 'Payroll',
         category: 'Payments',
-        remoteEntity: 'Acme Industrial',
         directories: out('payroll'),
         integrations: {
           postEmisionAction: 'EMISION_MOVE',
@@ -117,7 +116,6 @@ export function consolePlatform(files: string): Platform {
       channel(BROKEN, 'luz', {
         name: 'Electricity bills',
         category: 'Invoices',
-        remoteEntity: 'Luz del Norte',
         directories: out('bills'),
         allowSendDuplicateFiles: true,
       }),

@@ -27,6 +27,8 @@ function hintsFor(node: TestNode): Hints {
     path: fc.constantFrom(node.files, `${node.files}/out`),
     postReceptionDirectory: paths,
     postEmisionDirectory: paths,
+    localEntity: fc.constant('BANCO'),
+    remoteEntity: fc.constant('ACME'),
     application: fc.constant('FACTURA'),
     ips: addresses,
     proxyIps: addresses,

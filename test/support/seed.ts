@@ -115,8 +115,8 @@ export async function seedChannel(
   channel: Channel,
 ): Promise<void> {
   const now = Date.now()
-  const { localCode = '', application = '' } = parseCode(code) ?? {}
-  const sealed = sealChannel(seal, code, { application, ...channel })
+  const { localCode = '' } = parseCode(code) ?? {}
+  const sealed = sealChannel(seal, code, channel)
   await insertChannels(tx, [
     { code, id: newId(now), contactId, localCode, alias: null, automation: null, revision: 1, ...sealed },
   ])
@@ -136,8 +136,8 @@ export function fullChannel(files: string): Channel {
   return {
     name: 'Nóminas',
     direction: 'BIDIRECCIONAL',
-    localEntity: 'Banco Azul',
-    remoteEntity: 'Acme SA',
+    localEntity: 'BANCO',
+    remoteEntity: 'ACME',
     version: '1',
     svcff: false,
     emissionff: false,

@@ -2,7 +2,7 @@
 // behind it. `*` stands for a place in the list of directories. A test makes sure that no field of the contract is
 // missing here.
 
-import { Channel, SECRET_FIELDS } from '../../../src/contract/channel.ts'
+import { Channel, CODE_FIELDS, SECRET_FIELDS } from '../../../src/contract/channel.ts'
 
 export type FieldSchema = {
   type: 'string' | 'boolean' | 'integer' | 'array' | 'object'
@@ -65,6 +65,7 @@ export const DIRECTORY_FIELDS =
     ' ',
   )
 
+const FIXED = new Set<string>(CODE_FIELDS.map((name) => `/${name}`))
 const SECRETS = new Set(SECRET_FIELDS.map((name) => `/security/${name}`))
 
 export function isSecret(pointer: string): boolean {
@@ -73,7 +74,7 @@ export function isSecret(pointer: string): boolean {
 
 /** Changing it would make another channel of it. */
 export function isFixed(pointer: string): boolean {
-  return pointer === '/application'
+  return FIXED.has(pointer)
 }
 
 export const CHANNEL_SCHEMA = Channel as unknown as FieldSchema // the same JSON schema, seen as data

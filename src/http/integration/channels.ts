@@ -7,7 +7,7 @@ import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
 import { channelFaults, valueFaults } from '../../domain/channel-rules.ts'
 import type { Fault } from '../../domain/channel-rules.ts'
-import { mergeChannel, parseCode, statusOf, withoutNulls, withPath } from '../../domain/channel.ts'
+import { mergeChannel, otherCodeFields, statusOf, withoutNulls, withPath } from '../../domain/channel.ts'
 import { showTime } from '../../domain/time.ts'
 import { mayReach, seesSecrets } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
@@ -97,11 +97,11 @@ type Change = {
 }
 
 export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user }) => {
-  const application = parseCode(input.channelCode)?.application
-  if (body.application !== undefined && body.application !== application)
+  const [other] = otherCodeFields(input.channelCode, body)
+  if (other)
     throw new NodeError(
       'bad_request',
-      `/application is part of the channel code and must stay ${application}`,
+      `/${other.field} is part of the channel code and must stay ${other.part}`,
     )
   return change(context, {
     code: input.channelCode,

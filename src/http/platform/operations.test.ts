@@ -9,6 +9,7 @@ import type { TransferStatus } from '../../contract/transfer.ts'
 import { settle, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import { recountEnded } from '../../store/transfers/transfer-stats.ts'
 import { newFile } from '../../transfers/request.ts'
+import { applyPlatform } from '../../platform/apply.ts'
 import { putHealth } from '../../store/partner-health.ts'
 
 const FILE = { directory: 0, name: 'a.txt', path: '/a.txt', size: 1000, modifiedAt: 0 }
@@ -239,3 +240,26 @@ test('the session tells who is signed in, what the user may do now and until whe
   const { status } = await fetch(`${node.url}/connect-back/platform/v1/session`)
   assert.equal(status, 401)
 })
+
+testOnBoth(
+  'channels are found by the names of their entities, also after these change',
+  async (t, database) => {
+    const { node, admin } = await platformOf(t, database)
+    const found = async (search: string) =>
+      (await admin.searchChannels({ search, size: 10 })).content.map(({ code }) => code)
+    assert.deepEqual(await found('banco azul'), [PLAIN, FULL, CLOSED])
+    assert.deepEqual(await found('beta main'), [CLOSED])
+    await applyPlatform(
+      node.store,
+      node.context.seal,
+      { localEntities: [{ code: 'BANCO', name: 'Banco Verde' }] },
+      { prune: false, dryRun: false, now: Date.now() },
+    )
+    assert.deepEqual(await found('azul'), [])
+    const [first] = (await admin.searchChannels({ search: 'verde', size: 10 })).content
+    assert.deepEqual(
+      [first?.code, first?.localEntity, first?.localName, first?.remoteEntity, first?.remoteName],
+      [PLAIN, 'BANCO', 'Banco Verde', 'ACME', 'acme main'],
+    )
+  },
+)

@@ -92,7 +92,12 @@ function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels
   const facts = board.catalogue.channels.get(code)
   if (!facts) return []
   const { name, direction, category, localEntity, remoteEntity } = facts.config
-  const shown = { name, direction, category, localEntity, remoteEntity, contactName: facts.contactName }
+  const names = {
+    localName: facts.names.local,
+    remoteName: facts.names.remote,
+    contactName: facts.names.contact,
+  }
+  const shown = { name, direction, category, localEntity, remoteEntity, ...names }
   // Fields without a value are left out by the serialiser.
   return [{ code, contactId: facts.contactId, status: board.statusOf(code), ...shown }]
 }
