@@ -3,7 +3,7 @@
 
 import { makeSeal } from '../src/store/seal.ts'
 import type { Seal } from '../src/store/seal.ts'
-import type { Store, Tx } from '../src/store/database/open.ts'
+import type { Store, Tx } from '../src/store/database/store.ts'
 import { insertChannels, sealChannel } from '../src/store/channels.ts'
 import { putAccount } from '../src/store/accounts.ts'
 import { putContact, putLocalEntity } from '../src/store/contacts.ts'

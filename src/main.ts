@@ -26,7 +26,7 @@ import type { Log } from './log.ts'
 import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { openStore } from './store/database/open.ts'
-import type { Store } from './store/database/open.ts'
+import type { Store } from './store/database/store.ts'
 import { makeSeal } from './store/seal.ts'
 
 export type RunningNode = {

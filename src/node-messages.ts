@@ -7,7 +7,7 @@ import type { TransferEvent } from './contract/event.ts'
 import type { Wake } from './http/context.ts'
 import type { EventHub } from './http/platform/events.ts'
 import type { Log } from './log.ts'
-import type { Store } from './store/database/open.ts'
+import type { Store } from './store/database/store.ts'
 
 export type Nodes = {
   wake(what: Wake): void

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Platform } from '../platform/schema.ts'
 import { archiveFile, fixedLines, payrollFile, paymentsFile, put, statementFile } from './files.ts'
 import { LATE } from './partners.ts'
-import type { DemoParts } from './platforms.ts'
+import type { DemoParts } from './demo-parts.ts'
 
 /** Every folder of a platform, but for those of the partner whose folder comes late. */
 export function makeFolders({ channels = [], contacts = [] }: Platform): void {

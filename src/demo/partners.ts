@@ -2,7 +2,7 @@
 // OFTP2 (the demo's other node plays both), two never answer, the others are folders on this machine.
 
 import type { PlatformContact } from '../platform/schema.ts'
-import type { DemoParts } from './platforms.ts'
+import type { DemoParts } from './demo-parts.ts'
 
 type Person = [name: string, lastName: string, occupation: string]
 

@@ -9,7 +9,7 @@ import type { TransferDirection, TransferStatus, TransferType } from '../contrac
 import { addHistory } from '../store/channels.ts'
 import { putHealth } from '../store/partner-health.ts'
 import { newId } from '../store/database/ids.ts'
-import type { Store, Tx } from '../store/database/open.ts'
+import type { Store, Tx } from '../store/database/store.ts'
 import { insertTransfer, moveTransfer, settle } from '../store/transfers/transfers.ts'
 import { folderOf } from './channels.ts'
 import { SILENT } from './partners.ts'

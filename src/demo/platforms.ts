@@ -4,19 +4,8 @@
 import type { Platform, PlatformChannel, PlatformUser } from '../platform/schema.ts'
 import { archive, payments, payroll, simple, statements } from './channels.ts'
 import type { Keys } from './channels.ts'
+import type { DemoNode, DemoParts } from './demo-parts.ts'
 import { called, partnersOf } from './partners.ts'
-
-export type DemoNode = {
-  folder: string
-  httpPort: number
-  oftp2Port: number
-  oftp2TlsPort: number
-  /** PEM: key and certificate, the certificate alone. */
-  identity: string
-  certificate: string
-}
-
-export type DemoParts = { bank: DemoNode; partner: DemoNode; closedPort: number; password: string; now: Date }
 
 const BANK_SECRET = 'BANKPASS'
 const PARTNER_SECRET = 'ACMEPASS'

@@ -3,7 +3,7 @@
 import type { Zone } from '../domain/time.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Log } from '../log.ts'
-import type { Store } from '../store/database/open.ts'
+import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import type { CodePage } from './transforms/code-pages.ts'
 import type { Publish } from './events.ts'

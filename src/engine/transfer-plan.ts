@@ -9,7 +9,7 @@ import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findContact, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
-import type { Db } from '../store/database/open.ts'
+import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import type { SessionSecurity, Timeouts } from './transports/transport.ts'
 

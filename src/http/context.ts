@@ -8,7 +8,7 @@ import type { Roots } from '../domain/channel-rules.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Account } from '../store/accounts.ts'
 import type { ChannelAccess } from '../store/channel-access.ts'
-import type { Store } from '../store/database/open.ts'
+import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 
 export type Context = {

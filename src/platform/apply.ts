@@ -25,7 +25,7 @@ import {
 } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../store/channel-access.ts'
-import type { Db, Store, Tx } from '../store/database/open.ts'
+import type { Db, Store, Tx } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { hashesFor } from './passwords.ts'
 import { planChanges } from './plan.ts'

@@ -3,7 +3,7 @@
 import type { Auths, Role } from '../contract/user.ts'
 import type { User } from '../domain/user.ts'
 import { hot } from './database/prepared-queries.ts'
-import type { Db, Tx } from './database/open.ts'
+import type { Db, Tx } from './database/store.ts'
 import type { AccountRow } from './database/tables.ts'
 
 export type Account = User & {

@@ -1,6 +1,6 @@
 // When the automation of each channel ran last, and which node holds its turn now.
 
-import type { Db, Tx } from './database/open.ts'
+import type { Db, Tx } from './database/store.ts'
 
 export type AutomationRun = { ran_at: number; held_by: string | null; held_until: number }
 

@@ -9,7 +9,7 @@ import { listLocalEntities } from './contacts.ts'
 import { findChannels } from './channels.ts'
 import type { ChannelRecord } from './channels.ts'
 import { hot } from './database/prepared-queries.ts'
-import type { Db } from './database/open.ts'
+import type { Db } from './database/store.ts'
 
 export type ChannelFacts = {
   code: string

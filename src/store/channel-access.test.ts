@@ -12,7 +12,7 @@ import {
   removeContact,
 } from './contacts.ts'
 import { channelAccessChanged, makeChannelAccess } from './channel-access.ts'
-import type { Store } from './database/open.ts'
+import type { Store } from './database/store.ts'
 import { makeSeal } from './seal.ts'
 
 const seal = makeSeal('0'.repeat(32))

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { isAdministrator, mayReach } from '../domain/user.ts'
 import type { User } from '../domain/user.ts'
 import { hot } from './database/prepared-queries.ts'
-import type { Db, Dialect, Tx } from './database/open.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
 
 type Entry = { code: string; contactId: string; users: readonly string[] }
 

@@ -5,7 +5,7 @@ import { ACTIVE } from '../domain/transfer.ts'
 import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
-import type { Dialect, Tx } from './database/open.ts'
+import type { Dialect, Tx } from './database/store.ts'
 
 /** All channels, locked until the transaction ends: an update by the interface waits, and none is lost. */
 export async function lockAllChannels(tx: Tx, dialect: Dialect): Promise<ChannelRecord[]> {

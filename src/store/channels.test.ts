@@ -16,7 +16,7 @@ import {
 } from './channels.ts'
 import { putContact, putLocalEntity } from './contacts.ts'
 import { newId } from './database/ids.ts'
-import type { Store } from './database/open.ts'
+import type { Store } from './database/store.ts'
 import { makeSeal } from './seal.ts'
 import { insertTransfer, moveTransfer } from './transfers/transfers.ts'
 

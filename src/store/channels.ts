@@ -8,7 +8,7 @@ import { codeFields } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
 import { hot } from './database/prepared-queries.ts'
-import type { Db, Dialect, Tx } from './database/open.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
 import type { ChannelRow } from './database/tables.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Contact } from '../contract/contact.ts'
 import { batches } from './database/batches.ts'
-import type { Db, Tx } from './database/open.ts'
+import type { Db, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
 import type { Tables } from './database/tables.ts'
 

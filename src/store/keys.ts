@@ -1,6 +1,6 @@
 // Keys that partners proposed over a key-exchange channel. Nothing uses a proposal before a person accepts it.
 
-import type { Db, Tx } from './database/open.ts'
+import type { Db, Tx } from './database/store.ts'
 import type { Tables } from './database/tables.ts'
 
 export type KeyProposal = {

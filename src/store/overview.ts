@@ -8,7 +8,7 @@ import type { TransferDirection, TransferStatus, TransferType } from '../contrac
 import { batches } from './database/batches.ts'
 import type { Health } from './partner-health.ts'
 import { hot } from './database/prepared-queries.ts'
-import type { Db } from './database/open.ts'
+import type { Db } from './database/store.ts'
 
 export type UnderWay = {
   id: string

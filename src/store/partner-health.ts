@@ -1,7 +1,7 @@
 // How partners are doing: the memory of the circuit breaker, shared by all nodes.
 
 import { PARKED } from '../domain/transfer.ts'
-import type { Db, Dialect, Tx } from './database/open.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
 
 export type Health = { contactId: string; failures: number; openUntil: number; error: string | null }
 

@@ -18,7 +18,7 @@ import type { Candidate } from '../files/send-set.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
-import type { Store } from '../store/database/open.ts'
+import type { Store } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import {
   activeTransfers,

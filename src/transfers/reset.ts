@@ -4,7 +4,7 @@
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { HistoryEntry } from '../store/channels.ts'
-import type { Store, Tx } from '../store/database/open.ts'
+import type { Store, Tx } from '../store/database/store.ts'
 import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers/transfers.ts'
 
 /** Ids of the transfers that were cancelled. */

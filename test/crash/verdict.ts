@@ -2,7 +2,7 @@
 
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Db } from '../../src/store/database/open.ts'
+import type { Db } from '../../src/store/database/store.ts'
 import type { TransferRow } from '../../src/store/database/tables.ts'
 import { visible } from './observer.ts'
 import type { Route } from './routes.ts'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { describePlatform } from '../../src/platform/export.ts'
 import { lockChannel } from '../../src/store/channels.ts'
-import type { Store } from '../../src/store/database/open.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import { postgres, startTestHttp, waitFor } from '../support/harness.ts'
 import { CLOSED, FULL } from '../support/seed.ts'
 

@@ -1,7 +1,7 @@
 // All rows of all tables, for tests that must see that nothing changed.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Store } from '../../src/store/database/open.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import type { Tables } from '../../src/store/database/tables.ts'
 
 const MIGRATIONS = new URL('../../src/store/migrations/', import.meta.url)

@@ -18,7 +18,7 @@ import { addHistory, insertChannels, sealChannel } from '../../src/store/channel
 import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
 import { channelAccessChanged } from '../../src/store/channel-access.ts'
 import { newId } from '../../src/store/database/ids.ts'
-import type { Tx } from '../../src/store/database/open.ts'
+import type { Tx } from '../../src/store/database/store.ts'
 import type { Seal } from '../../src/store/seal.ts'
 
 export const PASSWORD = 'correct horse battery staple'

@@ -6,7 +6,7 @@ import { addHistoryToAll, unparkTransfersOf, updateChannels } from '../../store/
 import { channelsOfContact, lockChannel, openChannel, sealChannel } from '../../store/channels.ts'
 import { acceptKeyProposal, findKeyProposal, listKeyProposals } from '../../store/keys.ts'
 import type { KeyProposal } from '../../store/keys.ts'
-import type { Tx } from '../../store/database/open.ts'
+import type { Tx } from '../../store/database/store.ts'
 import { remark, say, sayJson, sayTable, when } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
 import type { OpenPlatform } from './with-platform.ts'

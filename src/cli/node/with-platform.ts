@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { readSecrets } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
-import type { Store } from '../../store/database/open.ts'
+import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
 

@@ -2,7 +2,7 @@
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { messageOf } from '../../errors.ts'
-import type { Tx } from '../../store/database/open.ts'
+import type { Tx } from '../../store/database/store.ts'
 import { oweReceipt } from '../../store/transfers/receptions.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { SUITE } from '../staging/wire-form.ts'

@@ -2,7 +2,7 @@
 // it holds is its own that long; an engine that was silent for longer must reckon with others having taken it.
 
 import { NodeError } from '../../errors.ts'
-import type { Store } from '../../store/database/open.ts'
+import type { Store } from '../../store/database/store.ts'
 import { removeSign, signLife } from '../../store/transfers/signs-of-life.ts'
 
 export type HeartbeatParts = { store: Store; owner: string; leaseMs: number; now: () => number }

@@ -3,7 +3,7 @@
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { rememberSent } from '../../store/transfers/sent-files.ts'
-import type { Tx } from '../../store/database/open.ts'
+import type { Tx } from '../../store/database/store.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 

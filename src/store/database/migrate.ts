@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeError } from '../../errors.ts'
 import { fromRoot } from '../../root.ts'
-import type { Store, Tx } from './open.ts'
+import type { Store, Tx } from './store.ts'
 
 const FOLDER = fromRoot('src/store/migrations/')
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database

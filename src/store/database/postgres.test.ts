@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { test } from 'node:test'
 import { postgres, waitFor, withStore } from '../../../test/support/harness.ts'
 import { NodeError } from '../../errors.ts'
-import type { Db } from './open.ts'
+import type { Db } from './store.ts'
 
 const { skip = false } = postgres
 

@@ -5,7 +5,7 @@ import type { CompiledQuery } from 'kysely'
 import pg from 'pg'
 import { systemCode } from '../../errors.ts'
 import { translate } from './driver-errors.ts'
-import type { Db, Dialect, Store, Tx } from './open.ts'
+import type { Db, Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
 const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }

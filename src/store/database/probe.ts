@@ -1,7 +1,7 @@
 // Whether the database answers, and what time it has.
 
 import { sql } from 'kysely'
-import type { Db, Store } from './open.ts'
+import type { Db, Store } from './store.ts'
 
 /** Reads one small row, or fails. */
 export async function ping(db: Db): Promise<void> {

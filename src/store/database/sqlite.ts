@@ -10,7 +10,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { translate } from './driver-errors.ts'
 import { readDirectly } from './prepared-queries.ts'
-import type { Dialect, Store } from './open.ts'
+import type { Dialect, Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
 const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }

@@ -8,7 +8,7 @@ import type { TransferRecord } from '../../domain/transfer.ts'
 import { ACTIVE } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
-import type { Db, Dialect, Store, Tx } from '../database/open.ts'
+import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { toTransfer } from './transfer-rows.ts'
 

@@ -4,7 +4,7 @@
 // found in a few index steps whatever the table's size, and totals are exact without counting. A row moves only when
 // its listed_at changes (a start), and that shifts just the few rows between.
 
-import type { Tx } from '../database/open.ts'
+import type { Tx } from '../database/store.ts'
 
 /** The position for a new row at that time. Locks the channel's counters: writers of one channel take turns. */
 export async function makeRoom(tx: Tx, code: string, at: number, id: string): Promise<number> {

@@ -1,7 +1,7 @@
 // Files that lie ready for a partner who calls to take them.
 
 import { hot } from '../database/prepared-queries.ts'
-import type { Db, Tx } from '../database/open.ts'
+import type { Db, Tx } from '../database/store.ts'
 import { recordReceipt } from './receptions.ts'
 import type { Tables } from '../database/tables.ts'
 

@@ -1,6 +1,6 @@
 // What has come in whole, what came in half, and which receipts are owed for it.
 
-import type { Db, Tx } from '../database/open.ts'
+import type { Db, Tx } from '../database/store.ts'
 import { newId } from '../database/ids.ts'
 
 export type FileKey = { channelCode: string; name: string; date: string; time: string }

@@ -1,6 +1,6 @@
 // What was sent before, by name and content: the memory behind allowSendDuplicateFiles and behind watched folders.
 
-import type { Db, Tx } from '../database/open.ts'
+import type { Db, Tx } from '../database/store.ts'
 
 /** Hashes under which a file of that name and size was sent with success on the channel. */
 export async function sentHashes(db: Db, code: string, name: string, size: number): Promise<string[]> {

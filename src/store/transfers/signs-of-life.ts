@@ -1,6 +1,6 @@
 // Which engines are alive: the one thing that is renewed for all that an engine holds.
 
-import type { Db, Tx } from '../database/open.ts'
+import type { Db, Tx } from '../database/store.ts'
 
 const FORGOTTEN_MS = 86_400_000
 

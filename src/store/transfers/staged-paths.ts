@@ -1,7 +1,7 @@
 // Which files of the data folder the database speaks of; what it does not speak of is left over from a crash.
 
 import { ACTIVE } from '../../domain/transfer.ts'
-import type { Db } from '../database/open.ts'
+import type { Db } from '../database/store.ts'
 
 /** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
 export async function knownPaths(db: Db): Promise<Set<string>> {

@@ -3,7 +3,7 @@
 
 import type { TransferDirection, TransferStatus } from '../../contract/transfer.ts'
 import { ACTIVE } from '../../domain/transfer.ts'
-import type { Db } from '../database/open.ts'
+import type { Db } from '../database/store.ts'
 
 export type TransferCount = { direction: TransferDirection; state: TransferStatus; count: number }
 

@@ -6,7 +6,7 @@ import { isOver } from '../../domain/transfer.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
-import type { Db } from '../database/open.ts'
+import type { Db } from '../database/store.ts'
 import { toTransfer } from './transfer-rows.ts'
 
 type Span = { code: string; from: number; to: number }

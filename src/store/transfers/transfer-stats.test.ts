@@ -3,7 +3,7 @@ import { testOnBoth, withStore } from '../../../test/support/harness.ts'
 import { contactOf, seedChannel } from '../../../test/support/seed.ts'
 import { putContact, putLocalEntity } from '../contacts.ts'
 import { HOUR_MS, HOURS_KEPT } from './transfer-stats.ts'
-import type { Store } from '../database/open.ts'
+import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
 import { insertTransfer, moveTransfer } from './transfers.ts'
 

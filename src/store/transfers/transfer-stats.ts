@@ -4,7 +4,7 @@
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../../contract/transfer.ts'
-import type { Tx } from '../database/open.ts'
+import type { Tx } from '../database/store.ts'
 
 export const HOUR_MS = 3_600_000
 /** Twice what the chart shows; nothing else reads them. */

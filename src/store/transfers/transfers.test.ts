@@ -8,7 +8,7 @@ import { NodeError } from '../../errors.ts'
 import { newFile } from '../../transfers/request.ts'
 import { putContact, putLocalEntity } from '../contacts.ts'
 import { newId } from '../database/ids.ts'
-import type { Store } from '../database/open.ts'
+import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
 import {
   activeTransfers,

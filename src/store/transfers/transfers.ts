@@ -10,7 +10,7 @@ import { isUniqueViolation } from '../database/driver-errors.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
 import { fileToRow, toTransfer } from './transfer-rows.ts'
 import { countEnd, noteError } from './transfer-stats.ts'
-import type { Db, Tx } from '../database/open.ts'
+import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 
 export type NewTransfer = {

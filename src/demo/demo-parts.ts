@@ -1,0 +1,13 @@
+// What the demo's two nodes are made of: their places, ports and certificates.
+
+export type DemoNode = {
+  folder: string
+  httpPort: number
+  oftp2Port: number
+  oftp2TlsPort: number
+  /** PEM: key and certificate, the certificate alone. */
+  identity: string
+  certificate: string
+}
+
+export type DemoParts = { bank: DemoNode; partner: DemoNode; closedPort: number; password: string; now: Date }
