@@ -21,17 +21,7 @@ const MAY: Record<string, string[]> = {
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
   'src/http': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/accounts', 'src/transfers'],
   'src/platform': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files'],
-  'src/engine': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/transfers'],
-  // The engine runs in a thread of its own: this file is that thread's main.
-  'src/engine/worker.ts': [
-    'src/contract',
-    'src/domain',
-    'src/store',
-    'src/files',
-    'src/transfers',
-    'src/engine',
-    'src/log.ts',
-  ],
+  ...engineRooms(),
   'src/engine/transforms': [],
   'src/engine/transports/transport.ts': [],
   'src/engine/transports/lazy-timer.ts': [],
@@ -53,15 +43,87 @@ const MAY: Record<string, string[]> = {
   'src/demo': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files', 'src/platform'],
   'src/cli': ['src', 'sdk'],
   sdk: ['src/contract'],
+  'console/src': ['src/contract', 'sdk'],
+}
+
+/** The engine's rooms, lowest first: each may use the rooms below it that it names, and none above. */
+function engineRooms(): Record<string, string[]> {
+  const engine = 'src/engine'
+  const outside = ['src/contract', 'src/domain', 'src/store', 'src/files']
+  // What every room may know: the context, a running transfer, its plan, the events, and what a transport promises.
+  const ground = [
+    `${engine}/engine-context.ts`,
+    `${engine}/running-transfer.ts`,
+    `${engine}/transfer-plan.ts`,
+    `${engine}/events.ts`,
+    `${engine}/transports/transport.ts`,
+  ]
+  const room = (name: string, below: string[]) => ({
+    [`${engine}/${name}`]: [...outside, ...ground, ...below.map((one) => `${engine}/${one}`)],
+  })
+  return {
+    // These three are parts of the context and know nothing of the engine around them.
+    [`${engine}/scheduling/heartbeat.ts`]: ['src/store'],
+    [`${engine}/scheduling/slots.ts`]: [],
+    [`${engine}/staging/staging.ts`]: ['src/files', `${engine}/transforms`],
+    [`${engine}/events.ts`]: ['src/contract'],
+    [`${engine}/transfer-plan.ts`]: [...outside, `${engine}/transports/transport.ts`],
+    [`${engine}/engine-context.ts`]: [
+      ...outside,
+      `${engine}/events.ts`,
+      `${engine}/transforms/code-pages.ts:type`,
+      `${engine}/scheduling/heartbeat.ts:type`,
+      `${engine}/scheduling/slots.ts:type`,
+      `${engine}/staging/staging.ts:type`,
+    ],
+    [`${engine}/running-transfer.ts`]: [...outside, ...ground],
+    ...room('staging', ['transforms']),
+    ...room('actions', []),
+    ...room('sending', [
+      'transforms',
+      'staging',
+      'actions',
+      'transports/folder',
+      'transports/sftp-server:type',
+    ]),
+    ...room('receiving', ['transforms', 'staging', 'actions']),
+    ...room('sessions', ['transforms', 'transports', 'sending', 'receiving']),
+    ...room('scheduling', ['staging', 'actions', 'sending', 'receiving', 'sessions']),
+    [`${engine}/scheduling/automation.ts`]: [
+      ...outside,
+      'src/transfers',
+      ...ground,
+      `${engine}/sending`,
+      `${engine}/sessions`,
+      `${engine}/scheduling`,
+    ],
+    // Puts the rooms together.
+    [`${engine}/engine.ts`]: [...outside, engine],
+    [`${engine}/thread-messages.ts`]: ['src/contract', `${engine}/engine.ts:type`],
+    [`${engine}/engine-thread.ts`]: [
+      'src/contract',
+      `${engine}/engine.ts:type`,
+      `${engine}/thread-messages.ts`,
+    ],
+    // The engine runs in a thread of its own: this file is that thread's main.
+    [`${engine}/worker.ts`]: [
+      'src/store',
+      `${engine}/engine.ts`,
+      `${engine}/thread-messages.ts`,
+      'src/log.ts',
+    ],
+  }
 }
 /** All may use errors and the project's place; the log and the settings arrive as values, so only their types are imported. */
 const FOR_ALL = ['src/errors.ts', 'src/root.ts', 'src/log.ts:type', 'src/config.ts:type']
 
+const inside = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+
 type Import = { from: string; to: string; typeOnly: boolean }
 
 /** What tests share lies in test/support. */
-const isTest = (path: string) => path.endsWith('.test.ts')
-const FILES = globSync(['src/**/*.ts', 'sdk/**/*.ts'], {
+const isTest = (path: string) => path.endsWith('.test.ts') || inside(path, 'test')
+const FILES = globSync(['src/**/*.ts', 'sdk/**/*.ts', 'console/src/**/*.{ts,tsx}'], {
   cwd: ROOT,
   exclude: (path) => path.includes('node_modules'),
 })
@@ -71,20 +133,19 @@ const FILES = globSync(['src/**/*.ts', 'sdk/**/*.ts'], {
 function importsOf(path: string): Import[] {
   const text = readFileSync(join(ROOT, path), 'utf8')
   const found = [
-    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?\sfrom\s+'(\.[^']+)'/gms),
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?\sfrom\s+'(\.[^']+|@esclusa\/sdk)'/gms),
     ...text.matchAll(/^import\s+()'(\.[^']+)'/gm),
     ...text.matchAll(/\bimport\(\s*()'(\.[^']+)'/g),
     ...text.matchAll(/new (?:URL|Worker)\(\s*()'(\.[^']+\.ts)'/g),
   ]
   return found.map(([, type, to = '']) => ({
     from: path,
-    to: relative(ROOT, resolve(ROOT, dirname(path), to)),
+    to: to === '@esclusa/sdk' ? 'sdk/index.ts' : relative(ROOT, resolve(ROOT, dirname(path), to)),
     typeOnly: Boolean(type),
   }))
 }
 
 const IMPORTS = FILES.flatMap(importsOf)
-const inside = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
 function placeOf(path: string): string {
   const fitting = Object.keys(MAY).filter((place) => inside(path, place))
@@ -139,18 +200,19 @@ test('the product imports no test code', () => {
   )
 })
 
-test('no file imports itself by a detour', () => {
-  const graph = Map.groupBy(
-    IMPORTS.filter((one) => !one.typeOnly),
-    (one) => one.from,
-  )
+/** Circles of types that are still to be undone; none of them may come back once it is gone from here. */
+const KNOWN_CIRCLES = ['src/store/database/open.ts', 'src/demo/platforms.ts']
+
+test('no file imports itself by a detour, types included', () => {
+  const graph = Map.groupBy(IMPORTS, (one) => one.from)
   const done = new Set<string>()
   function walk(path: string, trail: string[]): string[] | undefined {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
     if (done.has(path)) return undefined
-    for (const { to } of graph.get(path) ?? []) {
-      const cycle = walk(to, [...trail, path])
-      if (cycle) return cycle
+    for (const { to, typeOnly } of graph.get(path) ?? []) {
+      if (typeOnly && KNOWN_CIRCLES.includes(to)) continue
+      const circle = walk(to, [...trail, path])
+      if (circle) return circle
     }
     done.add(path)
     return undefined

@@ -7,6 +7,7 @@ import { messageOf, NodeError } from '../../../errors.ts'
 import type { Command, CommandOf, Level } from './protocol/commands.ts'
 import { decodeCommand, encodeCommand, kindOf } from './protocol/commands.ts'
 import { Link } from './link.ts'
+import { Credit } from './protocol/credit.ts'
 import type { Action, Clock, Event, State } from './protocol/machine.ts'
 import { eventOf, MACHINE } from './protocol/machine.ts'
 import type { Agreement } from './protocol/negotiation.ts'
@@ -33,8 +34,8 @@ export class Conversation {
   agreement: Agreement | undefined
   /** The lower of the two levels as soon as the partner has named its own. */
   level: Level = 5
-  /** Exchange buffers that may still be sent. */
-  credit = 0
+  /** For the file that this end sends. */
+  readonly credit = new Credit()
   /** The session is to end as soon as the protocol lets it: no long rests any more. */
   closing = false
 
@@ -115,8 +116,8 @@ export class Conversation {
 
   /** Sends whole DATA exchange buffers; resolves when the octets may be overwritten. */
   sayData(bytes: Uint8Array, buffers: number): Promise<void> {
-    this.credit -= buffers
-    this.#move(this.credit === 0 ? 'DATA_LAST' : 'DATA')
+    if (!this.credit.spend(buffers)) throw new NodeError('internal', 'more data than credit')
+    this.#move(this.credit.left === 0 ? 'DATA_LAST' : 'DATA')
     return this.link.write(bytes)
   }
 
@@ -215,7 +216,7 @@ export class Conversation {
     this.#enter(next)
     if (action === 'answer') return this.#answered(command)
     if (action === 'credit') {
-      this.credit = this.agreed.credit
+      this.credit.renew(this.agreed.credit)
       return this.#answered(command)
     }
     if (action !== 'data') this.#actions?.[action](command)

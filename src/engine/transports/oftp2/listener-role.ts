@@ -4,6 +4,7 @@ import { NodeError } from '../../../errors.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
 import type { Command, CommandOf } from './protocol/commands.ts'
 import type { Conversation } from './conversation.ts'
+import { Credit } from './protocol/credit.ts'
 import { DataDecoder } from './data/decode.ts'
 import { fault, fileFault, fileReasonOf, offerReasonOf } from './protocol/reasons.ts'
 import { readReceipt } from './receipts.ts'
@@ -19,7 +20,7 @@ type OpenFile = {
   shape: WireShape
   decoder: DataDecoder
   workspace: Workspace
-  credit: number
+  credit: Credit
   /** Data that is still being taken, and credit that is still to be given for it. */
   taking: Promise<void>
 }
@@ -98,7 +99,8 @@ export class ListenerRole {
     const decoder = new DataDecoder(workspace, shape, start, (chunk, position) =>
       incoming.write(chunk, position),
     )
-    const { credit } = conversation.agreed
+    const credit = new Credit()
+    credit.renew(conversation.agreed.credit)
     this.#file = { incoming, shape, decoder, workspace, credit, taking: Promise.resolve() }
     const { kernel, gather } = workspace
     conversation.link.buffers.allocate = (length) =>
@@ -112,10 +114,9 @@ export class ListenerRole {
     if (file === undefined) throw new NodeError('internal', 'data without a file')
     if (exchange.length > conversation.agreed.bufferSize)
       throw fault('07', `an exchange buffer of ${exchange.length} octets`)
-    if (file.credit === 0) throw fault('02', 'data beyond the credit')
-    file.credit -= 1
+    if (!file.credit.spend(1)) throw fault('02', 'data beyond the credit')
     const waiting = file.decoder.feed(exchange)
-    if (file.credit === 0) {
+    if (file.credit.left === 0) {
       // The line stays open here: data that comes before new credit is given breaks the protocol, and shows at once.
       file.taking = this.#giveCredit(file, waiting)
       conversation.background(file.taking)
@@ -130,7 +131,7 @@ export class ListenerRole {
     await waiting
     await file.decoder.pass()
     if (this.#conversation.state !== 'OPI' || this.#file !== file) return
-    file.credit = this.#conversation.agreed.credit
+    file.credit.renew(this.#conversation.agreed.credit)
     this.#conversation.say({ kind: 'CDT' })
   }
 

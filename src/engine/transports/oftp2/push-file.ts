@@ -132,7 +132,7 @@ async function offerFile(
     conversation.abort(error)
     throw error
   }
-  conversation.credit = conversation.agreed.credit
+  conversation.credit.renew(conversation.agreed.credit)
   return Number(answer.position)
 }
 
@@ -165,7 +165,7 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
     if (conversation.isOver) throw conversation.over
     const { start, end: limit } = workspace.regions[sending.turn]
     const room = { start, end: Math.min(limit, start + sending.span) }
-    const { buffers, end } = encoder.writeBuffers(room, conversation.credit)
+    const { buffers, end } = encoder.writeBuffers(room, conversation.credit.left)
     const writing = timed(
       sending,
       conversation.sayData(workspace.kernel.memory.subarray(start, end), buffers),
@@ -174,7 +174,7 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
     written[1] = writing
     sending.turn = sending.turn === 2 ? 3 : 2
     progress.moved(encoder.position)
-    if (conversation.credit > 0) continue
+    if (conversation.credit.left > 0) continue
     await conversation.creditGiven()
     progress.safe(safePosition(sending))
   }
