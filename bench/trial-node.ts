@@ -28,13 +28,13 @@ export class TrialNode {
     const folder = await mkdtemp(join(process.env.ESCLUSA_BENCH_DIR ?? tmpdir(), 'esclusa-bench-'))
     const settings = {
       ESCLUSA_DATA_DIR: join(folder, 'data'),
-      ESCLUSA_FILE_ROOTS: folder,
+      ESCLUSA_FILE_ROOTS: join(folder, 'files'),
       ESCLUSA_PORT: '0',
       ESCLUSA_LOG_LEVEL: 'error',
       ...(process.env.BENCH_WORKERS && { ESCLUSA_WORKERS: process.env.BENCH_WORKERS }),
       ...(process.env.BENCH_DATABASE && { ESCLUSA_DATABASE_URL: process.env.BENCH_DATABASE }),
     }
-    const platform = await platformFor(folder, channels, channel)
+    const platform = await platformFor(join(folder, 'files'), channels, channel)
     await writeFile(join(folder, 'platform.yaml'), stringify(platform))
     await esclusa(settings, 'apply', join(folder, 'platform.yaml'))
     const token = (await esclusa(settings, 'token', 'create', '--user', 'bench')).trim()
@@ -42,11 +42,11 @@ export class TrialNode {
   }
 
   out(number = 0): string {
-    return join(this.folder, String(number), 'out')
+    return join(this.folder, 'files', String(number), 'out')
   }
 
   inbox(number = 0): string {
-    return join(this.folder, String(number), 'inbox')
+    return join(this.folder, 'files', String(number), 'inbox')
   }
 
   async call(method: string, path: string): Promise<Response> {

@@ -13,6 +13,12 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_MASTER_KEY: [['short', 'x'.repeat(31)], /at least 32 bytes/],
   ESCLUSA_TIMEZONE: [['Madrid', 'Europe/Nowhere', '25'], /IANA time zone such as/],
   ESCLUSA_MAX_PAGE_SIZE: [['0', '100001', 'many'], /whole number from 1 to 100000/],
+  ESCLUSA_TRUSTED_PROXIES: [
+    ['proxy', '10.0.0.0/33', '::/129', '10.0.0.1,x', '1.2.3.4/8/8'],
+    /addresses or networks/,
+  ],
+  ESCLUSA_METRICS_TOKEN: [['short'], /at least 16 bytes/],
+  ESCLUSA_METRICS_NETWORKS: [['all', '10.0.0/8'], /addresses or networks/],
   ESCLUSA_FILE_ROOTS: [['files', '/srv:files', './x'], /absolute paths separated by colons/],
   ESCLUSA_SCRIPT_ROOTS: [['scripts'], /absolute paths separated by colons/],
   ESCLUSA_OFTP2_PORT: [['on', '70000'], /whole number from 0 to 65535/],
@@ -93,6 +99,7 @@ test('right values are taken as they are', () => {
     ESCLUSA_TIMEZONE: 'Europe/Madrid',
     ESCLUSA_FILE_ROOTS: '/a:/b/',
     ESCLUSA_SFTP_PORT: 'off',
+    ESCLUSA_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8 fd00::/8',
     ESCLUSA_OFTP2_PORT: '3305',
   })
   assert.deepEqual(
@@ -100,5 +107,6 @@ test('right values are taken as they are', () => {
     [0, 'Europe/Madrid', undefined, 3305],
   )
   assert.deepEqual(config.fileRoots, ['/a', '/b'])
+  assert.deepEqual(config.trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   assert.equal(config.jwtSecret, LONG)
 })

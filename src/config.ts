@@ -2,6 +2,7 @@
 // A wrong setting stops the node at once, with its name and what it should be.
 
 import { availableParallelism } from 'node:os'
+import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { NodeError } from './errors.ts'
 
@@ -12,6 +13,9 @@ export type Config = Readonly<{
   host: string
   port: number
   tls: { certPath: string; keyPath: string } | undefined
+  trustedProxies: readonly string[]
+  metricsToken: string | undefined
+  metricsNetworks: readonly string[]
   databaseUrl: string | undefined
   jwtSecret: string | undefined
   masterKey: string | undefined
@@ -43,6 +47,15 @@ export const SETTINGS = {
   ESCLUSA_PORT: ['8080', 'port of the HTTP listener; 0 takes a free one'],
   ESCLUSA_TLS_CERT: ['none', 'PEM certificate chain: HTTP over TLS (with ESCLUSA_TLS_KEY)'],
   ESCLUSA_TLS_KEY: ['none', 'PEM private key of that certificate'],
+  ESCLUSA_TRUSTED_PROXIES: [
+    'none',
+    'addresses or networks whose X-Forwarded-For is believed, separated by commas',
+  ],
+  ESCLUSA_METRICS_TOKEN: [
+    'none',
+    'bearer token that may read /metrics, beside administrators; 16 bytes at least',
+  ],
+  ESCLUSA_METRICS_NETWORKS: ['none', 'addresses or networks that may read /metrics without a token'],
   ESCLUSA_DATABASE_URL: ['SQLite in the data folder', 'postgres://… for several nodes on one platform'],
   ESCLUSA_JWT_SECRET: ['generated, kept', 'HMAC key of tokens, used as its UTF-8 bytes; 64 bytes at least'],
   ESCLUSA_MASTER_KEY: ['generated, kept', 'encrypts secrets at rest; 32 bytes at least'],
@@ -79,6 +92,9 @@ export function readConfig(env: Env): Config {
     host: get('ESCLUSA_HOST') ?? '127.0.0.1',
     port: integer('ESCLUSA_PORT', get('ESCLUSA_PORT'), 8080, 0, 65_535),
     tls: cert && key ? { certPath: resolve(cert), keyPath: resolve(key) } : undefined,
+    trustedProxies: networks('ESCLUSA_TRUSTED_PROXIES', get('ESCLUSA_TRUSTED_PROXIES')),
+    metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
+    metricsNetworks: networks('ESCLUSA_METRICS_NETWORKS', get('ESCLUSA_METRICS_NETWORKS')),
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
@@ -146,6 +162,20 @@ function roots(name: Name, value: string | undefined): string[] | undefined {
     if (!isAbsolute(path))
       throw wrong(name, `must list absolute paths separated by colons; "${path}" is not absolute`)
   return paths?.map((path) => resolve(path))
+}
+
+function networks(name: Name, value: string | undefined): string[] {
+  const listed = (value ?? '').split(/[,\s]+/).filter((one) => one !== '')
+  for (const one of listed)
+    if (!isNetwork(one)) throw wrong(name, `must list addresses or networks such as 10.0.0.0/8, not "${one}"`)
+  return listed
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix = '0', ...more] = text.split('/')
+  const version = isIP(address)
+  const longest = version === 6 ? 128 : 32
+  return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= longest
 }
 
 function databaseUrl(value: string | undefined): string | undefined {

@@ -9,10 +9,12 @@ import { makeLimiter } from './accounts/limiter.ts'
 import { hashPassword } from './accounts/password.ts'
 import { makeTokens } from './accounts/token.ts'
 import type { Config } from './config.ts'
+import { networksOf } from './domain/networks.ts'
 import { authsOf } from './domain/user.ts'
 import { zoneOf } from './domain/time.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
+import { requireApart } from './files/root-overlap.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
 import { EventHub } from './http/platform/events.ts'
@@ -40,6 +42,9 @@ export type RunningNode = {
 export async function startNode(config: Config): Promise<RunningNode> {
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const log = makeLog(config.logLevel, owner)
+  requireApart(config)
+  // Nobody else on this machine has business with what a node makes, in whatever folder.
+  process.umask(0o077)
   const secrets = readSecrets(config)
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   const store = await openStore(config)
@@ -57,11 +62,11 @@ export async function startNode(config: Config): Promise<RunningNode> {
     wake: (what) => wakes.wake(what),
   }
   const events = new EventHub()
-  const app = buildServer(context, { log, tls: config.tls })
+  const { tls, trustedProxies } = config
+  const app = buildServer(context, { log, tls, trustedProxies })
   const readiness = addPlatformRoutes(app, context, events)
   let running: EngineThread | undefined
-  // Whoever can reach a loopback listener is on this machine; others must show who they are.
-  const access = isLoopback(config.host) ? 'anybody' : 'administrators'
+  const access = { token: config.metricsToken, networks: networksOf(config.metricsNetworks) }
   addMetricsRoute(app, context, events, () => running?.counters() ?? { emitted: 0, received: 0 }, access)
   const wakes = await connectNodes({
     store,
@@ -121,10 +126,6 @@ async function stop({ app, store, log, readiness, engine, wakes, events }: Parts
   await store.close()
   log.info('stopped')
   log.flush()
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function addressOf(app: FastifyInstance, config: Config): string {

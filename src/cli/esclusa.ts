@@ -14,6 +14,9 @@ const program = new Command('esclusa')
   .showHelpAfterError('(see esclusa --help)')
   .exitOverride()
 
+// Commands make databases, keys and certificates, too: they are the owner's alone.
+process.umask(0o077)
+
 addNodeCommands(program)
 addClientCommands(program)
 

@@ -22,7 +22,8 @@ export function confined(path: string, roots: readonly string[]): string | undef
   return roots.some((root) => isInside(real, realPlace(root))) ? real : undefined
 }
 
-function realPlace(path: string): string {
+/** Where a path really lies, following links as far as it exists. */
+export function realPlace(path: string): string {
   let existing = path
   let rest = ''
   for (;;) {

@@ -1,7 +1,18 @@
 // The node's own secrets: taken from the settings, or generated once and kept in the data folder with mode 0600.
 
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { systemCode } from '../errors.ts'
@@ -18,7 +29,9 @@ export function readSecrets(config: Pick<Config, 'dataDir' | 'jwtSecret' | 'mast
 
 function kept(path: string, bytes: number): string {
   try {
-    return readFileSync(path, 'utf8').trim()
+    const text = readFileSync(path, 'utf8').trim()
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600)
+    return text
   } catch (thrown) {
     if (systemCode(thrown) !== 'ENOENT') throw thrown
   }

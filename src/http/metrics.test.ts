@@ -5,10 +5,13 @@ import { pino } from 'pino'
 import { closeAfter, databases, startTestNode } from '../../test/support/harness.ts'
 import type { TestDatabase, TestNode } from '../../test/support/harness.ts'
 import { SECRETS } from '../../test/support/seed.ts'
+import { networksOf } from '../domain/networks.ts'
 import { EventHub } from './platform/events.ts'
 import { addMetricsRoute } from './metrics.ts'
 import type { MetricsAccess } from './metrics.ts'
 import { buildServer } from './server.ts'
+
+const ANYBODY: MetricsAccess = { token: undefined, networks: networksOf(['127.0.0.1']) }
 
 type Door = {
   read: (token?: string) => Promise<{ status: number; text: string }>
@@ -46,7 +49,7 @@ for (const database of databases)
 async function countsTransfers(t: TestContext, database: TestDatabase): Promise<void> {
   const node = await startTestNode(t, { database })
   let now = Date.now()
-  const { read } = openDoor(t, node, 'anybody', () => now)
+  const { read } = openDoor(t, node, ANYBODY, () => now)
   const row = {
     type: 'MANUAL',
     encryption: 0,
@@ -100,7 +103,7 @@ async function countsTransfers(t: TestContext, database: TestDatabase): Promise<
 }
 
 test('bytes, streams, answers, lag, memory and the version are shown', async (t) => {
-  const { read, hub, get } = openDoor(t, await startTestNode(t), 'anybody')
+  const { read, hub, get } = openDoor(t, await startTestNode(t), ANYBODY)
   hub.listen(
     () => {},
     () => {},
@@ -119,7 +122,7 @@ test('bytes, streams, answers, lag, memory and the version are shown', async (t)
 })
 
 test('every line is of the text form, each metric with its help and type', async (t) => {
-  const { read } = openDoor(t, await startTestNode(t), 'anybody')
+  const { read } = openDoor(t, await startTestNode(t), ANYBODY)
   const { text } = await read()
   assert.ok(text.endsWith('\n'))
   const names = new Set<string>()
@@ -135,16 +138,29 @@ test('every line is of the text form, each metric with its help and type', async
   }
 })
 
-test('without loopback only an administrator’s token opens the metrics', async (t) => {
+test('without a network or token of their own only an administrator’s token opens the metrics', async (t) => {
   const node = await startTestNode(t)
-  const { read } = openDoor(t, node, 'administrators')
+  const { read } = openDoor(t, node, { token: undefined, networks: networksOf([]) })
   assert.equal((await read()).status, 401)
   assert.equal((await read(await node.token('operator'))).status, 403)
   assert.equal((await read(await node.token('globaladmin'))).status, 200)
 })
 
+test('a token for the metrics opens them and nothing else', async (t) => {
+  const node = await startTestNode(t)
+  const { read } = openDoor(t, node, { token: 'a token for scrapers', networks: networksOf(['10.0.0.0/8']) })
+  assert.equal((await read('a-token-for-others')).status, 401)
+  assert.equal((await read()).status, 401)
+  const right = openDoor(t, node, { token: 'for-scrapers', networks: networksOf([]) })
+  assert.equal((await right.read('for-scrapers')).status, 200)
+  const elsewhere = await fetch(`${node.url}/connect-back/integration/v2/channels`, {
+    headers: { authorization: 'Bearer for-scrapers' },
+  })
+  assert.equal(elsewhere.status, 401)
+})
+
 test('no channel, partner, person or secret is shown', async (t) => {
-  const { read } = openDoor(t, await startTestNode(t), 'anybody')
+  const { read } = openDoor(t, await startTestNode(t), ANYBODY)
   const { text } = await read()
   for (const word of ['BANCO', 'ACME', 'acme', 'globaladmin', ...Object.values(SECRETS)])
     assert.ok(!text.includes(word), `shows ${word}`)

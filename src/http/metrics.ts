@@ -1,9 +1,11 @@
 // Numbers about the node at /metrics, in Prometheus' text form (version 0.0.4). Counts and sizes alone: no channel, no
 // partner, no person. Transfers are the platform's, so every node of one shows the same: take the maximum, not the sum.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from '../contract/transfer.ts'
+import type { Networks } from '../domain/networks.ts'
 import { isAdministrator } from '../domain/user.ts'
 import { ACTIVE, isOver } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
@@ -11,12 +13,13 @@ import { VERSION } from '../root.ts'
 import type { Db } from '../store/database/store.ts'
 import { countActive, countEnded } from '../store/transfers/transfer-counts.ts'
 import type { TransferCount } from '../store/transfers/transfer-counts.ts'
+import { clientAddress } from './client-address.ts'
 import type { Context } from './context.ts'
 import type { EventHub } from './platform/events.ts'
 import { authenticate } from './guard.ts'
 
-/** Who may read the numbers: anybody (a listener on loopback), or administrators by their token. */
-export type MetricsAccess = 'anybody' | 'administrators'
+/** Who may read the numbers beside administrators: whoever has this token, or calls from there. */
+export type MetricsAccess = { token: string | undefined; networks: Networks }
 
 type Moved = { emitted: number; received: number }
 type Labels = Record<string, string>
@@ -38,8 +41,7 @@ export function addMetricsRoute(
   const lag = watchLag(app)
   const ended = makeEndedCounter(context.now())
   app.get('/metrics', async (request, reply) => {
-    if (access === 'administrators' && !isAdministrator(await authenticate(context, request)))
-      throw new NodeError('forbidden', 'the metrics are for administrators')
+    await requireReader(context, access, request)
     const { db } = context.store
     const metrics = [
       underWay(await countActive(db)),
@@ -58,6 +60,24 @@ export function addMetricsRoute(
     ]
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.map(write).join(''))
   })
+}
+
+/** A listener on loopback proves nothing: a proxy on this machine brings everybody there. */
+async function requireReader(
+  context: Context,
+  { token, networks }: MetricsAccess,
+  request: FastifyRequest,
+): Promise<void> {
+  if (networks.has(clientAddress(request))) return
+  const given = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (token !== undefined && given !== undefined && sameText(given, token)) return
+  if (!isAdministrator(await authenticate(context, request)))
+    throw new NodeError('forbidden', 'the metrics are for administrators')
+}
+
+function sameText(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(one), digest(other))
 }
 
 function single(name: string, type: Metric['type'], help: string, value: number, labels?: Labels): Metric {

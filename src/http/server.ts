@@ -11,6 +11,7 @@ import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation, OperationName } from '../contract/operations.ts'
 import { platformOperations } from '../contract/platform.ts'
 import type { PlatformOperationName } from '../contract/platform.ts'
+import { networksOf } from '../domain/networks.ts'
 import { NodeError } from '../errors.ts'
 import type { Account } from '../store/accounts.ts'
 import { Written } from './context.ts'
@@ -22,6 +23,7 @@ import { lazyCompilers } from './document/lazy-schemas.ts'
 import { makePlatformHandlers } from './platform/operations.ts'
 
 const BODY_LIMIT = 1_048_576
+const PRIVATE = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 declare module 'fastify' {
@@ -34,9 +36,12 @@ declare module 'fastify' {
 export type HttpOptions = {
   log: FastifyBaseLogger
   tls?: { certPath: string; keyPath: string } | undefined
+  /** Addresses or networks whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly string[]
 }
 
 export function buildServer(context: Context, options: HttpOptions): FastifyInstance {
+  const proxies = networksOf(options.trustedProxies ?? [])
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -44,6 +49,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     childLoggerFactory: (log) => log,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 120_000,
+    trustProxy: (address) => proxies.has(address),
     // Longer than any request line: a path value of whatever length is answered by its operation.
     routerOptions: { maxParamLength: 65_536 },
     schemaController: { compilersFactory: lazyCompilers },
@@ -60,6 +66,11 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
     ...tlsOptions(options.tls),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
+  app.addHook('onRequest', (_request, reply, done) => {
+    // Answers hold keys, names and tokens: nobody on the way keeps them, no browser takes them for a page.
+    void reply.headers(PRIVATE)
+    done()
+  })
   app.setErrorHandler((error, request, reply) =>
     replyWithError(error, request, reply, context.now(), context.zone),
   )

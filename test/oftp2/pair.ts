@@ -23,7 +23,7 @@ export async function makeIdentity(commonName: string): Promise<Identity> {
   return { identity: `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`, certificate: certificatePem }
 }
 
-export type End = TestNode & Identity & { side: Side; plainPort: number; tlsPort: number }
+export type End = TestNode & Identity & { side: Side; scripts: string; plainPort: number; tlsPort: number }
 
 /** How a relation differs at one end from what both ends have. */
 export type RelationEnd = {
@@ -200,6 +200,7 @@ export async function startPair(t: TestContext): Promise<Pair> {
 
 async function startEnd(t: TestContext, side: Side): Promise<End> {
   const dataDir = await tempFolder(t)
+  const scripts = await tempFolder(t)
   const keys = await makeIdentity(side)
   await writeFile(join(dataDir, 'oftp2-tls.pem'), keys.identity, { mode: 0o600 })
   const [plainPort, tlsPort] = [await freePort(), await freePort()]
@@ -211,8 +212,8 @@ async function startEnd(t: TestContext, side: Side): Promise<End> {
       ESCLUSA_OFTP2_TLS_PORT: String(tlsPort),
       ESCLUSA_WORKERS: '4',
       ESCLUSA_LOG_LEVEL: 'silent',
-      ESCLUSA_SCRIPT_ROOTS: dataDir,
+      ESCLUSA_SCRIPT_ROOTS: scripts,
     },
   })
-  return { ...node, ...keys, side, plainPort, tlsPort }
+  return { ...node, ...keys, side, scripts, plainPort, tlsPort }
 }

@@ -25,7 +25,7 @@ async function sendOne(pair: Pair, relation: Relation, application = 'FILES'): P
 
 /** A script at the right end that ends with `status`. */
 async function scriptAt({ right }: Pair, name: string, body: string): Promise<string> {
-  const path = join(right.dataDir, name)
+  const path = join(right.scripts, name)
   await writeFile(path, `#!/bin/sh\n${body}\n`)
   await chmod(path, 0o755)
   return path

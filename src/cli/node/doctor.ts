@@ -11,7 +11,8 @@ import type { Config } from '../../config.ts'
 import { channelFaults } from '../../domain/channel-rules.ts'
 import { messageOf } from '../../errors.ts'
 import { readSecrets } from '../../files/secrets.ts'
-import { diskFaults } from '../../files/roots.ts'
+import { overlaps } from '../../files/root-overlap.ts'
+import { confined, diskFaults } from '../../files/roots.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { listContacts, openProtocolSections } from '../../store/contacts.ts'
@@ -48,6 +49,7 @@ async function examine(): Promise<Finding[]> {
     ok('settings', 'readable'),
     nodeVersion(),
     ...(await folders(config)),
+    ...apart(config),
     ...(await ports(config)),
   ]
   findings.push(await sshBinding())
@@ -97,6 +99,16 @@ async function folders(config: Config): Promise<Finding[]> {
   for (const root of config.scriptRoots)
     findings.push(existsSync(root) ? ok('script root', root) : wrong('script root', `${root} does not exist`))
   return findings
+}
+
+/** What keeps a node from starting, and the key of its HTTPS where a channel could send it. */
+function apart(config: Config): Finding[] {
+  const key = config.tls?.keyPath
+  const sendable = key !== undefined && confined(key, config.fileRoots) !== undefined
+  return [
+    ...overlaps(config).map((says) => wrong('folders', says)),
+    ...(sendable ? [wrong('folders', `ESCLUSA_TLS_KEY (${key}) lies inside a file root: move it`)] : []),
+  ]
 }
 
 async function writable(about: string, path: string): Promise<Finding> {

@@ -9,12 +9,17 @@ import { showExpiry } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
 import { findAccount, findAccountByEmail } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
+import { clientAddress } from '../client-address.ts'
 import type { Context, Handler } from '../context.ts'
 
 export const loginV1: Handler<'loginV1'> = async (context, { body, request }) => {
   const found = await findAccountByEmail(context.store.db, body.email)
   // Counted under the username where there is one, so that both forms share one count.
-  const attempt = { name: found?.username ?? body.email, password: body.password, address: request.ip }
+  const attempt = {
+    name: found?.username ?? body.email,
+    password: body.password,
+    address: clientAddress(request),
+  }
   return answer(context, await checkPassword(context, found, attempt), V1_AUTHS, 'Bearer ')
 }
 
@@ -22,7 +27,7 @@ export const loginV2: Handler<'loginV2'> = async (context, { body, request, repl
   // RFC 9745: the day from which the operation counts as deprecated.
   void reply.header('Deprecation', '@1735689600')
   const found = await findAccount(context.store.db, body.username)
-  const attempt = { name: body.username, password: body.password, address: request.ip }
+  const attempt = { name: body.username, password: body.password, address: clientAddress(request) }
   return answer(context, await checkPassword(context, found, attempt), AUTHS, '')
 }
 

@@ -6,7 +6,7 @@
 import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, ControlledTransaction, DatabaseConnection } from 'kysely'
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { translate } from './driver-errors.ts'
 import { readDirectly } from './prepared-queries.ts'
@@ -18,6 +18,7 @@ const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false }
 export function openSqlite(dataDir: string): Store {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const file = join(dataDir, 'esclusa.db')
+  closeToOthers(file)
   const writer = connect(file)
   const reader = connect(file)
   const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
@@ -36,6 +37,18 @@ export function openSqlite(dataDir: string): Store {
       await db.destroy()
       await writes.destroy()
     },
+  }
+}
+
+/**
+ * A database of an earlier version, or one copied there, may be readable by all: it holds hashes and sealed keys. SQLite
+ * gives the files beside it the mode of the first.
+ */
+function closeToOthers(file: string): void {
+  closeSync(openSync(file, 'a', 0o600))
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+    if ((mode & 0o077) !== 0) chmodSync(path, 0o600)
   }
 }
 

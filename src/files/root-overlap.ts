@@ -1,0 +1,61 @@
+// The data folder holds the keys of the house, file roots hold what channels read and write, script roots what the node
+// runs. Where one lies inside another, whoever may name a channel's paths could send out a key or plant a script: such
+// a set-up does not start. Links are followed, since a root may be reached through one.
+//
+// One nesting is allowed: the data folder's own `files`, which is the default file root.
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { isInside } from '../domain/channel-rules.ts'
+import { NodeError } from '../errors.ts'
+import { realPlace } from './roots.ts'
+
+type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'>
+type Place = { kind: 'data' | 'files' | 'scripts'; setting: string; path: string; real: string }
+
+export function requireApart(places: Places): void {
+  const [first] = overlaps(places)
+  if (first !== undefined) throw new NodeError('bad_use', first)
+}
+
+/** One sentence for each pair that overlaps. */
+export function overlaps({ dataDir, fileRoots, scriptRoots }: Places): string[] {
+  const place = (kind: Place['kind'], setting: string) => (path: string) => ({
+    kind,
+    setting,
+    path,
+    real: realPlace(path),
+  })
+  const all: Place[] = [
+    place('data', 'ESCLUSA_DATA_DIR')(dataDir),
+    ...fileRoots.map(place('files', 'ESCLUSA_FILE_ROOTS')),
+    ...scriptRoots.map(place('scripts', 'ESCLUSA_SCRIPT_ROOTS')),
+  ]
+  const own = join(realPlace(dataDir), 'files')
+  return all.flatMap((one, index) =>
+    all
+      .slice(index + 1)
+      .filter((other) => one.kind !== other.kind && meet(one.real, other.real))
+      .filter((other) => !(one.kind === 'data' && other.kind === 'files' && isInside(other.real, own)))
+      .map((other) => sentence(one, other)),
+  )
+}
+
+function meet(one: string, other: string): boolean {
+  return isInside(one, other) || isInside(other, one)
+}
+
+function sentence(one: Place, other: Place): string {
+  const names = (place: Place) => `${place.setting} (${shown(place)})`
+  const how =
+    one.real === other.real
+      ? 'are the same folder'
+      : isInside(other.real, one.real)
+        ? 'overlap: the second lies inside the first'
+        : 'overlap: the first lies inside the second'
+  return `${names(one)} and ${names(other)} ${how}. Set them to folders apart from each other; the one file root allowed inside the data folder is its "files"`
+}
+
+function shown({ path, real }: Place): string {
+  return path === real ? path : `${path}, which is ${real}`
+}
