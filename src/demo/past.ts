@@ -102,7 +102,7 @@ async function writeTrouble(tx: Tx, files: string, now: number): Promise<void> {
       path: `${folderOf(place)}/out/cobros.txt`,
     })
   const openUntil = now + 10 * MINUTE_MS
-  await putHealth(tx, { contactId: SILENT, failures: 8, openUntil, error: NO_ANSWER.message })
+  await putHealth(tx, { contactId: SILENT, failures: 8, openUntil, error: NO_ANSWER.message }, now)
 }
 
 async function write(tx: Tx, files: string, past: Past): Promise<string> {

@@ -132,7 +132,7 @@ async function write(
   })
   await addHistoryToAll(tx, codesOf(changed), { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' })
   await unparkTransfersOf(tx, codesOf(changed), now)
-  await removeChannels(tx, codesOf(channels.removed))
+  await removeChannels(tx, codesOf(channels.removed), { at: now, detail: 'by apply' })
   for (const { id } of contacts.removed) await removeContact(tx, id)
   for (const { code } of entities.removed) await removeLocalEntity(tx, code)
   // Removed first: an address may pass from one account to another.

@@ -6,6 +6,8 @@ import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
 import type { Dialect, Tx } from './database/store.ts'
+import { addEvents } from './events/outbox.ts'
+import { tellHistory } from './events/told.ts'
 
 /** All channels, locked until the transaction ends: an update by the interface waits, and none is lost. */
 export async function lockAllChannels(tx: Tx, dialect: Dialect): Promise<ChannelRecord[]> {
@@ -37,8 +39,16 @@ export async function updateChannels(tx: Tx, channels: readonly ChannelRecord[])
   if (channels.length > 0) await channelsChanged(tx)
 }
 
-export async function removeChannels(tx: Tx, codes: readonly string[]): Promise<void> {
+export async function removeChannels(
+  tx: Tx,
+  codes: readonly string[],
+  { at, detail }: { at: number; detail: string },
+): Promise<void> {
   for (const some of batches(codes)) await tx.deleteFrom('channel').where('code', 'in', some).execute()
+  await addEvents(
+    tx,
+    codes.map((channelCode) => ({ type: 'channel.removed' as const, at, channelCode, data: { detail } })),
+  )
 }
 
 /** The same entry in the history of each channel. */
@@ -58,6 +68,11 @@ export async function addHistoryToAll(tx: Tx, codes: readonly string[], entry: H
       detail: entry.detail ?? null,
     }))
     if (rows.length > 0) await tx.insertInto('history').values(rows).execute()
+    await tellHistory(
+      tx,
+      counted.map((row) => row.code),
+      [entry],
+    )
   }
 }
 

@@ -10,13 +10,13 @@ import {
   lockChannel,
   openChannel,
   pageOfHistory,
-  removeChannel,
   sealChannel,
   updateChannel,
 } from './channels.ts'
 import { putContact, putLocalEntity } from './contacts.ts'
 import { newId } from './database/ids.ts'
 import type { Store } from './database/store.ts'
+import { removeChannels } from './channel-batches.ts'
 import { makeSeal } from './seal.ts'
 import { insertTransfer, moveTransfer } from './transfers/transfers.ts'
 
@@ -159,7 +159,7 @@ testOnBoth('a channel that is removed and made anew is read anew', async (t, dat
   const store = await withStore(t, database)
   await withChannel(store)
   assert.equal((await findChannel(store.db, CODE))?.config.name, 'x')
-  await store.write((tx) => removeChannel(tx, CODE))
+  await store.write((tx) => removeChannels(tx, [CODE], { at: 1, detail: 'by test' }))
   assert.equal(await findChannel(store.db, CODE), undefined)
   await store.write((tx) => seedChannel(tx, seal, CODE, 'acme', { name: 'y' }))
   assert.equal((await findChannel(store.db, CODE))?.config.name, 'y')

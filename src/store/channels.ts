@@ -9,6 +9,7 @@ import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
+import { tellHistory } from './events/told.ts'
 import type { Seal } from './seal.ts'
 import type { ChannelRow } from './database/tables.ts'
 
@@ -101,10 +102,6 @@ export async function channelsChanged(tx: Tx): Promise<void> {
   )
 }
 
-export async function removeChannel(tx: Tx, code: string): Promise<void> {
-  await tx.deleteFrom('channel').where('code', '=', code).execute()
-}
-
 /** What is parked (hours, calling end, a receipt's deadline) is looked at again under the new configuration. */
 export async function unparkTransfers(tx: Tx, code: string, now: number): Promise<void> {
   await tx
@@ -139,6 +136,7 @@ export async function addHistory(tx: Tx, code: string, entries: readonly History
       })),
     )
     .execute()
+  await tellHistory(tx, [code], entries)
 }
 
 type Span = { code: string; from: number; to: number }

@@ -2,6 +2,7 @@
 
 import type { Db, Tx } from './database/store.ts'
 import type { Tables } from './database/tables.ts'
+import { addEvent } from './events/outbox.ts'
 
 export type KeyProposal = {
   id: string
@@ -28,6 +29,13 @@ export async function insertKeyProposal(tx: Tx, proposal: KeyProposal): Promise<
       accepted_at: proposal.acceptedAt,
     })
     .execute()
+  await addEvent(tx, {
+    type: 'key.proposed',
+    at: proposal.receivedAt,
+    channelCode: proposal.channelCode,
+    contactId: proposal.contactId,
+    data: { fingerprint: proposal.fingerprint },
+  })
 }
 
 /** Newest first. */
@@ -49,8 +57,12 @@ export async function acceptKeyProposal(tx: Tx, id: string, now: number): Promis
     .set({ accepted_at: now })
     .where('id', '=', id)
     .where('accepted_at', 'is', null)
+    .returningAll()
     .executeTakeFirst()
-  return done.numUpdatedRows === 1n
+  if (!done) return false
+  const { channel_code: channelCode, contact_id: contactId, fingerprint } = done
+  await addEvent(tx, { type: 'key.accepted', at: now, channelCode, contactId, data: { fingerprint } })
+  return true
 }
 
 function toProposal(row: Tables['key_proposal']): KeyProposal {

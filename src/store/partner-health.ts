@@ -2,6 +2,7 @@
 
 import { PARKED } from '../domain/transfer.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
+import { addEvent } from './events/outbox.ts'
 
 export type Health = { contactId: string; failures: number; openUntil: number; error: string | null }
 
@@ -14,7 +15,20 @@ export async function findHealth(db: Db, contactId: string): Promise<Health | un
   return row && { contactId, failures: row.failures, openUntil: row.open_until, error: row.error }
 }
 
-export async function putHealth(tx: Tx, health: Health): Promise<void> {
+/** Failed calls in a row that make a partner count as down. */
+export const FAILURES_TO_BE_DOWN = 3
+
+/** `now`: when it is the call that makes the partner count as down, that is told. */
+export async function putHealth(tx: Tx, health: Health, now: number): Promise<void> {
+  const { contactId, failures, error } = health
+  const before = await findHealth(tx, contactId)
+  if (failures >= FAILURES_TO_BE_DOWN && (before?.failures ?? 0) < FAILURES_TO_BE_DOWN)
+    await addEvent(tx, {
+      type: 'partner.unreachable',
+      at: now,
+      contactId,
+      data: { failures, ...(error !== null && { error }) },
+    })
   const row = {
     contact_id: health.contactId,
     failures: health.failures,
@@ -45,7 +59,13 @@ export async function takeProbe(tx: Tx, seen: Health, until: number, owner: stri
  * partner's call) are looked at and put back; a time that never comes by itself is left alone.
  */
 export async function clearHealth(tx: Tx, contactId: string, now: number): Promise<void> {
-  await tx.deleteFrom('partner_health').where('contact_id', '=', contactId).execute()
+  const before = await tx
+    .deleteFrom('partner_health')
+    .where('contact_id', '=', contactId)
+    .returning('failures')
+    .executeTakeFirst()
+  if (before && before.failures >= FAILURES_TO_BE_DOWN)
+    await addEvent(tx, { type: 'partner.reachable', at: now, contactId, data: {} })
   await tx
     .updateTable('transfer')
     .set({ due_at: now })

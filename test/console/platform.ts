@@ -158,7 +158,7 @@ export async function furnish(context: Context, files: string): Promise<void> {
     openUntil: Date.now() - 1,
     error: 'the partner’s folder does not exist',
   }
-  await context.store.write((tx) => putHealth(tx, health))
+  await context.store.write((tx) => putHealth(tx, health, Date.now()))
 }
 
 const ERRORS = [

@@ -4,12 +4,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Store } from '../../src/store/database/store.ts'
 import type { Tables } from '../../src/store/database/tables.ts'
 
-const MIGRATIONS = new URL('../../src/store/migrations/', import.meta.url)
+const FOLDER = new URL('../../src/store/migrations/', import.meta.url)
+const FILES = readdirSync(FOLDER).sort()
+
+/** Their numbers, in order. */
+export const MIGRATIONS = FILES.map((file) => Number.parseInt(file, 10))
 
 /** Every table that the migrations make. */
-export const TABLE_NAMES = readdirSync(MIGRATIONS)
-  .map((file) => readFileSync(new URL(file, MIGRATIONS), 'utf8'))
-  .flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map((match) => match[1] as keyof Tables))
+export const TABLE_NAMES = FILES.map((file) => readFileSync(new URL(file, FOLDER), 'utf8')).flatMap((text) =>
+  [...text.matchAll(/create table (\w+)/g)].map((match) => match[1] as keyof Tables),
+)
 
 export async function allRows(store: Store): Promise<Record<string, string[]>> {
   const dump: Record<string, string[]> = {}

@@ -1,10 +1,15 @@
 // The circuit breaker: after a few failed calls in a row a partner counts as down; from then on nobody calls it but
 // one probe at a time, at growing intervals. So a dead partner with a thousand channels costs one call, not a storm.
 
-import { clearHealth, findHealth, putHealth, takeProbe } from '../../store/partner-health.ts'
+import {
+  clearHealth,
+  FAILURES_TO_BE_DOWN,
+  findHealth,
+  putHealth,
+  takeProbe,
+} from '../../store/partner-health.ts'
 import type { EngineContext } from '../engine-context.ts'
 
-const FAILURES_TO_OPEN = 3
 const FIRST_PAUSE_MS = 10_000
 const MAX_PAUSE_MS = 600_000
 /** How long a probe may take before another is allowed. */
@@ -13,7 +18,7 @@ const PROBE_MS = 60_000
 /** 0: call it. Otherwise the time to wait for. */
 export async function callNotBefore(context: EngineContext, contactId: string): Promise<number> {
   const health = await findHealth(context.store.db, contactId)
-  if (!health || health.failures < FAILURES_TO_OPEN) return 0
+  if (!health || health.failures < FAILURES_TO_BE_DOWN) return 0
   const now = context.now()
   if (now < health.openUntil) return health.openUntil
   const until = now + PROBE_MS
@@ -23,10 +28,11 @@ export async function callNotBefore(context: EngineContext, contactId: string): 
 export async function callFailed(context: EngineContext, contactId: string, error: string): Promise<void> {
   const before = await findHealth(context.store.db, contactId)
   const failures = (before?.failures ?? 0) + 1
-  const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, failures - FAILURES_TO_OPEN))
-  const openUntil = failures < FAILURES_TO_OPEN ? 0 : context.now() + pause
-  await context.store.write((tx) => putHealth(tx, { contactId, failures, openUntil, error }))
-  if (failures === FAILURES_TO_OPEN)
+  const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, failures - FAILURES_TO_BE_DOWN))
+  const now = context.now()
+  const openUntil = failures < FAILURES_TO_BE_DOWN ? 0 : now + pause
+  await context.store.write((tx) => putHealth(tx, { contactId, failures, openUntil, error }, now))
+  if (failures === FAILURES_TO_BE_DOWN)
     context.log.warn({ contact: contactId, error }, 'the partner cannot be reached: it is probed from now on')
 }
 

@@ -220,7 +220,7 @@ test('a role that may not read transfers sees channels alone', async (t) => {
 test('partners that cannot be reached are named to those who may see contacts', async (t) => {
   const { node, as, admin } = await platformOf(t)
   const health = { contactId: 'acme', failures: 4, openUntil: Date.now() + 60_000, error: 'no connection' }
-  await node.store.write((tx) => putHealth(tx, health))
+  await node.store.write((tx) => putHealth(tx, health, Date.now()))
   const [partner] = (await admin.overview()).partners ?? []
   assert.deepEqual([partner?.name, partner?.failures, partner?.channels], ['acme SA', 4, 2])
   await node.store.write(async (tx) => {

@@ -7,14 +7,13 @@ import type { View } from '../../store/channel-access.ts'
 import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
 import { describeActive, describeFailures, partnersDown, sumHour } from '../../store/overview.ts'
 import type { ActiveRow, HourSums } from '../../store/overview.ts'
+import { FAILURES_TO_BE_DOWN } from '../../store/partner-health.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { channelOf, DAY_HOURS, failureToWire, visibleFailures } from './failures.ts'
 
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
-/** As many as make the engine stop calling. */
-const FAILURES_TO_BE_DOWN = 3
 
 export async function overview(
   context: Context,

@@ -10,42 +10,53 @@ import type { Store, Tx } from './store.ts'
 const FOLDER = fromRoot('src/store/migrations/')
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database
 
-export async function migrate(store: Store): Promise<void> {
-  const files = readdirSync(FOLDER)
+type Migration = { version: number; name: string }
+
+/** Each by the number in its name: of two made at the same time either may come first. */
+function knownMigrations(): Migration[] {
+  return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.sql'))
     .sort()
-  if ((await currentVersion(store)) === files.length) return
+    .map((name) => ({ version: Number.parseInt(name, 10), name }))
+}
+
+export async function migrate(store: Store): Promise<void> {
+  const known = knownMigrations()
+  if (missing(known, await appliedBefore(store)).length === 0) return
   await store.write(async (tx) => {
     if (store.dialect.rowLocks) await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx)
     await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(
       tx,
     )
-    const done = await appliedVersion(tx)
-    if (done > files.length)
-      throw new NodeError(
-        'bad_use',
-        `the database has schema ${done}, this program knows ${files.length}: run a newer Esclusa`,
-      )
-    for (const [index, name] of files.entries()) if (index >= done) await applyFile(tx, index + 1, name)
+    for (const one of missing(known, await appliedVersions(tx))) await applyFile(tx, one)
   })
 }
 
-async function currentVersion(store: Store): Promise<number> {
+/** Those still to be applied, in order; a database that has one more than this program knows is refused. */
+function missing(known: readonly Migration[], applied: readonly number[]): Migration[] {
+  const foreign = applied.filter((version) => !known.some((one) => one.version === version))
+  if (foreign.length > 0)
+    throw new NodeError(
+      'bad_use',
+      `the database has schema ${Math.max(...foreign)}, this program knows ${known.at(-1)?.version ?? 0}: run a newer Esclusa`,
+    )
+  return known.filter((one) => !applied.includes(one.version))
+}
+
+async function appliedBefore(store: Store): Promise<number[]> {
   try {
-    return await appliedVersion(store.db as unknown as Tx) // reads only; the table may not exist yet
+    return await appliedVersions(store.db as unknown as Tx) // reads only; the table may not exist yet
   } catch {
-    return 0
+    return []
   }
 }
 
-async function appliedVersion(tx: Tx): Promise<number> {
-  const { rows } = await sql<{
-    version: number | null
-  }>`select max(version) as version from migration`.execute(tx)
-  return rows[0]?.version ?? 0
+async function appliedVersions(tx: Tx): Promise<number[]> {
+  const { rows } = await sql<{ version: number }>`select version from migration`.execute(tx)
+  return rows.map((row) => row.version)
 }
 
-async function applyFile(tx: Tx, version: number, name: string): Promise<void> {
+async function applyFile(tx: Tx, { version, name }: Migration): Promise<void> {
   // SQLite prepares one statement at a time; no statement of ours holds a semicolon inside.
   const text = readFileSync(new URL(name, FOLDER), 'utf8').replace(/--.*$/gm, '')
   for (const statement of text.split(';')) if (statement.trim() !== '') await sql.raw(statement).execute(tx)

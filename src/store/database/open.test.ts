@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
-import { TABLE_NAMES } from '../../../test/support/rows.ts'
+import { MIGRATIONS, TABLE_NAMES } from '../../../test/support/rows.ts'
 import { newId } from './ids.ts'
 import { openStore } from './open.ts'
 import type { OpenOptions } from './open.ts'
@@ -37,7 +37,7 @@ testOnBoth(
     )
     assert.deepEqual(
       rows.map((row) => row.version),
-      rows.map((_, index) => index + 1),
+      MIGRATIONS,
     )
   },
 )

@@ -8,7 +8,7 @@ import { translate } from './driver-errors.ts'
 import type { Db, Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
-const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true }
+const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true, arrivalOrder: 'seq' }
 
 const POOL_SIZE = 10
 const URGENT_SIZE = 2

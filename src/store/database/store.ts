@@ -17,6 +17,8 @@ export type Dialect = {
   rowLocks: boolean
   /** Other nodes can be told by LISTEN and NOTIFY. */
   notify: boolean
+  /** The column of a table without a key that tells in which order its rows were written. */
+  arrivalOrder: 'rowid' | 'seq'
 }
 
 export type Store = {

@@ -1,6 +1,8 @@
 // The rows as they lie in the database, column by column. Only the store sees them: each query file turns its rows
 // into what the rest of the node works with.
 
+import type { Generated } from 'kysely'
+
 export type Tables = {
   meta: { name: string; value: string }
   local_entity: { code: string; name: string; oftp2_id: string | null }
@@ -29,7 +31,15 @@ export type Tables = {
     error: string | null
     probed_by: string | null
   }
-  sign_of_life: { owner: string; alive_until: number }
+  sign_of_life: { owner: string; alive_until: number; lost: Generated<number> }
+  event_outbox: EventColumns & { seq: Generated<number> }
+  event: EventColumns & { position: number; id: string }
+  subscription: SubscriptionRow
+  delivery: DeliveryRow
+  calendar: { id: string; definition: string }
+  expectation: ExpectationRow
+  expectation_day: ExpectationDayRow
+  key_notice: { fingerprint: string; days: number; told_at: number }
   automation_run: { channel_code: string; ran_at: number; held_by: string | null; held_until: number }
   outbox_file: {
     id: string
@@ -137,4 +147,68 @@ export type TransferFileRow = {
   receipt: string
   action_post: string | null
   path_post: string | null
+}
+
+export type EventColumns = {
+  at: number
+  type: string
+  channel_code: string | null
+  contact_id: string | null
+  body: string
+}
+
+export type SubscriptionRow = {
+  id: string
+  kind: string
+  settings: string
+  secrets: string
+  state: string
+  off_at: number | null
+  off_reason: string | null
+  failures: number
+  failing_since: number | null
+  mail_after: number
+}
+
+export type DeliveryRow = {
+  subscription_id: string
+  position: number
+  lane: string
+  state: string
+  attempts: number
+  due_at: number
+  lease_owner: string | null
+  lease_until: number | null
+  batch: string | null
+  tries: string
+  ended_at: number | null
+}
+
+export type ExpectationRow = {
+  id: string
+  channel_code: string
+  definition: string
+  planned_through: string
+  plan_at: number
+}
+
+export type ExpectationDayRow = {
+  expectation_id: string
+  day: string
+  channel_code: string
+  direction: string
+  files: string | null
+  at_least: number
+  at_most: number | null
+  opens_at: number
+  warns_at: number | null
+  closes_at: number
+  listens_until: number
+  state: string
+  count: number
+  changed_at: number
+  next_at: number | null
+  acknowledged_by: string | null
+  acknowledged_at: number | null
+  comment: string | null
 }

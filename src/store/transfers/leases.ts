@@ -10,6 +10,7 @@ import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
+import { isDelivered, tellFile } from '../events/told.ts'
 import { toTransfer } from './transfer-rows.ts'
 
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
@@ -170,19 +171,34 @@ export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise
     throw new NodeError('lease_lost', `transfer ${held.id} is no longer held by this node`)
 }
 
-/** Changes of one file, under the claim. */
+/** Changes of one file, under the claim. The one that delivers it is told. */
 export async function updateFile(
   tx: Tx,
   held: Held,
   index: number,
   changes: Partial<TransferFileRow>,
 ): Promise<void> {
-  await tx
+  const before = TELLING.has(changes.phase ?? '') ? await fileState(tx, held.id, index) : undefined
+  const after = await tx
     .updateTable('transfer_file')
     .set(changes)
     .where('transfer_id', '=', held.id)
     .where('idx', '=', index)
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
+  // The moment of the write itself: what it tells is true from now on.
+  if (before && after && !isDelivered(before) && isDelivered(after)) await tellFile(tx, after, Date.now())
+}
+
+const TELLING: ReadonlySet<string> = new Set(['ARRIVED', 'PLACED', 'DONE'])
+
+async function fileState(tx: Tx, transferId: string, index: number) {
+  return tx
+    .selectFrom('transfer_file')
+    .select(['phase', 'receipt'])
+    .where('transfer_id', '=', transferId)
+    .where('idx', '=', index)
+    .executeTakeFirst()
 }
 
 /** The soonest time at which something may be due, for the clock to wait for. */

@@ -2,6 +2,7 @@
 
 import type { Db, Tx } from '../database/store.ts'
 import { newId } from '../database/ids.ts'
+import { isDelivered, tellFile } from '../events/told.ts'
 
 export type FileKey = { channelCode: string; name: string; date: string; time: string }
 
@@ -164,13 +165,16 @@ export async function recordReceipt(
   state: 'POSITIVE' | 'NEGATIVE',
   now: number,
 ): Promise<void> {
-  await tx
+  const file = await tx
     .updateTable('transfer_file')
     .set({ receipt: state })
     .where('transfer_id', '=', transferId)
     .where('idx', '=', index)
     .where('receipt', '=', 'AWAITED')
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
+  // One that comes before the line itself has confirmed the file is told with that.
+  if (file && isDelivered(file)) await tellFile(tx, file, now)
   await tx.updateTable('transfer').set({ due_at: now }).where('id', '=', transferId).execute()
 }
 

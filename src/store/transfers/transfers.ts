@@ -7,6 +7,7 @@ import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
+import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
 import { fileToRow, toTransfer } from './transfer-rows.ts'
 import { countEnd, noteError } from './transfer-stats.ts'
@@ -64,6 +65,7 @@ export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
     )
   }
   await insertFiles(tx, made.id, made.files)
+  await tellRequest(tx, row)
 }
 
 export async function insertFiles(
@@ -109,14 +111,18 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   }
   let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
-  const moved = await query.returning(['id', 'channel_code', 'position', 'started_at']).executeTakeFirst()
-  if (moved && move.to === 'IN_PROGRESS' && moved.started_at === null) {
+  const moved = await query
+    .returning(['id', 'channel_code', 'position', 'started_at', 'direction', 'type', 'requested_by'])
+    .executeTakeFirst()
+  if (!moved) return false
+  const begins = move.to === 'IN_PROGRESS' && moved.started_at === null
+  if (begins) {
     await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
     await relist(tx, moved, move.now)
   }
-  if (moved && over)
-    await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
-  return moved !== undefined
+  if (over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
+  if (begins || over) await tellMove(tx, moved, move)
+  return true
 }
 
 /** Marks a failure as dealt with (retried or reset). False: it was already. */

@@ -1,0 +1,97 @@
+// Gives events their place. What was committed is moved from the outbox to `event`, in the order of its writing, with
+// the next positions; whoever does so holds the row of the last position locked, so that several nodes take turns and
+// each event is moved once. A position is visible together with all before it: a reader that goes on from the last one
+// it saw misses nothing, although transactions commit in another order than they write.
+
+import { sql } from 'kysely'
+import type { EventData, EventType } from '../../contract/event-types.ts'
+import { batches } from '../database/batches.ts'
+import type { Db, Dialect, Tx } from '../database/store.ts'
+import type { Tables } from '../database/tables.ts'
+import { makeEventId } from './event-id.ts'
+
+export type EventRecord = {
+  position: number
+  id: string
+  at: number
+  type: EventType
+  channelCode: string | null
+  contactId: string | null
+  data: EventData
+}
+
+const COUNTER = 'event_position'
+
+/** A look without a lock: an idle node must not write at every tick. */
+export async function hasNewEvents(db: Db): Promise<boolean> {
+  return (await db.selectFrom('event_outbox').select('at').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Moves up to `limit` events and returns them. Whatever else the transaction does with them is done once. */
+export async function sequenceEvents(
+  tx: Tx,
+  dialect: Dialect,
+  asked: { now: number; limit: number },
+): Promise<EventRecord[]> {
+  const last = await lockCounter(tx, dialect)
+  const arrival = sql.ref<number>(dialect.arrivalOrder)
+  const found = await tx
+    .selectFrom('event_outbox')
+    .select(['at', 'type', 'channel_code', 'contact_id', 'body'])
+    .select(arrival.as('arrival'))
+    .orderBy(arrival)
+    .limit(asked.limit)
+    .execute()
+  if (found.length === 0) return []
+  // The clock may have been set back; ids must not go back with it.
+  const at = Math.max(asked.now, last.at)
+  const contacts = await contactsOf(tx, found)
+  const rows = found.map(({ arrival: _arrival, ...row }, index) => {
+    const position = last.position + index + 1
+    const contact = row.contact_id ?? contacts.get(row.channel_code ?? '') ?? null
+    return { ...row, contact_id: contact, position, id: makeEventId(at, position) }
+  })
+  for (const some of batches(rows)) await tx.insertInto('event').values(some).execute()
+  for (const some of batches(found.map((row) => row.arrival)))
+    await tx.deleteFrom('event_outbox').where(arrival, 'in', some).execute()
+  const value = `${last.position + rows.length} ${at}`
+  await tx.updateTable('meta').set({ value }).where('name', '=', COUNTER).execute()
+  return rows.map(toEvent)
+}
+
+async function lockCounter(tx: Tx, dialect: Dialect): Promise<{ position: number; at: number }> {
+  let query = tx.selectFrom('meta').select('value').where('name', '=', COUNTER)
+  if (dialect.rowLocks) query = query.forUpdate()
+  const { value } = await query.executeTakeFirstOrThrow()
+  const [position = 0, at = 0] = value.split(' ').map(Number)
+  return { position, at }
+}
+
+/** An event of a channel belongs to its partner too, as long as the channel is there. */
+async function contactsOf(
+  tx: Tx,
+  rows: readonly { channel_code: string | null }[],
+): Promise<Map<string, string>> {
+  const codes = new Set(rows.flatMap((row) => row.channel_code ?? []))
+  const contacts = new Map<string, string>()
+  for (const some of batches([...codes]))
+    for (const row of await tx
+      .selectFrom('channel')
+      .select(['code', 'contact_id'])
+      .where('code', 'in', some)
+      .execute())
+      contacts.set(row.code, row.contact_id)
+  return contacts
+}
+
+export function toEvent(row: Tables['event']): EventRecord {
+  return {
+    position: row.position,
+    id: row.id,
+    at: row.at,
+    type: row.type as EventType, // written by addEvent alone, as is the body
+    channelCode: row.channel_code,
+    contactId: row.contact_id,
+    data: JSON.parse(row.body) as EventData,
+  }
+}
