@@ -1,8 +1,9 @@
 // Schemas are compiled at the first request that needs them, and the compilers loaded then: for all operations together
-// that is as much work as the rest of the start. They are Fastify's own, taken from beside it.
+// that is as much work as the rest of the start. They are the packages that Fastify takes by default, in the same
+// version, as dependencies of our own.
 
-import type { FastifyServerOptions } from 'fastify'
 import { createRequire } from 'node:module'
+import type { FastifyServerOptions } from 'fastify'
 
 type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 // Fastify declares the validators' factory as that package's own type; this is the part of it used here.
@@ -10,12 +11,8 @@ type BuildValidator = (schemas: unknown, options: unknown) => (route: unknown) =
 type BuildSerializer = NonNullable<Factories['buildSerializer']>
 type Validate = ((data: unknown) => boolean) & { errors?: unknown }
 
-const here = createRequire(import.meta.url)
-
-/** A package that Fastify depends on, whatever the place npm gave it. */
-function besideFastify(name: string): unknown {
-  return createRequire(here.resolve('fastify'))(name)
-}
+/** A request is validated in one turn: `import()` would come too late. */
+const require = createRequire(import.meta.url)
 
 export const lazyCompilers: Factories = {
   buildValidator: ((schemas: unknown, options: unknown) => {
@@ -23,7 +20,7 @@ export const lazyCompilers: Factories = {
     return (route: unknown) => {
       let validate: Validate | undefined
       const lazy: Validate = (data) => {
-        compile ??= (besideFastify('@fastify/ajv-compiler') as () => BuildValidator)()(schemas, options)
+        compile ??= (require('@fastify/ajv-compiler') as () => BuildValidator)()(schemas, options)
         validate ??= compile(route)
         const passed = validate(data)
         lazy.errors = validate.errors
@@ -37,9 +34,7 @@ export const lazyCompilers: Factories = {
     return (route) => {
       let serialise: ((data: unknown) => string) | undefined
       return (data) => {
-        compile ??= (besideFastify('@fastify/fast-json-stringify-compiler') as () => BuildSerializer)()(
-          ...given,
-        )
+        compile ??= (require('@fastify/fast-json-stringify-compiler') as () => BuildSerializer)()(...given)
         serialise ??= compile(route)
         return serialise(data)
       }
