@@ -12,15 +12,20 @@ export type Settings = Readonly<Record<string, string>>
 const COMMAND = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
 const LINES_KEPT = 200
 
-export function launch(settings: Settings, args: readonly string[]): ChildProcess {
+export function launch(settings: Settings, args: readonly string[], command = COMMAND): ChildProcess {
   const { PATH = '', HOME = '/', TMPDIR = '' } = process.env
   const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...settings }
-  return spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 /** Runs a command to its end; what it printed, or an error with what it complained about. */
-export async function esclusa(settings: Settings, ...args: string[]): Promise<string> {
-  const child = launch(settings, args)
+export function esclusa(settings: Settings, ...args: string[]): Promise<string> {
+  return run(settings, args)
+}
+
+/** The same by the program of another version. */
+export async function run(settings: Settings, args: string[], command?: string): Promise<string> {
+  const child = launch(settings, args, command)
   const [said, complained] = await Promise.all([
     textOf(child.stdout),
     textOf(child.stderr),
@@ -52,8 +57,8 @@ export class NodeProcess {
   }
 
   /** Resolves when it serves requests. */
-  static async start(settings: Settings): Promise<NodeProcess> {
-    const child = launch(settings, ['serve'])
+  static async start(settings: Settings, command?: string): Promise<NodeProcess> {
+    const child = launch(settings, ['serve'], command)
     const lines: string[] = []
     const keep = (line: string) => {
       lines.push(line)

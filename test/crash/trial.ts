@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/database/open.ts'
 import { livingOwners } from '../../src/store/transfers/signs-of-life.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
-import { NodeProcess, esclusa } from './node-process.ts'
+import { NodeProcess, run } from './node-process.ts'
 import type { Settings } from './node-process.ts'
 import { Observer } from './observer.ts'
 import { ask } from './operator.ts'
@@ -29,11 +29,15 @@ const SETTLE_MS = LONG ? 300_000 : 90_000
 
 export type Trial = Scene & { settings: Settings; token: string; random: Random; observer: Observer }
 
+/** Another version makes the platform, and has it to itself until `start` resolves. */
+export type OlderProgram = { command: string; start: (settings: Settings) => Promise<void> }
+
 export async function prepareTrial(
   t: TestContext,
   database: TestDatabase,
   kinds: readonly Kind[],
   given: Settings,
+  older?: OlderProgram,
 ): Promise<Trial> {
   const folder = await tempFolder(t)
   const databaseUrl = await database.create(t)
@@ -53,8 +57,9 @@ export async function prepareTrial(
   const routes = kinds.map((kind, index) => makeRoute(kind, index, files, keys))
   await makeFolders(routes)
   await writeFile(join(folder, 'platform.yaml'), stringify(platformOf(routes)))
-  await esclusa(settings, 'apply', join(folder, 'platform.yaml'))
-  const token = (await esclusa(settings, 'token', 'create', '--user', OPERATOR)).trim()
+  await run(settings, ['apply', join(folder, 'platform.yaml')], older?.command)
+  const token = (await run(settings, ['token', 'create', '--user', OPERATOR], older?.command)).trim()
+  await older?.start(settings)
   const store = await openStore({ dataDir, databaseUrl })
   closeAfter(t, () => store.close())
   const random = seededRandom(SEED)
@@ -64,8 +69,8 @@ export async function prepareTrial(
   return { settings, token, routes, sources, random, observer, db: store.db, dataDirs: [dataDir] }
 }
 
-export async function startNode(t: TestContext, settings: Settings): Promise<NodeProcess> {
-  const node = await NodeProcess.start(settings)
+export async function startNode(t: TestContext, settings: Settings, command?: string): Promise<NodeProcess> {
+  const node = await NodeProcess.start(settings, command)
   closeAfter(t, () => node.kill())
   return node
 }

@@ -120,8 +120,9 @@ async function rowFaults(db: Db): Promise<string[]> {
     .execute()
   const faults: string[] = []
   for (const row of rows) {
-    // A reception that a crash cut off may fail: the next fetch brings the file. An emission goes on by itself.
-    const excused = row.direction === 'RECEPCION' && row.error_code === 'connection_lost'
+    // A reception that a crash or a stop cut off may fail: the next fetch brings the file. An emission goes on by itself.
+    const excused =
+      row.direction === 'RECEPCION' && ['connection_lost', 'unavailable'].includes(row.error_code ?? '')
     if (row.state !== 'COMPLETED' && !(row.state === 'FAILED' && excused))
       faults.push(`transfer ${row.id} of ${row.channel_code} is ${row.state}: ${row.error ?? ''}`)
     if (

@@ -7,9 +7,6 @@ import type { Tables } from '../../src/store/database/tables.ts'
 const FOLDER = new URL('../../src/store/migrations/', import.meta.url)
 const FILES = readdirSync(FOLDER).sort()
 
-/** Their numbers, in order. */
-export const MIGRATIONS = FILES.map((file) => Number.parseInt(file, 10))
-
 /** Every table that the migrations make. */
 export const TABLE_NAMES = FILES.map((file) => readFileSync(new URL(file, FOLDER), 'utf8')).flatMap((text) =>
   [...text.matchAll(/create table (\w+)/g)].map((match) => match[1] as keyof Tables),

@@ -1,66 +1,92 @@
-// Forward-only migrations: numbered SQL files, each applied once, all under one lock so that of several nodes starting
-// together one migrates and the others wait. A database newer than this program is refused.
+// Forward-only migrations: numbered SQL files, each applied once and known by its name, all under one lock so that of
+// several nodes starting together one migrates and the others wait. Whatever stops it half-way leaves the database as
+// it was. A database that holds a migration unknown to this program is newer than it, and is refused.
+//
+// Nodes of the version before may be at work meanwhile, and go on beside this one until they are replaced. So a migration
+// only adds (tables, indexes, columns that may be left out). One that takes something away says in a line of its own
+// which version no longer needs it, `-- requires: 0.2.0`, and is refused while a node older than that is alive.
 
 import { sql } from 'kysely'
 import { readdirSync, readFileSync } from 'node:fs'
+import { isOlder } from '../../domain/version.ts'
 import { NodeError } from '../../errors.ts'
 import { fromRoot } from '../../root.ts'
-import type { Store, Tx } from './store.ts'
+import type { Db, Store, Tx } from './store.ts'
+
+export type Migration = { name: string; text: string }
 
 const FOLDER = fromRoot('src/store/migrations/')
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database
+/** What signed no version: the first one did not say it. */
+const UNSIGNED_VERSION = '0.1.0'
 
-type Migration = { version: number; name: string }
-
-/** Each by the number in its name: of two made at the same time either may come first. */
-function knownMigrations(): Migration[] {
+export function ownMigrations(): Migration[] {
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.sql'))
     .sort()
-    .map((name) => ({ version: Number.parseInt(name, 10), name }))
+    .map((name) => ({ name, text: readFileSync(new URL(name, FOLDER), 'utf8') }))
 }
 
-export async function migrate(store: Store): Promise<void> {
-  const known = knownMigrations()
-  if (missing(known, await appliedBefore(store)).length === 0) return
+export async function migrate(
+  store: Store,
+  migrations: readonly Migration[] = ownMigrations(),
+): Promise<void> {
+  const before = await appliedNames(store.db).catch(() => new Set<string>()) // the table may not exist yet
+  if (missing(migrations, before).length === 0) return
   await store.write(async (tx) => {
     if (store.dialect.rowLocks) await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx)
     await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(
       tx,
     )
-    for (const one of missing(known, await appliedVersions(tx))) await applyFile(tx, one)
+    for (const migration of missing(migrations, await appliedNames(tx))) await apply(tx, migration)
   })
 }
 
-/** Those still to be applied, in order; a database that has one more than this program knows is refused. */
-function missing(known: readonly Migration[], applied: readonly number[]): Migration[] {
-  const foreign = applied.filter((version) => !known.some((one) => one.version === version))
-  if (foreign.length > 0)
+async function appliedNames(db: Db): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`select name from migration`.execute(db)
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Those that the database lacks, in their order. */
+function missing(migrations: readonly Migration[], applied: ReadonlySet<string>): Migration[] {
+  const known = new Set(migrations.map(({ name }) => name))
+  const unknown = [...applied].filter((name) => !known.has(name)).sort()
+  if (unknown.length > 0)
     throw new NodeError(
       'bad_use',
-      `the database has schema ${Math.max(...foreign)}, this program knows ${known.at(-1)?.version ?? 0}: run a newer Esclusa`,
+      `the database is newer than this program, which does not know ${unknown.join(', ')}: run a newer Esclusa`,
     )
-  return known.filter((one) => !applied.includes(one.version))
+  return migrations.filter(({ name }) => !applied.has(name))
 }
 
-async function appliedBefore(store: Store): Promise<number[]> {
-  try {
-    return await appliedVersions(store.db as unknown as Tx) // reads only; the table may not exist yet
-  } catch {
-    return []
-  }
-}
-
-async function appliedVersions(tx: Tx): Promise<number[]> {
-  const { rows } = await sql<{ version: number }>`select version from migration`.execute(tx)
-  return rows.map((row) => row.version)
-}
-
-async function applyFile(tx: Tx, { version, name }: Migration): Promise<void> {
+async function apply(tx: Tx, { name, text }: Migration): Promise<void> {
+  const required = /^-- requires: (\S+)$/m.exec(text)?.[1]
+  if (required) await refuseBesideOlder(tx, name, required)
   // SQLite prepares one statement at a time; no statement of ours holds a semicolon inside.
-  const text = readFileSync(new URL(name, FOLDER), 'utf8').replace(/--.*$/gm, '')
-  for (const statement of text.split(';')) if (statement.trim() !== '') await sql.raw(statement).execute(tx)
-  await sql`insert into migration (version, name, applied_at) values (${version}, ${name}, ${Date.now()})`.execute(
+  for (const statement of text.replace(/--.*$/gm, '').split(';'))
+    if (statement.trim() !== '') await sql.raw(statement).execute(tx)
+  await sql`insert into migration (version, name, applied_at) values (${numberOf(name)}, ${name}, ${Date.now()})`.execute(
     tx,
+  )
+}
+
+/** The first version knew migrations by number alone, and refuses a database with one above its own. */
+function numberOf(name: string): number {
+  const number = /^\d{4}(?=-)/.exec(name)?.[0]
+  if (!number) throw new Error(`migration ${name} must be named NNNN-what.sql`)
+  return Number(number)
+}
+
+async function refuseBesideOlder(tx: Tx, name: string, required: string): Promise<void> {
+  const { rows } = await sql<{
+    owner: string
+    version: string | null
+  }>`select owner, version from sign_of_life where alive_until >= ${Date.now()} order by owner`.execute(tx)
+  const older = rows.filter(({ version }) => isOlder(version ?? UNSIGNED_VERSION, required))
+  if (older.length === 0) return
+  const who = older.map(({ owner, version }) => `${owner} (${version ?? UNSIGNED_VERSION})`).join(', ')
+  throw new NodeError(
+    'bad_use',
+    `the database cannot be brought up to date (${name}) while nodes older than ${required} are at work: ${who}; upgrade them first`,
   )
 }

@@ -31,7 +31,7 @@ export type Tables = {
     error: string | null
     probed_by: string | null
   }
-  sign_of_life: { owner: string; alive_until: number; lost: Generated<number> }
+  sign_of_life: { owner: string; alive_until: number; lost: Generated<number>; version: string | null }
   event_outbox: EventColumns & { seq: Generated<number> }
   event: EventColumns & { position: number; id: string }
   subscription: SubscriptionRow

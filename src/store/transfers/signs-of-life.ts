@@ -1,11 +1,12 @@
 // Which engines are alive: the one thing that is renewed for all that an engine holds.
 
+import { VERSION } from '../../root.ts'
 import type { Db, Tx } from '../database/store.ts'
 
 const FORGOTTEN_MS = 86_400_000
 
 export async function signLife(tx: Tx, owner: string, until: number): Promise<void> {
-  const row = { owner, alive_until: until }
+  const row = { owner, alive_until: until, version: VERSION }
   await tx
     .insertInto('sign_of_life')
     .values(row)
