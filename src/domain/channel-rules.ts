@@ -4,7 +4,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isAbsolute, normalize } from 'node:path'
-import type { Channel } from '../contract/channel.ts'
+import type { Channel, Directory } from '../contract/channel.ts'
 
 export type Fault = { pointer: string; message: string }
 export type Roots = { fileRoots: readonly string[]; scriptRoots: readonly string[] }
@@ -56,6 +56,13 @@ export function canonicalAddress(address: string): string {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 }
 
+const GLOB = /[*?]|\[.*\]|\{.*\}/
+
+/** One for the way in alone is never a pattern; one for both ways may be, in a channel that only sends. */
+function receivesInto(channel: Channel, { direction }: Directory): boolean {
+  return direction === 'RECEPCION' || (direction !== 'EMISION' && channel.direction !== 'EMISION')
+}
+
 function directoryFaults(channel: Channel, roots: Roots): Fault[] {
   return (channel.directories ?? []).flatMap((directory, index) => {
     const faults = pathFaults(
@@ -64,6 +71,11 @@ function directoryFaults(channel: Channel, roots: Roots): Fault[] {
       roots.fileRoots,
       'ESCLUSA_FILE_ROOTS',
     )
+    if (GLOB.test(directory.filePath ?? '') && receivesInto(channel, directory))
+      faults.push({
+        pointer: `/directories/${index}/filePath`,
+        message: 'must be a directory, not a pattern: files are received into it',
+      })
     if (directory.fileFormat === 'FIJO' && !directory.registerLength)
       faults.push({
         pointer: `/directories/${index}/registerLength`,

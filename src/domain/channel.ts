@@ -1,6 +1,6 @@
 // What a channel is: its code, how an update changes it, which ways are open, what its status is. Pure rules.
 
-import { CHANNEL_CODE_PATTERN, CODE_FIELDS } from '../contract/channel.ts'
+import { CHANNEL_CODE_PATTERN, CODE_FIELDS, SECRET_FIELDS, Security } from '../contract/channel.ts'
 import type { Channel, ChannelPatch, ChannelStatusValue, Directory } from '../contract/channel.ts'
 import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 import { isOpenAt } from './time.ts'
@@ -49,11 +49,34 @@ function merge(into: Json, patch: Json): Json {
   const merged: Json = { ...into }
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name]
-    else if (isObject(value)) merged[name] = merge(isObject(merged[name]) ? merged[name] : {}, value)
+    else if (isObject(value)) mergeObject(merged, name, value)
     else if (Array.isArray(value)) merged[name] = value.map(withoutNulls)
     else merged[name] = value
   }
   return merged
+}
+
+/** An object that sets nothing where there was none stays absent: it is what a client writes for a field it has not. */
+function mergeObject(merged: Json, name: string, patch: Json): void {
+  const before = merged[name]
+  const after = merge(isObject(before) ? before : {}, patch)
+  if (isObject(before) || Object.keys(after).length > 0) merged[name] = after
+}
+
+/**
+ * An update by somebody to whom the secret fields are not shown: null there, or for the whole of security, is only how
+ * some clients write a field that they did not read.
+ */
+export function withoutUnseen(patch: ChannelPatch): ChannelPatch {
+  const { security } = patch
+  if (security === undefined) return patch
+  const given = security ?? Object.fromEntries(Object.keys(Security.properties).map((name) => [name, null]))
+  const seen = Object.entries(given).filter(([name, value]) => value !== null || !isSecretField(name))
+  return { ...patch, security: Object.fromEntries(seen) }
+}
+
+function isSecretField(name: string): boolean {
+  return (SECRET_FIELDS as readonly string[]).includes(name)
 }
 
 /** An array replaces whole, so a null field in one of its items is simply a field left out. */

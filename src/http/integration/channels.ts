@@ -7,7 +7,14 @@ import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
 import { channelFaults, valueFaults } from '../../domain/channel-rules.ts'
 import type { Fault } from '../../domain/channel-rules.ts'
-import { mergeChannel, otherCodeFields, statusOf, withoutNulls, withPath } from '../../domain/channel.ts'
+import {
+  mergeChannel,
+  otherCodeFields,
+  statusOf,
+  withoutNulls,
+  withoutUnseen,
+  withPath,
+} from '../../domain/channel.ts'
 import { showTime } from '../../domain/time.ts'
 import { mayReach, seesSecrets } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
@@ -107,7 +114,7 @@ export const updateChannel: Handler<'updateChannel'> = (context, { input, body, 
     code: input.channelCode,
     user,
     event: 'CHANNEL_UPDATED',
-    change: (channel) => mergeChannel(channel, body),
+    change: (channel) => mergeChannel(channel, seesSecrets(user) ? body : withoutUnseen(body)),
     ofUsers: body.users !== undefined,
   })
 }
@@ -177,12 +184,13 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
   const { code, user, event } = wanted
   await checkValues(context, wanted)
   const now = context.now()
-  const changed = await context.store.write(async (tx) => {
+  const { channel, isChanged } = await context.store.write(async (tx) => {
     if (wanted.ofUsers) await lockChannelAccess(tx, context.store.dialect)
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
     const opened = openChannel(context.seal, before)
     const channel = wanted.change(opened)
+    if (isDeepStrictEqual(channel, opened)) return { channel: before, isChanged: false }
     refuse(newFaults(opened, channel, context), wanted)
     const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
     await writeChannel(tx, after)
@@ -190,10 +198,10 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     await unparkTransfers(tx, code, now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
       await channelAccessChanged(tx)
-    return after
+    return { channel: after, isChanged: true }
   })
-  context.wake({ kind: 'configuration', channelCode: code })
-  return toWire(context, user, changed)
+  if (isChanged) context.wake({ kind: 'configuration', channelCode: code })
+  return toWire(context, user, channel)
 }
 
 /** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */

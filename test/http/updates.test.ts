@@ -1,0 +1,143 @@
+// What an update leaves as it was: what a client could not see, what is equal already, and paths that cannot serve.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Channel } from '../../src/contract/channel.ts'
+import { openChannel, findChannel } from '../../src/store/channels.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { allRows } from '../support/rows.ts'
+import { FULL, fullChannel, PLAIN, SECRETS } from '../support/seed.ts'
+
+type Shape = { properties?: Record<string, Shape> }
+type Json = Record<string, unknown>
+
+const SHAPE = Channel as unknown as Shape // the schema seen as data
+
+const read = async (node: TestNode, as: string, code = FULL) =>
+  (await node.call('channelConfiguration', { as, code })).body[0] as Json
+
+/** As a bean is written: every field of the shape, absent ones as null. */
+function asBean(shape: Shape, value: Json): Json {
+  return Object.fromEntries(
+    Object.entries(shape.properties ?? {}).map(([name, inner]) => {
+      const field = value[name]
+      if (field === undefined) return [name, null]
+      const isObject = typeof field === 'object' && field !== null && !Array.isArray(field)
+      return [name, isObject ? asBean(inner, field as Json) : field]
+    }),
+  )
+}
+
+async function secretsOf(node: TestNode): Promise<Json> {
+  const record = await findChannel(node.store.db, FULL)
+  assert.ok(record)
+  const { localKey, remoteKey, rsaLocalKey, rsaRemoteKey } =
+    openChannel(node.context.seal, record).security ?? {}
+  return { localKey, remoteKey, rsaLocalKey, rsaRemoteKey }
+}
+
+testOnBoth(
+  'null for a secret that the user does not see counts as left out, also for the whole of security',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const bean = asBean(SHAPE, { ...(await read(node, 'advoperator')), name: 'Otra' })
+    assert.equal((bean.security as Json).localKey, null)
+    const answer = await node.call('updateChannel', { as: 'advoperator', code: FULL, body: bean })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.name, 'Otra')
+    assert.deepEqual(await secretsOf(node), SECRETS)
+    assert.deepEqual(await read(node, 'admin'), {
+      ...fullChannel(node.files),
+      application: 'NOMINA',
+      name: 'Otra',
+    })
+
+    // Whoever sees none of its fields may find no security at all.
+    await node.call('updateChannel', { code: FULL, body: { security: null } })
+    await node.call('updateChannel', { code: FULL, body: { security: SECRETS } })
+    const sparse = asBean(SHAPE, { ...(await read(node, 'advoperator')), security: undefined, name: 'Una' })
+    assert.equal(sparse.security, null)
+    const again = await node.call('updateChannel', { as: 'advoperator', code: FULL, body: sparse })
+    assert.equal(again.status, 200)
+    assert.deepEqual(await secretsOf(node), SECRETS)
+  },
+)
+
+testOnBoth('null from somebody who sees the secrets clears them', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const body = { security: { localKey: null } }
+  assert.equal((await node.call('updateChannel', { as: 'admin', code: FULL, body })).status, 200)
+  const { localKey: _cleared, ...kept } = SECRETS
+  assert.deepEqual(await secretsOf(node), { ...kept, localKey: undefined })
+  const all = await node.call('updateChannel', { as: 'admin', code: FULL, body: { security: null } })
+  assert.equal(all.body.security, undefined)
+})
+
+testOnBoth('an update that changes nothing leaves no trace, by any of the five ways', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  let woken = 0
+  node.context.wake = () => woken++
+  const before = await allRows(node.store)
+  const channel = await read(node, 'globaladmin')
+  const { directories = [], connection } = fullChannel(node.files)
+  const bare = { security: {}, emission: { active: null }, integrations: { postEmisionFile: null } }
+  for (const [name, body, code] of [
+    ['updateChannel', channel, FULL],
+    ['updateChannel', {}, FULL],
+    ['updateChannel', bare, PLAIN],
+    ['updateChannel', { name: null, connection: {} }, PLAIN],
+    ['updateIps', connection?.ips, FULL],
+    ['updateDirectories', directories, FULL],
+    ['setOutboundPath', { path: directories[0]?.filePath }, FULL],
+    ['setInboundPath', { path: directories[1]?.filePath, verifyExists: true }, FULL],
+  ] as const) {
+    const answer = await node.call(name, { code, body })
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(answer.body, await read(node, 'globaladmin', code))
+    assert.deepEqual(await allRows(node.store), before, `${name} ${JSON.stringify(body)}`)
+  }
+  assert.equal(woken, 0)
+  await node.call('updateIps', { code: FULL, body: ['127.0.0.1'] })
+  assert.equal(woken, 1)
+  const { body } = await node.call('channelHistory', { code: FULL, query: { size: 10 } })
+  assert.deepEqual(
+    body.content.map((entry: { event: string }) => entry.event),
+    ['IPS_UPDATED', 'CHANNEL_CREATED'],
+  )
+})
+
+test('a glob is refused where files are received, and taken where they are only sent', async (t) => {
+  const node = await startTestHttp(t)
+  for (const name of ['*.txt', 'in?', 'in[0-9]', '{in,out}']) {
+    const path = join(node.files, name)
+    const body = { path }
+    const wrong = [
+      await node.call('setInboundPath', { code: FULL, body }),
+      await node.call('setInboundPath', { code: 'NO-SUCH-ONE', body }),
+      await node.call('updateDirectories', {
+        code: FULL,
+        body: [{ direction: 'RECEPCION', filePath: path }],
+      }),
+      await node.call('updateDirectories', {
+        code: FULL,
+        body: [{ direction: 'BIDIRECCIONAL', filePath: path }],
+      }),
+      await node.call('updateChannel', { code: FULL, body: { directories: [{ filePath: path }] } }),
+    ]
+    for (const { status, body: said } of wrong) {
+      assert.equal(status, 400)
+      assert.match(said.message, /^\/(path|0\/filePath|directories\/0\/filePath) must be a directory/)
+    }
+    assert.equal((await node.call('setOutboundPath', { code: FULL, body })).status, 200)
+  }
+  // A channel that only sends may have a glob in a directory for both ways.
+  const both = {
+    direction: 'EMISION',
+    directories: [{ direction: 'BIDIRECCIONAL', filePath: join(node.files, '*') }],
+  }
+  assert.equal((await node.call('updateChannel', { code: PLAIN, body: both })).status, 200)
+  const spaced = { path: join(node.files, 'in (old)!') }
+  assert.equal((await node.call('setInboundPath', { code: FULL, body: spaced })).status, 200)
+})
