@@ -1,11 +1,13 @@
-// Which of the two runs: build/ while its sources are as they were, the sources themselves after any change of them.
+// What is built is what its sources say: build/ runs while they are as they were, the sources themselves after any
+// change of them; the data kernel in the repository is the one that its source makes.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fromRoot } from '../src/root.ts'
+import { KERNEL_MODULE_PATH, kernelModule } from '../tools/data-kernel/write.ts'
 import { tempFolder } from './support/harness.ts'
 
 test('build/ runs until a source of it is newer or gone', async (t) => {
@@ -31,4 +33,8 @@ test('build/ runs until a source of it is newer or gone', async (t) => {
   assert.equal(runs(), 'build')
   await rm(at('src/other.ts'))
   assert.equal(runs(), 'sources', 'one is gone')
+})
+
+test('the data kernel is what its source assembles to (node tools/data-kernel/write.ts writes it)', async () => {
+  assert.equal(await readFile(fromRoot(KERNEL_MODULE_PATH), 'utf8'), kernelModule())
 })

@@ -1,8 +1,8 @@
-// The data kernel in WebAssembly, assembled from its source once per process. Each kernel has its own memory.
+// The data kernel in WebAssembly: assembled when the project is built, compiled once per process. Each kernel has its
+// own memory.
 import type { Kernel } from './kernel.ts'
-import { KERNEL_SOURCE } from './kernel-source.ts'
+import { KERNEL_MODULE } from './kernel-module.ts'
 import { referenceKernel } from './kernel-reference.ts'
-import { assemble } from './wasm-text.ts'
 
 let compiled: WebAssembly.Module | undefined
 
@@ -10,7 +10,7 @@ let compiled: WebAssembly.Module | undefined
 export function createKernel(size: number): Kernel {
   const pages = Math.ceil(size / 65536)
   try {
-    compiled ??= new WebAssembly.Module(assemble(KERNEL_SOURCE))
+    compiled ??= new WebAssembly.Module(KERNEL_MODULE)
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory } })
     // The module is our own: it exports the functions of the interface with its signatures.

@@ -1,6 +1,5 @@
 // A small assembler for the part of the WebAssembly text format that the data kernel is written in: one imported
-// memory, exported functions over i32 and v128, folded expressions. It turns readable source into a module's bytes,
-// so that no binary lies in the repository.
+// memory, exported functions over i32 and v128, folded expressions. It turns readable source into a module's bytes.
 
 type Node = string | Node[]
 
