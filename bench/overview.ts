@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { pino } from 'pino'
 import { makeLimiter } from '../src/accounts/limiter.ts'
+import { makeAuditTrail } from '../src/audit/trail.ts'
 import { makeTokens } from '../src/accounts/token.ts'
 import { zoneOf } from '../src/domain/time.ts'
 import type { Context } from '../src/http/context.ts'
@@ -118,10 +119,12 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     seal: makeSeal('0'.repeat(32)),
     tokens: makeTokens('0'.repeat(64)),
     limiter: makeLimiter(),
+    audit: makeAuditTrail('0'.repeat(32), 'bench', Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf('UTC'),
     roots: { fileRoots: ['/srv/files'], scriptRoots: [] },
     maxPageSize: 1000,
+    dataDir: '/nowhere',
     now: () => now,
     wake: () => {},
   }

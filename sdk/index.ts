@@ -16,7 +16,12 @@ import type {
 } from '../src/contract/operations.ts'
 
 import { platformOperations } from '../src/contract/platform.ts'
-import type { PlatformInputOf, PlatformOperationName, PlatformOutputOf } from '../src/contract/platform.ts'
+import type {
+  PlatformInputOf,
+  PlatformOperationName,
+  PlatformOperations,
+  PlatformOutputOf,
+} from '../src/contract/platform.ts'
 
 export type {
   Channel,
@@ -25,6 +30,7 @@ export type {
   ChannelStatus,
   Directory,
 } from '../src/contract/channel.ts'
+export type { AuditEntry, AuditVerification } from '../src/contract/audit.ts'
 export type { Contact } from '../src/contract/contact.ts'
 export type { ErrorBody } from '../src/contract/error-body.ts'
 export type { Page } from '../src/contract/page.ts'
@@ -66,9 +72,14 @@ type PlatformArguments<N extends PlatformOperationName> =
     ? [input?: PlatformInputOf<N>, options?: CallOptions]
     : [input: PlatformInputOf<N>, options?: CallOptions]
 
-/** What Esclusa adds to the interface: read-only, for consoles. */
+/** What is no JSON (files, exports) is handed over as it comes. */
+type PlatformAnswer<N extends PlatformOperationName> = PlatformOperations[N] extends { produces: unknown }
+  ? Response
+  : PlatformOutputOf<N>
+
+/** What Esclusa adds to the interface. */
 export type PlatformClient = {
-  readonly [N in PlatformOperationName]: (...call: PlatformArguments<N>) => Promise<PlatformOutputOf<N>>
+  readonly [N in PlatformOperationName]: (...call: PlatformArguments<N>) => Promise<PlatformAnswer<N>>
 }
 
 export type Client = {
@@ -138,14 +149,14 @@ function makeSend(options: ClientOptions): Authorized {
       const response = await fetch(url, {
         method: operation.method,
         headers: {
-          accept: 'application/json',
+          accept: operation.produces?.join(', ') ?? 'application/json',
           ...(hasBody && { 'content-type': 'application/json' }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
         ...(hasBody && { body: JSON.stringify(input.body) }),
         signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
       })
-      return await answerOf(response)
+      return operation.produces && response.ok ? response : await answerOf(response)
     } catch (thrown) {
       if (thrown instanceof ClientError) throw thrown
       call.signal?.throwIfAborted()

@@ -25,6 +25,7 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_OFTP2_TLS_PORT: [['on', '-5'], /whole number from 0 to 65535/],
   ESCLUSA_SFTP_PORT: [['yes'], /whole number from 0 to 65535/],
   ESCLUSA_CODE_PAGE: [['850', '37'], /one of 1047, 037, 500, 1145, 1148/],
+  ESCLUSA_KEEP_AUDIT_DAYS: [['0', 'ten'], /whole number from 1 to/],
   ESCLUSA_WORKERS: [['0', 'cores'], /whole number from 1 to/],
   ESCLUSA_DRAIN_SECONDS: [['-1', 'long'], /whole number from 0 to/],
   ESCLUSA_LEASE_SECONDS: [['0', 'x'], /whole number from 1 to/],

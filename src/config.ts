@@ -28,6 +28,7 @@ export type Config = Readonly<{
   oftp2TlsPort: number | undefined
   sftpPort: number | undefined
   codePage: CodePage
+  keepAuditDays: number | undefined
   workers: number
   drainSeconds: number
   leaseSeconds: number
@@ -68,6 +69,7 @@ export const SETTINGS = {
   ESCLUSA_OFTP2_TLS_PORT: ['off', 'OFTP2 listener, TLS'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
   ESCLUSA_CODE_PAGE: ['1047', 'EBCDIC code page: 1047, 037, 500, 1145 or 1148'],
+  ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
   ESCLUSA_LEASE_SECONDS: ['15', 'how long a silent node keeps a transfer before another may take it over'],
@@ -107,6 +109,7 @@ export function readConfig(env: Env): Config {
     oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT', get('ESCLUSA_OFTP2_TLS_PORT')),
     sftpPort: port('ESCLUSA_SFTP_PORT', get('ESCLUSA_SFTP_PORT')),
     codePage: oneOf('ESCLUSA_CODE_PAGE', get('ESCLUSA_CODE_PAGE') ?? '1047', CODE_PAGES),
+    keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
     workers: integer('ESCLUSA_WORKERS', get('ESCLUSA_WORKERS'), availableParallelism(), 1, 1024),
     drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', get('ESCLUSA_DRAIN_SECONDS'), 30, 0, 3600),
     leaseSeconds: integer('ESCLUSA_LEASE_SECONDS', get('ESCLUSA_LEASE_SECONDS'), 15, 1, 3600),
@@ -132,6 +135,10 @@ function integer(name: Name, value: string | undefined, byDefault: number, min: 
 
 function port(name: Name, value: string | undefined): number | undefined {
   return value === undefined || value === 'off' ? undefined : integer(name, value, 0, 0, 65_535)
+}
+
+function days(name: Name, value: string | undefined): number | undefined {
+  return value === undefined ? undefined : integer(name, value, 0, 1, 36_500)
 }
 
 function oneOf<T extends string>(name: Name, value: string, allowed: readonly T[]): T {

@@ -8,6 +8,9 @@ import { hostname } from 'node:os'
 import { makeLimiter } from './accounts/limiter.ts'
 import { hashPassword } from './accounts/password.ts'
 import { makeTokens } from './accounts/token.ts'
+import { startSealer } from './audit/sealer.ts'
+import type { Sealer } from './audit/sealer.ts'
+import { BY_ITSELF, makeAuditTrail } from './audit/trail.ts'
 import type { Config } from './config.ts'
 import { networksOf } from './domain/networks.ts'
 import { authsOf } from './domain/user.ts'
@@ -25,6 +28,7 @@ import { makeLog } from './log.ts'
 import { connectNodes } from './node-messages.ts'
 import type { Nodes } from './node-messages.ts'
 import type { Log } from './log.ts'
+import { VERSION } from './root.ts'
 import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { openStore } from './store/database/open.ts'
@@ -54,13 +58,24 @@ export async function startNode(config: Config): Promise<RunningNode> {
     seal: makeSeal(secrets.masterKey),
     tokens: makeTokens(secrets.jwtSecret),
     limiter: makeLimiter(),
+    audit: makeAuditTrail(secrets.masterKey, owner, Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,
+    dataDir: config.dataDir,
     now: Date.now,
     wake: (what) => wakes.wake(what),
   }
+  await noteStart(context, config, firstAdmin !== undefined)
+  const sealer = startSealer({
+    store,
+    trail: context.audit,
+    log,
+    dataDir: config.dataDir,
+    keepDays: config.keepAuditDays,
+    now: Date.now,
+  })
   const events = new EventHub()
   const { tls, trustedProxies } = config
   const app = buildServer(context, { log, tls, trustedProxies })
@@ -82,7 +97,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   // Partners may be waiting at the door; without listeners requests are served while the engine starts.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})
-  const parts = { app, store, log, readiness, engine, wakes, events }
+  const parts = { app, context, log, readiness, engine, wakes, events, sealer }
   if (listens)
     await engine.ready.catch(async (thrown: unknown) => {
       await stop(parts)
@@ -101,19 +116,20 @@ export async function startNode(config: Config): Promise<RunningNode> {
 
 type Parts = {
   app: FastifyInstance
-  store: Store
+  context: Context
   log: Log
   readiness: { ready: boolean }
   engine: EngineThread
   wakes: Nodes
   events: EventHub
+  sealer: Sealer
 }
 
 /** What requests get to end once everything else has. */
 const REQUEST_GRACE_MS = 2000
 
 /** First no new work, then what runs reaches a restart point, then the doors close. */
-async function stop({ app, store, log, readiness, engine, wakes, events }: Parts): Promise<void> {
+async function stop({ app, context, log, readiness, engine, wakes, events, sealer }: Parts): Promise<void> {
   readiness.ready = false
   log.info('draining')
   await engine.stop()
@@ -123,9 +139,33 @@ async function stop({ app, store, log, readiness, engine, wakes, events }: Parts
   const cut = setTimeout(() => app.server.closeAllConnections(), REQUEST_GRACE_MS)
   await app.close()
   clearTimeout(cut)
+  const { store, audit } = context
+  await store.write((tx) => audit.add(tx, BY_ITSELF, [{ action: 'NODE_STOPPED' }]))
+  await sealer.stop()
   await store.close()
   log.info('stopped')
   log.flush()
+}
+
+/** The settings as they count, so that the trail shows under which ones everything after it was done. */
+async function noteStart({ store, audit }: Context, config: Config, madeAdmin: boolean): Promise<void> {
+  const shown = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (typeof value !== 'string') return [name, value]
+    if (/(secret|key|token|password)$/i.test(name)) return [name, audit.keys.fingerprint(value)]
+    return [name, value.replace(/(?<=^\w+:\/\/[^/]*:)[^/]*(?=@)/, '…')]
+  }
+  const settings = Object.fromEntries(Object.entries(config).map(shown))
+  const made = {
+    action: 'USER_CREATED',
+    subject: { kind: 'user', name: 'admin' },
+    note: 'the first administrator',
+  } as const
+  await store.write((tx) =>
+    audit.add(tx, BY_ITSELF, [
+      { action: 'NODE_STARTED', facts: { version: VERSION, settings } },
+      ...(madeAdmin ? [made] : []),
+    ]),
+  )
 }
 
 function addressOf(app: FastifyInstance, config: Config): string {

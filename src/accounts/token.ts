@@ -11,7 +11,7 @@ import { NodeError } from '../errors.ts'
 
 export const TOKEN_SECONDS = 7200
 
-export type Claims = { sub: string; ver: number; exp: number }
+export type Claims = { sub: string; ver: number; exp: number; jti?: string }
 
 export type Tokens = {
   make(

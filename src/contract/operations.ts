@@ -33,7 +33,7 @@ const EDITORS = ['ROLE_GLOBALADMIN', 'ROLE_ADMIN', 'ROLE_ADVOPERATOR'] as const 
 export type Operation = {
   /** Number in the interface description; absent for what the node adds. */
   number?: number
-  method: 'GET' | 'POST' | 'PUT'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   tag: string
   summary: string
@@ -50,6 +50,8 @@ export type Operation = {
   /** The three actions take no body; an empty one or {} is let through. */
   emptyBody?: true
   ok: TSchema
+  /** Content types of an answer that is no JSON: it is sent as it comes. */
+  produces?: readonly string[]
   /** Status codes beside 200. */
   codes: readonly number[]
 }

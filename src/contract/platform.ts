@@ -3,6 +3,7 @@
 // table as operations.ts; routes, role checks, the OpenAPI document and the typed client are made from it.
 
 import type { Static, TSchema } from 'typebox'
+import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation } from './operations.ts'
 import { pageOf } from './page.ts'
@@ -279,6 +280,7 @@ export const platformOperations = {
     ok: TransferFacts,
     codes: [401, 403, 404, 500],
   },
+  ...auditOperations,
 } as const satisfies Record<string, Operation>
 
 export type PlatformOperations = typeof platformOperations

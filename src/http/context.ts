@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../accounts/limiter.ts'
 import type { Tokens } from '../accounts/token.ts'
+import type { AuditTrail } from '../audit/trail.ts'
 import type { BodyOf, InputOf, OperationName, OutputOf } from '../contract/operations.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Zone } from '../domain/time.ts'
@@ -16,10 +17,12 @@ export type Context = {
   seal: Seal
   tokens: Tokens
   limiter: Limiter
+  audit: AuditTrail
   channelAccess: ChannelAccess
   zone: Zone
   roots: Roots
   maxPageSize: number
+  dataDir: string
   now: () => number
   /** Tells the engine, here and on other nodes, that there is something new; called after the commit. */
   wake: (what: Wake) => void

@@ -15,7 +15,7 @@ import { parseCode } from '../domain/channel.ts'
 /** 401 for the token, with the account read afresh: a disabled user or a changed password ends older tokens at once. */
 export async function authenticate(
   context: Context,
-  request: Pick<FastifyRequest, 'headers'>,
+  request: Pick<FastifyRequest, 'headers' | 'credential'>,
 ): Promise<Account> {
   const header = request.headers.authorization
   if (header === undefined) throw new NodeError('unauthorized', 'a bearer token is needed: log in first')
@@ -25,6 +25,7 @@ export async function authenticate(
   const account = await findAccount(context.store.db, claims.sub)
   if (!account || account.disabled || account.credentialVersion !== claims.ver)
     throw new NodeError('unauthorized', 'the token is no longer valid: log in again')
+  request.credential = { via: 'TOKEN', id: claims.jti }
   return account
 }
 

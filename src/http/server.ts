@@ -18,6 +18,7 @@ import { Written } from './context.ts'
 import type { Context } from './context.ts'
 import { pathOf, replyToNoRequest, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
+import { addRefusalNotes } from './refusals.ts'
 import { handlers } from './handlers.ts'
 import { lazyCompilers } from './document/lazy-schemas.ts'
 import { makePlatformHandlers } from './platform/operations.ts'
@@ -79,6 +80,8 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   )
   parseBodies(app)
   app.decorateRequest('account')
+  app.decorateRequest('credential')
+  addRefusalNotes(app, context)
   for (const name of Object.keys(operations) as OperationName[])
     addOperation(app, context, operations[name], handlers[name])
   const platformHandlers = makePlatformHandlers()
@@ -130,13 +133,13 @@ function addOperation(
       ...(operation.badCode === 400 && { params: operation.params }),
       ...(operation.query && { querystring: operation.query }),
       ...(operation.body && { body: operation.body }),
-      response: { 200: operation.ok },
+      ...(!operation.produces && { response: { 200: operation.ok } }),
     },
     onRequest: async (request) => {
       if (operation.roles === 'public') return
       const user = await authenticate(context, request)
-      authorise(operation, user)
       request.account = user
+      authorise(operation, user)
       if (operation.emptyBody) forgetTypeOfNothing(request)
     },
     preValidation: (request, _reply, done) => {

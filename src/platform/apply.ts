@@ -2,6 +2,7 @@
 // one transaction, all or nothing. Applying the same file again finds nothing to change.
 
 import { isDeepStrictEqual } from 'node:util'
+import type { Actor, AuditNote, AuditTrail } from '../audit/trail.ts'
 import type { Fault } from '../domain/channel-rules.ts'
 import { NodeError } from '../errors.ts'
 import { listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
@@ -27,6 +28,7 @@ import type { ContactRecord } from '../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../store/channel-access.ts'
 import type { Db, Store, Tx } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
+import { notesOfPlan } from './audit-notes.ts'
 import { hashesFor } from './passwords.ts'
 import { planChanges } from './plan.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
@@ -40,6 +42,8 @@ export type ApplyOptions = {
   /** Only says what would change. */
   dryRun?: boolean | undefined
   now: number
+  /** Who asks, for the audit trail; without it none is written. */
+  audit?: { trail: AuditTrail; actor: Actor; note?: string | undefined } | undefined
 }
 
 export type Applied = {
@@ -78,7 +82,8 @@ export async function applyPlatform(
     if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
     const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
     await requireIdle(tx, plan)
-    await write(tx, plan, options.now)
+    const auditIds = await tell(tx, seal, plan, present, options)
+    await write(tx, plan, options.now, auditIds)
     return plan
   })
   if (!plan) return applyPlatform(store, seal, platform, options)
@@ -115,22 +120,43 @@ async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
   }
 }
 
+/** Which entry of the audit trail tells of each channel, by code. */
+async function tell(
+  tx: Tx,
+  seal: Seal,
+  plan: ChangePlan,
+  present: Present,
+  { audit, prune = false }: ApplyOptions,
+): Promise<ReadonlyMap<string, string>> {
+  if (!audit) return new Map()
+  const notes = notesOfPlan(audit.trail, seal, plan, present)
+  if (notes.length === 0) return new Map()
+  const { added, changed, removed } = summary(plan)
+  const whole: AuditNote = {
+    action: 'PLATFORM_APPLIED',
+    note: audit.note,
+    facts: { added, changed, removed, prune },
+  }
+  const [, ...ids] = await audit.trail.add(tx, audit.actor, [whole, ...notes])
+  const ofChannels = notes.map((note, index) => [note.channelCode ?? '', ids[index] ?? ''] as const)
+  return new Map(ofChannels.filter(([code]) => code !== ''))
+}
+
 async function write(
   tx: Tx,
   { entities, accounts, contacts, channels }: ChangePlan,
   now: number,
+  auditIds: ReadonlyMap<string, string>,
 ): Promise<void> {
   for (const entity of kept(entities)) await putLocalEntity(tx, entity)
   for (const contact of kept(contacts)) await putContact(tx, contact)
   const changed = channels.changed.map(({ after }) => after)
   await insertChannels(tx, channels.added)
   await updateChannels(tx, changed)
-  await addHistoryToAll(tx, codesOf(channels.added), {
-    at: now,
-    event: 'CHANNEL_CREATED',
-    detail: 'by apply',
-  })
-  await addHistoryToAll(tx, codesOf(changed), { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' })
+  const made = { at: now, event: 'CHANNEL_CREATED', detail: 'by apply' } as const
+  const updated = { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' } as const
+  await addHistoryToAll(tx, codesOf(channels.added), made, auditIds)
+  await addHistoryToAll(tx, codesOf(changed), updated, auditIds)
   await unparkTransfersOf(tx, codesOf(changed), now)
   await removeChannels(tx, codesOf(channels.removed), { at: now, detail: 'by apply' })
   for (const { id } of contacts.removed) await removeContact(tx, id)

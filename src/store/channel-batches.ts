@@ -51,8 +51,13 @@ export async function removeChannels(
   )
 }
 
-/** The same entry in the history of each channel. */
-export async function addHistoryToAll(tx: Tx, codes: readonly string[], entry: HistoryEntry): Promise<void> {
+/** The same entry in the history of each channel; `auditIds` says by code which entry of the audit trail tells more. */
+export async function addHistoryToAll(
+  tx: Tx,
+  codes: readonly string[],
+  entry: HistoryEntry,
+  auditIds?: ReadonlyMap<string, string>,
+): Promise<void> {
   for (const some of batches(codes)) {
     const counted = await tx
       .updateTable('channel_state')
@@ -66,6 +71,7 @@ export async function addHistoryToAll(tx: Tx, codes: readonly string[], entry: H
       at: entry.at,
       event: entry.event,
       detail: entry.detail ?? null,
+      audit_id: auditIds?.get(row.code) ?? entry.auditId ?? null,
     }))
     if (rows.length > 0) await tx.insertInto('history').values(rows).execute()
     await tellHistory(

@@ -114,7 +114,13 @@ export async function unparkTransfers(tx: Tx, code: string, now: number): Promis
 
 // History
 
-export type HistoryEntry = { at: number; event: HistoryEvent; detail?: string }
+export type HistoryEntry = {
+  at: number
+  event: HistoryEvent
+  detail?: string
+  /** The entry of the audit trail that tells who did it. */
+  auditId?: string | undefined
+}
 
 /** Appends in the order given. */
 export async function addHistory(tx: Tx, code: string, entries: readonly HistoryEntry[]): Promise<void> {
@@ -133,6 +139,7 @@ export async function addHistory(tx: Tx, code: string, entries: readonly History
         at: entry.at,
         event: entry.event,
         detail: entry.detail ?? null,
+        audit_id: entry.auditId ?? null,
       })),
     )
     .execute()

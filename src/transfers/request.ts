@@ -18,7 +18,7 @@ import type { Candidate } from '../files/send-set.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
-import type { Store } from '../store/database/store.ts'
+import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import {
   activeTransfers,
@@ -34,6 +34,8 @@ export type Asking = {
   now: () => number
   /** Who asks; null for the engine itself. */
   requestedBy: string | null
+  /** Told in the transaction that makes the transfer; gives the entry of the audit trail. */
+  audited?: ((tx: Tx, transferId: string) => Promise<string>) | undefined
 }
 
 export async function requestSend(
@@ -181,7 +183,8 @@ async function insert(asking: Asking, channel: ChannelRecord, made: Insertion): 
       files: made.files,
     })
     const event = made.retryOf ? 'TRANSFER_RETRIED' : 'TRANSFER_REQUESTED'
-    await addHistory(tx, channel.code, [{ at: made.now, event, detail: id }])
+    const auditId = await asking.audited?.(tx, id)
+    await addHistory(tx, channel.code, [{ at: made.now, event, detail: id, auditId }])
   })
   const transfer = await findTransfer(asking.store.db, id)
   if (!transfer) throw new NodeError('conflict', `channel ${channel.code} was removed meanwhile`)

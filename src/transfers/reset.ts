@@ -13,6 +13,8 @@ export async function resetChannel(
   channel: ChannelRecord,
   now: number,
   by: string,
+  /** Told in the same transaction; gives the entry of the audit trail. */
+  audited?: (tx: Tx, cancelled: readonly string[]) => Promise<string>,
 ): Promise<string[]> {
   return store.write(async (tx) => {
     await lockChannel(tx, store.dialect, channel.code)
@@ -24,7 +26,9 @@ export async function resetChannel(
       event: 'TRANSFER_CANCELLED',
       detail: id,
     }))
-    await addHistory(tx, channel.code, [{ at: now, event: 'CHANNEL_RESET', detail: `by ${by}` }, ...entries])
+    const auditId = await audited?.(tx, cancelled)
+    const first: HistoryEntry = { at: now, event: 'CHANNEL_RESET', detail: `by ${by}`, auditId }
+    await addHistory(tx, channel.code, [first, ...entries])
     return cancelled
   })
 }

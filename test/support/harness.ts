@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { makeLimiter } from '../../src/accounts/limiter.ts'
+import { makeAuditTrail } from '../../src/audit/trail.ts'
 import { makeTokens } from '../../src/accounts/token.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config.ts'
@@ -164,10 +165,12 @@ export async function startTestHttp(
     seal: makeSeal(masterKey),
     tokens: makeTokens(jwtSecret),
     limiter: makeLimiter(),
+    audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,
+    dataDir: config.dataDir,
     now: Date.now,
     wake: () => {},
   }

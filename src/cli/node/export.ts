@@ -4,7 +4,10 @@ import { exportPlatform } from '../../platform/export.ts'
 import { withPlatform } from './with-platform.ts'
 
 export async function exportFile(options: { secrets?: boolean }): Promise<void> {
-  await withPlatform(async ({ store, seal }) => {
-    process.stdout.write(await exportPlatform(store.db, seal, { secrets: options.secrets ?? false }))
+  const secrets = options.secrets ?? false
+  await withPlatform(async ({ store, seal, audit, actor }) => {
+    const file = await exportPlatform(store.db, seal, { secrets })
+    await store.write((tx) => audit.add(tx, actor, [{ action: 'PLATFORM_EXPORTED', facts: { secrets } }]))
+    process.stdout.write(file)
   })
 }

@@ -65,7 +65,7 @@ export async function acceptKey(id: string): Promise<void> {
 
 async function useKey(
   tx: Tx,
-  { store, seal }: OpenPlatform,
+  { store, seal, audit, actor }: OpenPlatform,
   proposal: KeyProposal,
   now: number,
 ): Promise<string[]> {
@@ -79,11 +79,20 @@ async function useKey(
     const security = { ...channel.security, rsaRemoteKey: proposal.pem }
     changed.push({ ...before, ...sealChannel(seal, code, { ...channel, security }, before) })
   }
+  const { fingerprint } = proposal
+  const [auditId] = await audit.add(tx, actor, [
+    {
+      action: 'KEY_ACCEPTED',
+      subject: { kind: 'contact', name: proposal.contactId },
+      facts: { fingerprint, channels: codes },
+    },
+  ])
   await updateChannels(tx, changed)
   await addHistoryToAll(tx, codes, {
     at: now,
     event: 'CHANNEL_UPDATED',
-    detail: `key ${proposal.fingerprint} accepted`,
+    detail: `key ${fingerprint} accepted`,
+    auditId,
   })
   await unparkTransfersOf(tx, codes, now)
   return codes

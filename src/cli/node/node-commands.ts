@@ -1,7 +1,7 @@
 // The commands that run a node or work on its database and files, on the machine where it lives.
 
 import type { Command } from 'commander'
-import { count } from '../arguments.ts'
+import { count, day } from '../arguments.ts'
 
 export function addNodeCommands(program: Command): void {
   program
@@ -44,6 +44,7 @@ export function addNodeCommands(program: Command): void {
     .option('--hours <n>', 'how long it is valid', count, 24)
     .action(async (options) => (await import('./token.ts')).createToken(options))
   addKeyCommands(program)
+  addAuditCommands(program)
 }
 
 function addUserCommands(program: Command): void {
@@ -78,6 +79,32 @@ function addUserCommands(program: Command): void {
     .description('print the accounts')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./user.ts')).listUsers(options))
+}
+
+function addAuditCommands(program: Command): void {
+  const audit = program.command('audit').description('who did what, when and from where')
+  audit
+    .command('verify')
+    .description('say whether an entry was changed, removed, moved or added; exit 1 if so')
+    .option('--file <file>', 'check an export of the whole trail instead (- for standard input)')
+    .option('--key <file>', 'with this public key (PEM), for --file')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./audit.ts')).verify(options))
+  audit
+    .command('export')
+    .description('print the trail, oldest first')
+    .option('--format <format>', 'jsonl or csv', 'jsonl')
+    .option('--from <day>', 'first day, yyyy-MM-dd', day)
+    .option('--to <day>', 'last day, yyyy-MM-dd', day)
+    .option('--user <username>', 'only what this user did')
+    .option('--action <action>', 'only this, such as CHANNEL_CHANGED')
+    .option('--channel <code>', 'only what concerns this channel')
+    .option('--search <words>', 'only entries with all of these words')
+    .action(async (options) => (await import('./audit.ts')).exportTrail(options))
+  audit
+    .command('key')
+    .description('print the public key that the trail is signed with, as PEM')
+    .action(async () => (await import('./audit.ts')).printKey())
 }
 
 function addKeyCommands(program: Command): void {

@@ -8,9 +8,11 @@ import { NodeError } from '../../errors.ts'
 import { findAccount, findAccountByEmail, listAccounts, putAccount } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { Store, Tx } from '../../store/database/store.ts'
+import { HIDDEN_IN_USERS, shownAccount } from '../../platform/audit-notes.ts'
 import { readNewPassword } from '../password-input.ts'
 import { say, sayJson, sayTable } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
+import type { OpenPlatform } from './with-platform.ts'
 
 export type NewUser = {
   email: string
@@ -36,21 +38,21 @@ export async function addUser(username: string, options: NewUser): Promise<void>
     ...(lastName && { lastName }),
     ...(secondLastName && { secondLastName }),
   }
-  await withPlatform(async ({ store }) => {
+  await withPlatform(async ({ store, audit, actor }) => {
     await requireFree(store.db as Tx, username, email) // only an earlier answer than the one below
     const passwordHash = options.password ? await newHash({ username, email }) : null
     await store.write(async (tx) => {
       await requireFree(tx, username, email)
       const rights = { role, auths: authsOf(role), disabled: false }
-      await putAccount(tx, {
-        username,
-        email,
-        ...names,
-        language,
-        ...rights,
-        passwordHash,
-        credentialVersion: 1,
-      })
+      const account = { username, email, ...names, language, ...rights, passwordHash, credentialVersion: 1 }
+      await putAccount(tx, account)
+      await audit.add(tx, actor, [
+        {
+          action: 'USER_CREATED',
+          subject: { kind: 'user', name: username },
+          changes: audit.changes(undefined, shownAccount(account), HIDDEN_IN_USERS),
+        },
+      ])
     })
   })
   say(`+ user ${username} (${role})`)
@@ -70,16 +72,18 @@ async function newHash(user: { username: string; email: string }): Promise<strin
 }
 
 export async function changePassword(username: string): Promise<void> {
-  await withPlatform(async ({ store }) => {
-    const passwordHash = await newHash(await requireAccount(store, username))
-    await change(store, username, () => ({ passwordHash }))
+  await withPlatform(async (platform) => {
+    const passwordHash = await newHash(await requireAccount(platform.store, username))
+    await change(platform, username, 'PASSWORD_CHANGED', () => ({ passwordHash }))
   })
   say(`~ user ${username} (password; older tokens have ended)`)
 }
 
 export async function setDisabled(username: string, disabled: boolean): Promise<void> {
-  const changed = await withPlatform(({ store }) =>
-    change(store, username, (account) => (account.disabled === disabled ? undefined : { disabled })),
+  const changed = await withPlatform((platform) =>
+    change(platform, username, 'USER_CHANGED', (account) =>
+      account.disabled === disabled ? undefined : { disabled },
+    ),
   )
   if (changed) say(`~ user ${username} (${disabled ? 'disabled; older tokens have ended' : 'enabled'})`)
   else say(`user ${username} is ${disabled ? 'disabled' : 'enabled'} already`)
@@ -87,13 +91,26 @@ export async function setDisabled(username: string, disabled: boolean): Promise<
 
 type Change = (account: Account) => Partial<Account> | undefined
 
-async function change(store: Store, username: string, how: Change): Promise<boolean> {
+async function change(
+  { store, audit, actor }: OpenPlatform,
+  username: string,
+  action: 'PASSWORD_CHANGED' | 'USER_CHANGED',
+  how: Change,
+): Promise<boolean> {
   await requireAccount(store, username)
   return store.write(async (tx) => {
     const account = await findAccount(tx, username)
     const changes = account && how(account)
     if (!account || !changes) return false
-    await putAccount(tx, { ...account, ...changes, credentialVersion: account.credentialVersion + 1 })
+    const after = { ...account, ...changes, credentialVersion: account.credentialVersion + 1 }
+    await putAccount(tx, after)
+    await audit.add(tx, actor, [
+      {
+        action,
+        subject: { kind: 'user', name: username },
+        changes: audit.changes(shownAccount(account), shownAccount(after), HIDDEN_IN_USERS),
+      },
+    ])
     return true
   })
 }

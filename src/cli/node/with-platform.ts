@@ -1,5 +1,9 @@
 // Opens the database that the settings name, for a command that works on it directly, and closes it again.
 
+import { hostname, userInfo } from 'node:os'
+import { keepHead, sealAudit } from '../../audit/sealer.ts'
+import { makeAuditTrail } from '../../audit/trail.ts'
+import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { readSecrets } from '../../files/secrets.ts'
@@ -9,14 +13,33 @@ import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
 
-export type OpenPlatform = { config: Config; store: Store; secrets: NodeSecrets; seal: Seal }
+export type OpenPlatform = {
+  config: Config
+  store: Store
+  secrets: NodeSecrets
+  seal: Seal
+  audit: AuditTrail
+  /** Whoever runs the command, for the audit trail. */
+  actor: Actor
+}
 
 export async function withPlatform<T>(run: (platform: OpenPlatform) => Promise<T>): Promise<T> {
   const config = readConfig(process.env)
   const secrets = readSecrets(config)
   const store = await openStore(config)
   try {
-    return await run({ config, store, secrets, seal: makeSeal(secrets.masterKey) })
+    const audit = makeAuditTrail(secrets.masterKey, `${hostname()}-${process.pid}`, Date.now)
+    const done = await run({
+      config,
+      store,
+      secrets,
+      seal: makeSeal(secrets.masterKey),
+      audit,
+      actor: { who: userInfo().username, via: 'COMMAND', address: hostname() },
+    })
+    const head = await sealAudit(store, audit.keys, Date.now())
+    if (head) keepHead(config.dataDir, head)
+    return done
   } finally {
     await store.close()
   }

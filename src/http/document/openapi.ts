@@ -1,6 +1,7 @@
 // The OpenAPI 3.1 document, made from the table of operations. Shapes that have a name become components: an object is
 // written once there, and wherever the same schema object stands in the table the document refers to it.
 
+import { AuditChange, AuditEntry, AuditPage, AuditVerification } from '../../contract/audit.ts'
 import {
   Channel,
   ChannelHistory,
@@ -64,6 +65,10 @@ const COMPONENTS = {
   ChannelFilters,
   TransferFacts,
   FileProgress,
+  AuditChange,
+  AuditEntry,
+  AuditPage,
+  AuditVerification,
 }
 
 /** The interface first, then what the node adds, under a tag of its own. */
@@ -105,6 +110,7 @@ const TAGS: Record<string, string> = {
   Channels: 'Agreed connections between a local entity and a remote one, per application.',
   Transfers: 'Files on their way over a channel.',
   Contacts: 'The partners.',
+  Audit: 'Added by Esclusa: who did what, when and from where.',
   Platform: 'Added by Esclusa, read-only: what consoles show of the platform as a whole.',
 }
 
@@ -122,7 +128,7 @@ function describe(name: string, operation: Operation, names: Map<unknown, string
     ],
     ...(operation.body && { requestBody: { required: true, content: json(refer(operation.body, names)) } }),
     responses: {
-      200: { description: 'Done', content: json(refer(operation.ok, names)) },
+      200: { description: 'Done', content: contentOf(operation, refer(operation.ok, names)) },
       ...Object.fromEntries(
         operation.codes.map((code) => [
           code,
@@ -145,6 +151,10 @@ function parametersOf(schema: unknown, where: 'path' | 'query', names: Map<unkno
     const { description, ...rest } = refer(property, names) as Json
     return { name, in: where, required: where === 'path', description, schema: rest }
   })
+}
+
+function contentOf({ produces = ['application/json'] }: Operation, schema: unknown): Json {
+  return Object.fromEntries(produces.map((type) => [type, { schema }]))
 }
 
 function json(schema: unknown): Json {

@@ -1,7 +1,9 @@
 // Operations 3 to 11: channels read and changed.
 
+import type { FastifyRequest } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
 import { makePage } from '../../contract/page.ts'
+import { SECRET_FIELDS } from '../../contract/channel.ts'
 import type { Channel, ChannelStatus } from '../../contract/channel.ts'
 import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
@@ -36,6 +38,7 @@ import { channelAccessChanged, lockChannelAccess } from '../../store/channel-acc
 import { activeTransfers, lastEnded } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
 import type { Context, Handler } from '../context.ts'
+import { actorOf } from '../actor.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { askedPage, writePage } from './paging.ts'
 
@@ -95,6 +98,7 @@ export async function readStatus(context: Context, channel: ChannelRecord): Prom
 type Change = {
   code: string
   user: Account
+  request: FastifyRequest
   event: HistoryEvent
   change: (channel: Channel) => Channel
   /** It may change who reaches the channel, which is a matter of the channel access too. */
@@ -103,7 +107,7 @@ type Change = {
   inBody?: (pointer: string) => string
 }
 
-export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user }) => {
+export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user, request }) => {
   const [other] = otherCodeFields(input.channelCode, body)
   if (other)
     throw new NodeError(
@@ -113,25 +117,28 @@ export const updateChannel: Handler<'updateChannel'> = (context, { input, body, 
   return change(context, {
     code: input.channelCode,
     user,
+    request,
     event: 'CHANNEL_UPDATED',
     change: (channel) => mergeChannel(channel, seesSecrets(user) ? body : withoutUnseen(body)),
     ofUsers: body.users !== undefined,
   })
 }
 
-export const updateIps: Handler<'updateIps'> = (context, { input, body, user }) =>
+export const updateIps: Handler<'updateIps'> = (context, { input, body, user, request }) =>
   change(context, {
     code: input.channelCode,
     user,
+    request,
     event: 'IPS_UPDATED',
     change: (channel) => ({ ...channel, connection: { ...channel.connection, ips: body } }),
     inBody: (pointer) => pointer.replace('/connection/ips', ''),
   })
 
-export const updateDirectories: Handler<'updateDirectories'> = (context, { input, body, user }) =>
+export const updateDirectories: Handler<'updateDirectories'> = (context, { input, body, user, request }) =>
   change(context, {
     code: input.channelCode,
     user,
+    request,
     event: 'DIRECTORIES_UPDATED',
     change: (channel) => ({
       ...channel,
@@ -149,16 +156,18 @@ type PathCall = {
   input: { channelCode: string }
   body: { path: string; verifyExists?: boolean }
   user: Account
+  request: FastifyRequest
 }
 
 async function setPath(
   context: Context,
-  { input, body, user }: PathCall,
+  { input, body, user, request }: PathCall,
   way: TransferDirection,
 ): Promise<Channel> {
   const wanted: Change = {
     code: input.channelCode,
     user,
+    request,
     event: way === 'EMISION' ? 'OUTBOUND_PATH_UPDATED' : 'INBOUND_PATH_UPDATED',
     change: (channel) => withPath(channel, way, body.path),
     inBody: (pointer) => pointer.replace(/^\/directories\/\d+\/filePath/, '/path'),
@@ -194,7 +203,15 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     refuse(newFaults(opened, channel, context), wanted)
     const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
     await writeChannel(tx, after)
-    await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}` }])
+    const [auditId] = await context.audit.add(tx, actorOf(wanted), [
+      {
+        action: 'CHANNEL_CHANGED',
+        subject: { kind: 'channel', name: code },
+        channelCode: code,
+        changes: context.audit.changes(opened, channel, HIDDEN_FIELDS),
+      },
+    ])
+    await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}`, auditId }])
     await unparkTransfers(tx, code, now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
       await channelAccessChanged(tx)
@@ -203,6 +220,8 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
   if (isChanged) context.wake({ kind: 'configuration', channelCode: code })
   return toWire(context, user, channel)
 }
+
+const HIDDEN_FIELDS = SECRET_FIELDS.map((field) => `/security/${field}`)
 
 /** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */
 function newFaults(before: Channel, after: Channel, context: Context): Fault[] {

@@ -1,6 +1,7 @@
 // Login, both forms. Unknown user, wrong password and disabled user get the same answer in the same time; failures are
 // limited per account and per address, and only failures.
 
+import { LRUCache } from 'lru-cache'
 import { randomBytes } from 'node:crypto'
 import { verifyPassword } from '../../accounts/password.ts'
 import { AUTHS, V1_AUTHS } from '../../contract/user.ts'
@@ -39,12 +40,53 @@ async function checkPassword(
   attempt: Attempt,
 ): Promise<Account> {
   const who = { account: attempt.name, address: attempt.address }
-  const passed = await context.limiter.attempt(who, context.now, async () => {
-    const right = await verifyPassword(attempt.password, account?.passwordHash)
-    return right && !account?.disabled ? account : undefined
-  })
+  let passed: Account | undefined
+  try {
+    passed = await context.limiter.attempt(who, context.now, async () => {
+      const right = await verifyPassword(attempt.password, account?.passwordHash)
+      return right && !account?.disabled ? account : undefined
+    })
+  } catch (thrown) {
+    if (isFirstOf(attempt.address, context.now()))
+      await noteLogin(context, attempt, account, 'too many failed logins')
+    throw thrown
+  }
+  const why = account?.disabled ? 'the user is disabled' : 'the password is not right'
+  await noteLogin(context, attempt, account, passed ? undefined : why)
   if (!passed) throw new NodeError('unauthorized', 'the user or the password is not right')
   return passed
+}
+
+/** The trail has the name of a user that exists; another one may be a password typed into the wrong field. */
+async function noteLogin(
+  context: Context,
+  { name, address }: Attempt,
+  account: Account | undefined,
+  refused: string | undefined,
+): Promise<void> {
+  const known = account && { kind: 'user' as const, name: account.username }
+  const who = refused ? null : (account?.username ?? null)
+  const why = known ? refused : `there is no such user (${context.audit.keys.fingerprint(name)})`
+  await context.store.write((tx) =>
+    context.audit.add(tx, { who, via: 'PASSWORD', address }, [
+      {
+        action: refused ? 'LOGIN_REFUSED' : 'LOGIN',
+        outcome: refused ? 'REFUSED' : 'DONE',
+        subject: known,
+        note: why,
+      },
+    ]),
+  )
+}
+
+const LIMITED_MS = 60_000
+const limited = new LRUCache<string, number>({ max: 10_000 })
+
+/** Once past the limit a guesser's tries are noted once a minute: they must not fill the trail. */
+function isFirstOf(address: string, now: number): boolean {
+  if (now - (limited.get(address) ?? 0) < LIMITED_MS) return false
+  limited.set(address, now)
+  return true
 }
 
 function answer<A extends Auth>(context: Context, account: Account, auths: readonly A[], prefix: string) {

@@ -8,7 +8,9 @@ import { NodeError } from '../../errors.ts'
 import { pageOfTransfers } from '../../store/transfers/transfer-pages.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
 import { requestRetry, requestSend } from '../../transfers/request.ts'
+import type { Asking } from '../../transfers/request.ts'
 import { resetChannel as reset } from '../../transfers/reset.ts'
+import { actorOf } from '../actor.ts'
 import type { Call, Context, Handler, Written } from '../context.ts'
 import { readStatus } from './channels.ts'
 import { reachChannel } from '../guard.ts'
@@ -42,7 +44,7 @@ function write(transfer: TransferRecord, zone: Zone): string {
 }
 
 /** Whole days of the node's time zone, both included. */
-function spanOf(input: { initialDate?: string; endDate?: string }, zone: Zone) {
+export function spanOf(input: { initialDate?: string; endDate?: string }, zone: Zone) {
   const from = input.initialDate === undefined ? undefined : dayStart(input.initialDate, 'initialDate', zone)
   const end = input.endDate === undefined ? undefined : dayStart(input.endDate, 'endDate', zone)
   if (from !== undefined && end !== undefined && from > end)
@@ -68,20 +70,30 @@ export const transferDetail: Handler<'transferDetail'> = async (context, { input
 
 export const sendTransfer: Handler<'sendTransfer'> = async (context, call) => {
   const channel = await reachChannel(context, call.user, call.input.channelCode)
-  return started(context, await requestSend(asking(context, call), channel, 'MANUAL'))
+  return started(context, await requestSend(asking(context, call, 'TRANSFER_SENT'), channel, 'MANUAL'))
 }
 
 export const retryTransfer: Handler<'retryTransfer'> = async (context, call) => {
   const channel = await reachChannel(context, call.user, call.input.channelCode)
-  return started(context, await requestRetry(asking(context, call), channel))
+  return started(context, await requestRetry(asking(context, call, 'TRANSFER_RETRIED'), channel))
 }
 
-function asking(context: Context, { user }: Pick<Call<'sendTransfer'>, 'user'>) {
+function asking(
+  context: Context,
+  call: Call<'sendTransfer' | 'retryTransfer'>,
+  action: 'TRANSFER_SENT' | 'TRANSFER_RETRIED',
+): Asking {
   return {
     store: context.store,
     fileRoots: context.roots.fileRoots,
     now: context.now,
-    requestedBy: user.username,
+    requestedBy: call.user.username,
+    audited: async (tx, transferId) => {
+      const subject = { kind: 'transfer' as const, name: transferId }
+      const { channelCode } = call.input
+      const [id = ''] = await context.audit.add(tx, actorOf(call), [{ action, subject, channelCode }])
+      return id
+    },
   }
 }
 
@@ -90,9 +102,27 @@ function started(context: Context, transfer: TransferRecord): Transfer {
   return toWire(transfer, context.zone)
 }
 
-export const resetChannel: Handler<'resetChannel'> = async (context, { input, user }) => {
-  const channel = await reachChannel(context, user, input.channelCode)
-  const cancelled = await reset(context.store, channel, context.now(), user.username)
+export const resetChannel: Handler<'resetChannel'> = async (context, call) => {
+  const { user } = call
+  const channel = await reachChannel(context, user, call.input.channelCode)
+  const { code } = channel
+  const cancelled = await reset(
+    context.store,
+    channel,
+    context.now(),
+    user.username,
+    async (tx, cancelled) => {
+      const [id = ''] = await context.audit.add(tx, actorOf(call), [
+        {
+          action: 'CHANNEL_RESET',
+          subject: { kind: 'channel', name: code },
+          channelCode: code,
+          facts: { cancelled },
+        },
+      ])
+      return id
+    },
+  )
   for (const transferId of cancelled) context.wake({ kind: 'cancelled', transferId })
   return readStatus(context, channel)
 }

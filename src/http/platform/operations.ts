@@ -1,36 +1,30 @@
-// The read-only operations for consoles. They show nothing that the interface would not show the same user: channels
+// What the node does beside the interface. Reads show nothing that the interface would not show the same user: channels
 // open to the user alone, transfers to the roles that may read transfers, partners to those with contactChannels.
 
 import { makePage } from '../../contract/page.ts'
-import type { PlatformInputOf, PlatformOperationName, PlatformOutputOf } from '../../contract/platform.ts'
+import type { PlatformOutputOf } from '../../contract/platform.ts'
 import { showTime } from '../../domain/time.ts'
 import { PARKED } from '../../domain/transfer.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { describeFailures, moreOfTransfer } from '../../store/overview.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
+import { auditHandlers } from './audit.ts'
 import { makeBoards } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
-import type { Call, Context } from '../context.ts'
+import type { Context } from '../context.ts'
 import { failureToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { reachChannel } from '../guard.ts'
+import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
 import { askedPage } from '../integration/paging.ts'
-
-export type PlatformCall<N extends PlatformOperationName> = Pick<Call<'listChannels'>, 'user' | 'request'> & {
-  input: PlatformInputOf<N>
-}
-export type PlatformHandler<N extends PlatformOperationName> = (
-  context: Context,
-  call: PlatformCall<N>,
-) => Promise<PlatformOutputOf<N>>
-export type PlatformHandlers = { [N in PlatformOperationName]: PlatformHandler<N> }
 
 /** One set per server: it keeps what is known of channels between requests. */
 export function makePlatformHandlers(): PlatformHandlers {
   const boardOf = makeBoards()
   const hoursOf = makeHours()
   return {
+    ...auditHandlers,
     session,
     overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),
     searchChannels: async (context, { input, user }) => {

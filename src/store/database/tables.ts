@@ -10,7 +10,9 @@ export type Tables = {
   contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
   channel: ChannelRow
   channel_state: { code: string; history_count: number; transfer_count: number; error_id: string | null }
-  history: { channel_code: string; position: number; at: number; event: string; detail: string | null }
+  history: HistoryRow
+  audit: AuditRow
+  audit_head: { name: string; seq: number; hash: string; at: number; signature: string }
   transfer: TransferRow
   transfer_file: TransferFileRow
   transfer_hour: TransferHourRow
@@ -61,6 +63,34 @@ export type Tables = {
     received_at: number
     accepted_at: number | null
   }
+}
+
+export type HistoryRow = {
+  channel_code: string
+  position: number
+  at: number
+  event: string
+  detail: string | null
+  audit_id: string | null
+}
+
+export type AuditRow = {
+  id: string
+  at: number
+  node: string
+  who: string | null
+  via: string
+  token_id: string | null
+  address: string | null
+  action: string
+  outcome: string
+  subject_kind: string | null
+  subject: string | null
+  channel_code: string | null
+  detail: string
+  mac: string
+  seq: number | null
+  hash: string | null
 }
 
 export type FileKeyRow = { channel_code: string; key_name: string; key_date: string; key_time: string }

@@ -1,0 +1,68 @@
+// The keys of the audit trail, all derived from the master key, which never enters the database: whoever can write the
+// database alone can make neither a row nor a head that fits.
+
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  sign,
+  verify,
+} from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
+
+export type AuditKeys = {
+  /** Of one row, by the node that writes it. */
+  mac(text: string): string
+  sign(text: string): string
+  isSigned(text: string, signature: string): boolean
+  /** PEM, for whoever checks an export elsewhere. */
+  publicKey: string
+  /** Tells whether a secret is the same as another, and nothing else: without the key it cannot be guessed at. */
+  fingerprint(secret: string): string
+}
+
+export function makeAuditKeys(masterKey: string): AuditKeys {
+  const master = Buffer.from(masterKey, 'utf8')
+  const derive = (purpose: string) =>
+    Buffer.from(hkdfSync('sha256', master, '', `esclusa audit ${purpose}`, 32))
+  const macKey = derive('row')
+  const printKey = derive('fingerprint')
+  const privateKey = ed25519(derive('head'))
+  const publicKey = createPublicKey(privateKey)
+  return {
+    mac: (text) => createHmac('sha256', macKey).update(text).digest('base64url'),
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64url'),
+    isSigned: (text, signature) => isSigned(publicKey, text, signature),
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    fingerprint: (secret) =>
+      certificatePrint(secret) ??
+      `keyed:${createHmac('sha256', printKey).update(secret).digest('hex').slice(0, 32)}`,
+  }
+}
+
+// RFC 8410: what stands before the 32 octets of an Ed25519 key in PKCS #8.
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+function ed25519(seed: Buffer): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' })
+}
+
+export function isSigned(publicKey: KeyObject, text: string, signature: string): boolean {
+  return verify(null, Buffer.from(text), publicKey, Buffer.from(signature, 'base64url'))
+}
+
+/** Certificates and public keys are no secrets: people compare their fingerprints over another line. */
+function certificatePrint(pem: string): string | undefined {
+  if (/PRIVATE KEY/.test(pem)) return undefined
+  const hex = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+  try {
+    if (/BEGIN CERTIFICATE/.test(pem)) return hex(new X509Certificate(pem).raw)
+    if (/BEGIN PUBLIC KEY/.test(pem)) return hex(createPublicKey(pem).export({ type: 'spki', format: 'der' }))
+  } catch {
+    // Something else that only looks like it.
+  }
+  return undefined
+}

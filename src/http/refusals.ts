@@ -1,0 +1,46 @@
+// What users were refused is part of the audit trail: once a minute for the same user and operation, so that a program
+// gone wild does not fill it.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { NodeError } from '../errors.ts'
+import { actorOf } from './actor.ts'
+import type { Context } from './context.ts'
+
+const ONCE_MS = 60_000
+
+export function addRefusalNotes(app: FastifyInstance, context: Context): void {
+  const told = new LRUCache<string, true>({ max: 1000, ttl: ONCE_MS })
+  app.addHook('onError', async (request, _reply, error) => {
+    if (!(error instanceof NodeError) || error.code !== 'forbidden' || !request.account) return
+    const operation = `${request.method} ${request.routeOptions.url ?? ''}`
+    const key = `${request.account.username}\n${operation}`
+    if (told.has(key)) return
+    told.set(key, true)
+    await note(context, request, operation, error.message).catch((thrown: unknown) =>
+      request.log.error({ err: thrown }, 'a refusal could not be noted in the audit trail'),
+    )
+  })
+}
+
+async function note(
+  context: Context,
+  request: FastifyRequest,
+  operation: string,
+  why: string,
+): Promise<void> {
+  const { account } = request
+  if (!account) return
+  const { channelCode } = request.params as { channelCode?: string }
+  await context.store.write((tx) =>
+    context.audit.add(tx, actorOf({ user: account, request }), [
+      {
+        action: 'ACCESS_REFUSED',
+        outcome: 'REFUSED',
+        channelCode: channelCode?.slice(0, 128),
+        note: why,
+        facts: { operation },
+      },
+    ]),
+  )
+}

@@ -1,0 +1,144 @@
+// What an apply did, thing by thing, as the audit trail tells it: before and after, secrets by their fingerprint.
+
+import type { AuditNote, AuditTrail } from '../audit/trail.ts'
+import type { AuditAction, AuditSubject } from '../contract/audit.ts'
+import { SECRET_FIELDS } from '../contract/channel.ts'
+import type { Account } from '../store/accounts.ts'
+import { channelPlace } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { contactPlace } from '../store/contacts.ts'
+import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
+import type { Seal } from '../store/seal.ts'
+import type { Changes, ChangePlan, Present } from './plan.ts'
+import { CONTACT_SECRETS } from './schema.ts'
+
+/** What is shown by its fingerprint alone: secrets, and the data of people. */
+export const HIDDEN_IN_CONTACTS = [...CONTACT_SECRETS, '/contactInfo']
+export const HIDDEN_IN_CHANNELS = SECRET_FIELDS.map((field) => `/security/${field}`)
+export const HIDDEN_IN_USERS = ['/password']
+
+type Kind<T> = {
+  subject: AuditSubject
+  actions: readonly [added: AuditAction, changed: AuditAction, removed: AuditAction]
+  key: (one: T) => string
+  /** What is compared; `other` is the state on the other side, where there is one. */
+  shown: (one: T, other: T | undefined) => unknown
+  hidden: readonly string[]
+}
+
+export function notesOfPlan(trail: AuditTrail, seal: Seal, plan: ChangePlan, present: Present): AuditNote[] {
+  return [
+    ...notesOf(trail, ENTITIES, plan.entities, present.entities),
+    ...notesOf(trail, ACCOUNTS, plan.accounts, present.accounts),
+    ...notesOf(trail, contactKind(seal), plan.contacts, present.contacts),
+    ...notesOf(trail, channelKind(seal), plan.channels, present.channels),
+  ]
+}
+
+function notesOf<T>(
+  trail: AuditTrail,
+  kind: Kind<T>,
+  changes: Changes<T>,
+  present: readonly T[],
+): AuditNote[] {
+  const [added, changed, removed] = kind.actions
+  const before = new Map(present.map((one) => [kind.key(one), one]))
+  const note = (action: AuditAction, name: string, old: T | undefined, after: T | undefined): AuditNote => ({
+    action,
+    subject: { kind: kind.subject, name },
+    ...(kind.subject === 'channel' && { channelCode: name }),
+    changes: trail.changes(old && kind.shown(old, after), after && kind.shown(after, old), kind.hidden),
+  })
+  return [
+    ...changes.added.map((one) => note(added, kind.key(one), undefined, one)),
+    ...changes.changed.map(({ after }) => note(changed, kind.key(after), before.get(kind.key(after)), after)),
+    ...changes.removed.map((one) => note(removed, kind.key(one), one, undefined)),
+  ]
+}
+
+const ENTITIES: Kind<LocalEntity> = {
+  subject: 'entity',
+  actions: ['ENTITY_CREATED', 'ENTITY_CHANGED', 'ENTITY_REMOVED'],
+  key: ({ code }) => code,
+  shown: (entity) => entity,
+  hidden: [],
+}
+
+const ACCOUNTS: Kind<Account> = {
+  subject: 'user',
+  actions: ['USER_CREATED', 'USER_CHANGED', 'USER_REMOVED'],
+  key: ({ username }) => username,
+  shown: shownAccount,
+  hidden: HIDDEN_IN_USERS,
+}
+
+export function shownAccount({ passwordHash, credentialVersion: _version, ...shown }: Account): unknown {
+  return { ...shown, password: passwordHash }
+}
+
+function contactKind(seal: Seal): Kind<ContactRecord> {
+  return {
+    subject: 'contact',
+    actions: ['CONTACT_CREATED', 'CONTACT_CHANGED', 'CONTACT_REMOVED'],
+    key: ({ id }) => id,
+    shown: (contact, other) => shownContact(seal, contact, other),
+    hidden: HIDDEN_IN_CONTACTS,
+  }
+}
+
+function channelKind(seal: Seal): Kind<ChannelRecord> {
+  return {
+    subject: 'channel',
+    actions: ['CHANNEL_CREATED', 'CHANNEL_CHANGED', 'CHANNEL_REMOVED'],
+    key: ({ code }) => code,
+    shown: (channel, other) => shownChannelRecord(seal, channel, other),
+    hidden: HIDDEN_IN_CHANNELS,
+  }
+}
+
+/** A secret that is sealed alike on both sides did not change: it need not be opened. */
+export function shownContact(seal: Seal, contact: ContactRecord, other: ContactRecord | undefined): unknown {
+  const shown: Record<string, unknown> = structuredClone({
+    ...contact.data,
+    protocol: contact.protocol,
+    ...contact.settings,
+  })
+  for (const [pointer, sealed] of Object.entries(contact.secrets)) {
+    const value =
+      sealed === other?.secrets[pointer] ? sealed : seal.open(contactPlace(contact.id, pointer), sealed)
+    const steps = pointer.split('/').slice(1)
+    const field = steps.pop() ?? ''
+    let at = shown
+    for (const step of steps) at = (at[step] ??= {}) as Record<string, unknown>
+    at[field] = value
+  }
+  return shown
+}
+
+export function shownChannelRecord(
+  seal: Seal,
+  channel: ChannelRecord,
+  other: ChannelRecord | undefined,
+): unknown {
+  const secrets = Object.fromEntries(
+    SECRET_FIELDS.flatMap((field) => {
+      const sealed = channel.secrets[field]
+      if (sealed === undefined) return []
+      return [
+        [
+          field,
+          sealed === other?.secrets[field] ? sealed : seal.open(channelPlace(channel.code, field), sealed),
+        ],
+      ]
+    }),
+  )
+  const { contactId, alias, automation, config } = channel
+  const security = { ...config.security, ...secrets }
+  return {
+    contact: contactId,
+    alias,
+    automation,
+    ...config,
+    ...(Object.keys(security).length > 0 && { security }),
+  }
+}

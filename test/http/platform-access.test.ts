@@ -1,0 +1,75 @@
+// Who may call what of the operations that the node adds: the matrix of roles and flags, made from the table.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BASE_PATH } from '../../src/contract/operations.ts'
+import type { Operation } from '../../src/contract/operations.ts'
+import { platformOperations } from '../../src/contract/platform.ts'
+import type { PlatformOperationName } from '../../src/contract/platform.ts'
+import { AUTHS, ROLES } from '../../src/contract/user.ts'
+import type { Auths, Role } from '../../src/contract/user.ts'
+import { putAccount } from '../../src/store/accounts.ts'
+import { request } from '../support/call.ts'
+import { startTestHttp } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { accountOf, PLAIN } from '../support/seed.ts'
+
+type Given = { params?: Record<string, string>; query?: Record<string, string>; body?: unknown }
+
+/** Calls that pass or fail on access alone, as far as an operation needs more than its path. */
+const GIVEN: Partial<Record<PlatformOperationName, Given>> = {
+  transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
+}
+
+async function call(node: TestNode, name: PlatformOperationName, as: string) {
+  const operation: Operation = platformOperations[name]
+  const { params = {}, query = {}, body } = GIVEN[name] ?? {}
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+    encodeURIComponent(params[key] ?? ''),
+  )
+  return request(`${node.url}${BASE_PATH}${path}?${new URLSearchParams(query)}`, {
+    method: operation.method,
+    headers: {
+      authorization: `Bearer ${await node.token(as)}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+}
+
+const names = (Object.keys(platformOperations) as PlatformOperationName[]).filter(
+  (name) => (platformOperations[name] as Operation).roles !== 'public',
+)
+
+for (const name of names)
+  test(`${name}: every role, with its flag on and off`, async (t) => {
+    const node = await startTestHttp(t)
+    const operation: Operation = platformOperations[name]
+    for (const role of ROLES)
+      for (const on of [true, false]) {
+        const username = `${role}-${on}`
+        // Every flag but the one in question says the opposite, so that none stands in for another.
+        const auths = Object.fromEntries(
+          AUTHS.map((flag) => [flag, flag === operation.auth ? on : !on]),
+        ) as Auths
+        await node.store.write((tx) =>
+          putAccount(tx, { ...accountOf(username, null), email: username, role, auths }),
+        )
+        const { status, text } = await call(node, name, username)
+        const allowed =
+          (operation.roles as readonly Role[]).includes(role) && (operation.auth === undefined || on)
+        assert.equal(status === 403, !allowed, `${role} with ${operation.auth} ${on}: ${status} ${text}`)
+        assert.ok(status < 500, text)
+      }
+  })
+
+test('without a token every operation that is not public answers 401', async (t) => {
+  const node = await startTestHttp(t)
+  for (const name of names) {
+    const operation: Operation = platformOperations[name]
+    const { status } = await request(`${node.url}${BASE_PATH}${operation.path.replaceAll(/[{}]/g, '')}`, {
+      method: operation.method,
+    })
+    assert.equal(status, 401, name)
+  }
+})
