@@ -41,7 +41,11 @@ export type CodePage = (typeof CODE_PAGES)[number]
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Every setting, its default in words and its meaning: the docs' table and `esclusa --help` come from here. */
+function oneOrOther(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+/** Every setting, its default (a value, or words) and its meaning. The docs' table comes from here too. */
 export const SETTINGS = {
   ESCLUSA_DATA_DIR: ['./data', 'database, generated secrets (mode 0600), partial files'],
   ESCLUSA_HOST: ['127.0.0.1', 'address of the HTTP listener'],
@@ -68,13 +72,13 @@ export const SETTINGS = {
   ESCLUSA_OFTP2_PORT: ['off', 'OFTP2 listener, plain'],
   ESCLUSA_OFTP2_TLS_PORT: ['off', 'OFTP2 listener, TLS'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
-  ESCLUSA_CODE_PAGE: ['1047', 'EBCDIC code page: 1047, 037, 500, 1145 or 1148'],
+  ESCLUSA_CODE_PAGE: ['1047', `EBCDIC code page: ${oneOrOther(CODE_PAGES)}`],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
   ESCLUSA_LEASE_SECONDS: ['15', 'how long a silent node keeps a transfer before another may take it over'],
   ESCLUSA_SCRIPT_SECONDS: ['300', 'time limit of integration scripts'],
-  ESCLUSA_LOG_LEVEL: ['info', 'trace, debug, info, warn, error, fatal or silent'],
+  ESCLUSA_LOG_LEVEL: ['info', oneOrOther(LOG_LEVELS)],
 } as const satisfies Record<string, readonly [string, string]>
 
 type Name = keyof typeof SETTINGS
@@ -84,15 +88,18 @@ export function readConfig(env: Env): Config {
     if (name.startsWith('ESCLUSA_') && !(name in SETTINGS) && !CLIENT_SETTINGS.has(name))
       throw wrong(name, 'is not a setting of Esclusa; see the operator’s guide for the list')
   const get = (name: Name) => (env[name] === '' ? undefined : env[name])
-  const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? './data')
+  const getOrDefault = (name: Name) => get(name) ?? SETTINGS[name][0]
+  const integer = (name: Name, min: number, max: number) => readInteger(name, getOrDefault(name), min, max)
+  const port = (name: Name) => readPort(name, getOrDefault(name))
+  const dataDir = resolve(getOrDefault('ESCLUSA_DATA_DIR'))
   const cert = get('ESCLUSA_TLS_CERT')
   const key = get('ESCLUSA_TLS_KEY')
   if ((cert === undefined) !== (key === undefined))
     throw wrong(cert ? 'ESCLUSA_TLS_KEY' : 'ESCLUSA_TLS_CERT', 'must be set too: TLS needs both')
   return Object.freeze({
     dataDir,
-    host: get('ESCLUSA_HOST') ?? '127.0.0.1',
-    port: integer('ESCLUSA_PORT', get('ESCLUSA_PORT'), 8080, 0, 65_535),
+    host: getOrDefault('ESCLUSA_HOST'),
+    port: integer('ESCLUSA_PORT', 0, 65_535),
     tls: cert && key ? { certPath: resolve(cert), keyPath: resolve(key) } : undefined,
     trustedProxies: networks('ESCLUSA_TRUSTED_PROXIES', get('ESCLUSA_TRUSTED_PROXIES')),
     metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
@@ -100,21 +107,21 @@ export function readConfig(env: Env): Config {
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
-    timezone: timezone(get('ESCLUSA_TIMEZONE')),
-    maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', get('ESCLUSA_MAX_PAGE_SIZE'), 1000, 1, 100_000),
+    timezone: timezone(getOrDefault('ESCLUSA_TIMEZONE')),
+    maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', 1, 100_000),
     fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],
     scriptRoots: roots('ESCLUSA_SCRIPT_ROOTS', get('ESCLUSA_SCRIPT_ROOTS')) ?? [],
-    listenHost: get('ESCLUSA_LISTEN_HOST') ?? '127.0.0.1',
-    oftp2Port: port('ESCLUSA_OFTP2_PORT', get('ESCLUSA_OFTP2_PORT')),
-    oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT', get('ESCLUSA_OFTP2_TLS_PORT')),
-    sftpPort: port('ESCLUSA_SFTP_PORT', get('ESCLUSA_SFTP_PORT')),
-    codePage: oneOf('ESCLUSA_CODE_PAGE', get('ESCLUSA_CODE_PAGE') ?? '1047', CODE_PAGES),
+    listenHost: getOrDefault('ESCLUSA_LISTEN_HOST'),
+    oftp2Port: port('ESCLUSA_OFTP2_PORT'),
+    oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT'),
+    sftpPort: port('ESCLUSA_SFTP_PORT'),
+    codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),
     keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
-    workers: integer('ESCLUSA_WORKERS', get('ESCLUSA_WORKERS'), availableParallelism(), 1, 1024),
-    drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', get('ESCLUSA_DRAIN_SECONDS'), 30, 0, 3600),
-    leaseSeconds: integer('ESCLUSA_LEASE_SECONDS', get('ESCLUSA_LEASE_SECONDS'), 15, 1, 3600),
-    scriptSeconds: integer('ESCLUSA_SCRIPT_SECONDS', get('ESCLUSA_SCRIPT_SECONDS'), 300, 1, 86_400),
-    logLevel: oneOf('ESCLUSA_LOG_LEVEL', get('ESCLUSA_LOG_LEVEL') ?? 'info', LOG_LEVELS),
+    workers: workers(get('ESCLUSA_WORKERS')),
+    drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', 0, 3600),
+    leaseSeconds: integer('ESCLUSA_LEASE_SECONDS', 1, 3600),
+    scriptSeconds: integer('ESCLUSA_SCRIPT_SECONDS', 1, 86_400),
+    logLevel: oneOf('ESCLUSA_LOG_LEVEL', getOrDefault('ESCLUSA_LOG_LEVEL'), LOG_LEVELS),
   })
 }
 
@@ -125,20 +132,23 @@ function wrong(name: string, should: string): NodeError {
   return new NodeError('bad_use', `setting ${name} ${should}`)
 }
 
-function integer(name: Name, value: string | undefined, byDefault: number, min: number, max: number): number {
-  if (value === undefined) return byDefault
+function readInteger(name: Name, value: string, min: number, max: number): number {
   const number = /^\d{1,10}$/.test(value) ? Number(value) : Number.NaN
   if (!(number >= min && number <= max))
     throw wrong(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
   return number
 }
 
-function port(name: Name, value: string | undefined): number | undefined {
-  return value === undefined || value === 'off' ? undefined : integer(name, value, 0, 0, 65_535)
+function readPort(name: Name, value: string): number | undefined {
+  return value === 'off' ? undefined : readInteger(name, value, 0, 65_535)
+}
+
+function workers(value: string | undefined): number {
+  return value === undefined ? availableParallelism() : readInteger('ESCLUSA_WORKERS', value, 1, 1024)
 }
 
 function days(name: Name, value: string | undefined): number | undefined {
-  return value === undefined ? undefined : integer(name, value, 0, 1, 36_500)
+  return value === undefined ? undefined : readInteger(name, value, 1, 36_500)
 }
 
 function oneOf<T extends string>(name: Name, value: string, allowed: readonly T[]): T {
@@ -154,8 +164,7 @@ function secret(name: Name, value: string | undefined, minBytes: number): string
   return value
 }
 
-function timezone(name: string | undefined): string {
-  if (name === undefined) return 'UTC'
+function timezone(name: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone === '' ? 'UTC' : name
   } catch {

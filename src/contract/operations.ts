@@ -15,13 +15,12 @@ import {
 import { Contact } from './contact.ts'
 import { pageOf } from './page.ts'
 import { Transfer } from './transfer.ts'
-import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2, ROLES } from './user.ts'
+import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2, ROLES, TRANSFER_READERS } from './user.ts'
 import type { Auth, Role } from './user.ts'
 import { Type } from './type.ts'
 
 export const BASE_PATH = '/connect-back'
 
-const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
 const OPERATORS = [
   'ROLE_GLOBALADMIN',
   'ROLE_ADMIN',

@@ -9,7 +9,7 @@ import type { Operation } from './operations.ts'
 import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
-import { AUTHS, ROLES } from './user.ts'
+import { AUTHS, ROLES, TRANSFER_READERS } from './user.ts'
 import type { Auth } from './user.ts'
 import { Type } from './type.ts'
 
@@ -166,16 +166,18 @@ export const ChannelFilters = Type.Object(
   { description: 'What the list of channels can be filtered by.' },
 )
 
+export const FILE_PHASES = ['WAITING', 'STAGED', 'ARRIVED', 'MOVING', 'WHOLE', 'PLACED', 'DONE'] as const
+export const RECEIPT_STATES = ['NONE', 'AWAITED', 'POSITIVE', 'NEGATIVE'] as const
+/** From these on all octets are there. */
+export const PHASES_AFTER_ARRIVAL: ReadonlySet<string> = new Set(['ARRIVED', 'WHOLE', 'PLACED', 'DONE'])
+
 export const FileProgress = Type.Object(
   {
     fileName: out('Name without path.'),
     size: optional(count('Octets.')),
     position: count('Octets safe at the other end (out) or here (in).'),
-    phase: oneOf(
-      ['WAITING', 'STAGED', 'ARRIVED', 'MOVING', 'WHOLE', 'PLACED', 'DONE'],
-      'How far the file has come.',
-    ),
-    receipt: oneOf(['NONE', 'AWAITED', 'POSITIVE', 'NEGATIVE'], 'The partner’s end-to-end receipt.'),
+    phase: oneOf(FILE_PHASES, 'How far the file has come.'),
+    receipt: oneOf(RECEIPT_STATES, 'The partner’s end-to-end receipt.'),
   },
   { description: 'How far one file has come.' },
 )
@@ -228,7 +230,6 @@ const TransferParams = Type.Object({
   transferId: Type.String({ maxLength: 255, description: 'Identifier of the transfer.' }),
 })
 
-const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
 const READ = { method: 'GET', tag: 'Platform', roles: ROLES } as const
 
 export const platformOperations = {

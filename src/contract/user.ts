@@ -24,6 +24,9 @@ export const AUTHS = [
   'signer',
 ] as const
 
+/** Who may read of transfers: a controlator sees channels alone. */
+export const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
+
 export type Role = (typeof ROLES)[number]
 export type Auth = (typeof AUTHS)[number]
 export type Auths = Record<Auth, boolean>

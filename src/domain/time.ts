@@ -2,7 +2,7 @@
 // asked of Intl once per quarter of an hour and kept: zones change their offset only at such a boundary.
 
 const QUARTER_MS = 900_000
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 
 export type Zone = {
   readonly name: string

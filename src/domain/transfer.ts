@@ -7,6 +7,7 @@
 //   FAILED       gave up; `error` says why. Retry makes a new transfer, this one stays as it is
 //   CANCELLED    stopped by a reset
 
+import type { FILE_PHASES, RECEIPT_STATES } from '../contract/platform.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
 
 export const MOVES = {
@@ -32,9 +33,9 @@ export function isOver(state: TransferStatus): boolean {
  * now may the post-action run), DONE. Incoming: MOVING, WHOLE (every byte is here and checked, its name is chosen),
  * PLACED (under that name), DONE (post-action done).
  */
-export type FilePhase = 'WAITING' | 'STAGED' | 'ARRIVED' | 'MOVING' | 'WHOLE' | 'PLACED' | 'DONE'
+export type FilePhase = (typeof FILE_PHASES)[number]
 
-export type ReceiptState = 'NONE' | 'AWAITED' | 'POSITIVE' | 'NEGATIVE'
+export type ReceiptState = (typeof RECEIPT_STATES)[number]
 
 export type TransferFileRecord = {
   index: number

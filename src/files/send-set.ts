@@ -32,9 +32,9 @@ export type SendSet = {
 
 /** More than this in one transfer is refused rather than held in memory. */
 const MOST_FILES = 100_000
-/** A file touched more recently than this is looked at twice. */
-const FRESH_MS = 2000
-const SECOND_LOOK_MS = 100
+/** A file touched more recently than this is looked at twice: it may still be being written. */
+export const FRESH_MS = 2000
+export const SECOND_LOOK_MS = 100
 
 export async function findSendSet(
   channel: Channel,

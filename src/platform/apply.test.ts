@@ -265,7 +265,8 @@ testOnBoth(
     } as const
     await store.write(async (tx) => {
       await insertTransfer(tx, { ...made, now: NOW, files: [] })
-      await tx.updateTable('transfer').set({ due_at: PARKED }).where('id', '=', 't1').execute()
+      // Tried twice already: it is parked all the same.
+      await tx.updateTable('transfer').set({ due_at: PARKED, attempts: 2 }).where('id', '=', 't1').execute()
     })
     const heard: string[] = []
     const stop = await store.listen?.('esclusa', (payload) => heard.push(payload))

@@ -12,7 +12,6 @@ import {
   channelsInUse,
   lockAllChannels,
   removeChannels,
-  unparkTransfersOf,
   updateChannels,
 } from '../store/channel-batches.ts'
 import { insertChannels, listChannels } from '../store/channels.ts'
@@ -35,6 +34,7 @@ import type { Changes, ChangePlan, Present } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
 import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from './schema.ts'
+import { unparkTransfers } from '../store/transfers/leases.ts'
 
 export type ApplyOptions = {
   /** Also removes what the file does not name. */
@@ -157,7 +157,7 @@ async function write(
   const updated = { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' } as const
   await addHistoryToAll(tx, codesOf(channels.added), made, auditIds)
   await addHistoryToAll(tx, codesOf(changed), updated, auditIds)
-  await unparkTransfersOf(tx, codesOf(changed), now)
+  await unparkTransfers(tx, codesOf(changed), now)
   await removeChannels(tx, codesOf(channels.removed), { at: now, detail: 'by apply' })
   for (const { id } of contacts.removed) await removeContact(tx, id)
   for (const { code } of entities.removed) await removeLocalEntity(tx, code)

@@ -82,18 +82,6 @@ export async function addHistoryToAll(
   }
 }
 
-/** As unparkTransfers, for many channels. */
-export async function unparkTransfersOf(tx: Tx, codes: readonly string[], now: number): Promise<void> {
-  for (const some of batches(codes))
-    await tx
-      .updateTable('transfer')
-      .set({ due_at: now })
-      .where('channel_code', 'in', some)
-      .where('state', '=', 'PENDING')
-      .where('attempts', '=', 0)
-      .execute()
-}
-
 /** Those of the channels that have a pending or running transfer. */
 export async function channelsInUse(tx: Tx, codes: readonly string[]): Promise<string[]> {
   const inUse = new Set<string>()

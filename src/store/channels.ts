@@ -102,16 +102,6 @@ export async function channelsChanged(tx: Tx): Promise<void> {
   )
 }
 
-/** What is parked (hours, calling end, a receipt's deadline) is looked at again under the new configuration. */
-export async function unparkTransfers(tx: Tx, code: string, now: number): Promise<void> {
-  await tx
-    .updateTable('transfer')
-    .set({ due_at: now })
-    .where('channel_code', '=', code)
-    .where('state', '=', 'PENDING')
-    .execute()
-}
-
 // History
 
 export type HistoryEntry = {

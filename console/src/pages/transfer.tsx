@@ -29,8 +29,7 @@ import { Reason } from '../parts/reason.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { TransferBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
-
-const ARRIVED = new Set(['ARRIVED', 'WHOLE', 'PLACED', 'DONE'])
+import { PHASES_AFTER_ARRIVAL } from '../../../src/contract/platform.ts'
 
 export default function TransferPage({ code, id }: { code: string; id: string }) {
   const words = useWords()
@@ -54,11 +53,11 @@ export default function TransferPage({ code, id }: { code: string; id: string })
   const status = transfer.status ?? 'PENDING'
   const sums = {
     bytes: facts.files.reduce(
-      (sum, file) => sum + (ARRIVED.has(file.phase) ? (file.size ?? 0) : file.position),
+      (sum, file) => sum + (PHASES_AFTER_ARRIVAL.has(file.phase) ? (file.size ?? 0) : file.position),
       0,
     ),
     totalBytes: facts.files.reduce((sum, file) => sum + (file.size ?? 0), 0),
-    files: facts.files.filter((file) => ARRIVED.has(file.phase)).length,
+    files: facts.files.filter((file) => PHASES_AFTER_ARRIVAL.has(file.phase)).length,
     totalFiles: facts.files.length,
   }
   return (
@@ -188,7 +187,7 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                 </Table.Td>
                 <Table.Td>
                   {progress &&
-                    (gaveUp && !ARRIVED.has(progress.phase)
+                    (gaveUp && !PHASES_AFTER_ARRIVAL.has(progress.phase)
                       ? words.transfer.notArrived
                       : words.transfer.phase[progress.phase])}
                   {receipt && (

@@ -6,6 +6,7 @@ import { ClientError, UnreachableError } from '../../../sdk/index.ts'
 import type { Client, Transfer } from '../../../sdk/index.ts'
 import { isOver } from '../../domain/transfer.ts'
 import { bytes } from '../print.ts'
+import { PHASES_AFTER_ARRIVAL } from '../../contract/platform.ts'
 
 const POLL_MS = 300
 const PATIENCE_MS = 60_000
@@ -35,8 +36,6 @@ export async function watch(client: Client, started: Transfer): Promise<Transfer
   }
 }
 
-const ARRIVED = new Set(['ARRIVED', 'PLACED', 'DONE'])
-
 type Moved = { bytes: number; total: number }
 
 /** Octets that are safe at the other end, of how many; undefined where the node does not tell. */
@@ -45,7 +44,8 @@ async function movedOf(client: Client, channelCode: string, transferId: string):
     const { files } = await client.platform.transferFacts({ channelCode, transferId })
     return {
       bytes: files.reduce(
-        (sum, { phase, position, size = 0 }) => sum + (ARRIVED.has(phase) ? size : Math.min(position, size)),
+        (sum, { phase, position, size = 0 }) =>
+          sum + (PHASES_AFTER_ARRIVAL.has(phase) ? size : Math.min(position, size)),
         0,
       ),
       total: files.reduce((sum, { size = 0 }) => sum + size, 0),

@@ -25,11 +25,11 @@ import { fromRoot } from '../../root.ts'
 import { openStore } from '../../store/database/open.ts'
 import { makeSeal } from '../../store/seal.ts'
 import { remark, say } from '../print.ts'
+import { DAY_MS } from '../../domain/time.ts'
 
 const MARK = 'made-by-esclusa-demo'
 const READY_MS = 60_000
 const LIFE_MS = 60_000
-const DAY_MS = 86_400_000
 
 export type DemoOptions = { folder: string; port: number }
 

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { messageOf, NodeError, systemCode } from '../../errors.ts'
-import { addHistoryToAll, unparkTransfersOf, updateChannels } from '../../store/channel-batches.ts'
+import { addHistoryToAll, updateChannels } from '../../store/channel-batches.ts'
 import { channelsOfContact, lockChannel, openChannel, sealChannel } from '../../store/channels.ts'
 import { acceptKeyProposal, findKeyProposal, listKeyProposals } from '../../store/keys.ts'
 import type { KeyProposal } from '../../store/keys.ts'
@@ -10,6 +10,7 @@ import type { Tx } from '../../store/database/store.ts'
 import { remark, say, sayJson, sayTable, when } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
 import type { OpenPlatform } from './with-platform.ts'
+import { unparkTransfers } from '../../store/transfers/leases.ts'
 
 export type Generating = { name: string; bits: number; days: number; key?: string; cert?: string }
 
@@ -94,6 +95,6 @@ async function useKey(
     detail: `key ${fingerprint} accepted`,
     auditId,
   })
-  await unparkTransfersOf(tx, codes, now)
+  await unparkTransfers(tx, codes, now)
   return codes
 }

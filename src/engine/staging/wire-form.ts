@@ -9,14 +9,14 @@ import type { Directory } from '../../contract/channel.ts'
 import { NodeError } from '../../errors.ts'
 import { translate } from '../transforms/alphabet.ts'
 import type { Alphabet } from '../transforms/alphabet.ts'
-import type { CodePage } from '../transforms/code-pages.ts'
+import type { CodePage } from '../../config.ts'
 import { compress, decompress } from '../transforms/cms/compressed-data.ts'
 import { decrypt } from '../transforms/cms/decrypt.ts'
 import { encrypt } from '../transforms/cms/encrypt.ts'
 import { sign } from '../transforms/cms/sign.ts'
 import { verify } from '../transforms/cms/verify.ts'
 import { gunzip, gzip } from '../transforms/gzip.ts'
-import { lzwCompress, lzwExpand } from '../transforms/lzw.ts'
+import { LZW_MARK, lzwCompress, lzwExpand } from '../transforms/lzw.ts'
 import {
   NEWLINES,
   canonicalKind,
@@ -217,8 +217,6 @@ const lzwIfMarked: Step = async function* (source) {
   }
   yield* first.value.subarray(0, LZW_MARK.length).equals(LZW_MARK) ? lzwExpand(BOMB_LIMIT)(whole()) : whole()
 }
-
-const LZW_MARK = Buffer.from('ELZW\x01', 'latin1')
 
 export async function startsLikeLzw(path: string): Promise<boolean> {
   await using file = await open(path, 'r')

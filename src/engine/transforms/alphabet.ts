@@ -2,19 +2,20 @@
 // positions never change and every translation can be undone. Knows no records: what must not be translated (length
 // prefixes) is kept out by translateCanonical in records.ts.
 
-import { CODE_PAGES, DEFAULT_CODE_PAGE, type CodePage } from './code-pages.ts'
+import type { CodePage } from '../../config.ts'
+import { CODE_PAGES } from './code-pages.ts'
 import { blocks, passThrough, type Step } from './step.ts'
 
 export type Alphabet = 'EBCDIC' | 'ASCII'
 
-export type Translation = { from: Alphabet; to: Alphabet; codePage?: CodePage }
+export type Translation = { from: Alphabet; to: Alphabet; codePage: CodePage }
 
 const toAscii = new Map<CodePage, Uint8Array>()
 const toEbcdic = new Map<CodePage, Uint8Array>()
 const pairs = new Map<Uint8Array, Uint16Array>()
 
 /** The 256 octets that stand for 0x00 to 0xFF. Shared: not to be written to. */
-export function translationTable({ from, to, codePage = DEFAULT_CODE_PAGE }: Translation): Uint8Array {
+export function translationTable({ from, to, codePage }: Translation): Uint8Array {
   if (from === to) return Uint8Array.from({ length: 256 }, (_, octet) => octet)
   const ready = (from === 'EBCDIC' ? toAscii : toEbcdic).get(codePage)
   if (ready !== undefined) return ready

@@ -4,7 +4,9 @@
 // mainframe text files have it, so LF (0x25) is NEL (0x85), not the other way round; and the euro of 1145 and 1148
 // (0x9F) is 0xA4, which is where ISO 8859-15 has it and where nothing else of these two pages falls.
 
-export const CODE_PAGES = {
+import type { CodePage } from '../../config.ts'
+
+export const CODE_PAGES: Record<CodePage, readonly string[]> = {
   '1047': [
     '000102039c09867f978d8e0b0c0d0e0f101112139d0a08871819928f1c1d1e1f',
     '808182838485171b88898a8b8c050607909116939495960498999a9b14159e1a',
@@ -55,8 +57,4 @@ export const CODE_PAGES = {
     '7b414243444546474849adf4f6f2f3f57d4a4b4c4d4e4f505152b9fbfcf9faff',
     '5cf7535455565758595ab2d4d6d2d3d530313233343536373839b3dbdcd9da9f',
   ],
-} as const satisfies Record<string, readonly string[]>
-
-export type CodePage = keyof typeof CODE_PAGES
-
-export const DEFAULT_CODE_PAGE: CodePage = '1047'
+}

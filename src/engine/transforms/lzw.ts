@@ -9,7 +9,8 @@ import { NodeError } from '../../errors.ts'
 import { OutputGuard, type OutputLimit } from './output-limit.ts'
 import { blocks, Packer, type Step } from './step.ts'
 
-const MAGIC = Buffer.from('ELZW\x01', 'latin1')
+/** How every such stream begins. */
+export const LZW_MARK = Buffer.from('ELZW\x01', 'latin1')
 const END = 256
 const FIRST = 257
 const LAST = 65_535
@@ -26,7 +27,7 @@ export function lzwCompress(): Step {
     const out = new Packer()
     const compressor = new Compressor(out)
     let crc = 0
-    out.add(MAGIC)
+    out.add(LZW_MARK)
     for await (const block of blocks(source)) {
       crc = crc32(block, crc)
       compressor.take(block)
@@ -47,8 +48,9 @@ export function lzwExpand(limit: OutputLimit = {}): Step {
     let crc = 0
     let started = false
     for await (const block of blocks(source)) {
-      if (!started && !block.subarray(0, MAGIC.length).equals(MAGIC)) throw broken('it does not begin as one')
-      let at = started ? 0 : MAGIC.length
+      if (!started && !block.subarray(0, LZW_MARK.length).equals(LZW_MARK))
+        throw broken('it does not begin as one')
+      let at = started ? 0 : LZW_MARK.length
       started = true
       guard.took(block.length)
       while (at < block.length) {

@@ -66,28 +66,8 @@ export function fromCanonical(options: RecordOptions): Step {
 export function checkRecords(options: RecordOptions): Step {
   if (options.fileFormat === 'BINARIO' || options.fileFormat === 'HIBRIDO') return passThrough
   if (options.fileFormat === 'FIJO') fixedLength(options.registerLength)
-  // A meter counts one stream; a step may be run over many.
-  return (source) => recordMeter(options).step(source)
-}
-
-export interface RecordMeter {
-  readonly step: Step
-  /** Whole records (lines, for text) seen so far; 0 for plain bytes. */
-  readonly records: number
-}
-
-/** Counts and checks the records of a local file that passes through. */
-export function recordMeter(options: RecordOptions): RecordMeter {
-  if (options.fileFormat === 'HIBRIDO') return lineMeter(newlineOf(options))
-  return formMeter(localForm(options))
-}
-
-/** Counts and checks the records of a stream in canonical form that passes through. */
-export function canonicalMeter(options: CanonicalOptions): RecordMeter {
-  if (options.kind === 'T') return lineMeter(newlineOf(options))
-  if (options.kind === 'U') return formMeter(undefined)
-  if (options.kind === 'V') return formMeter(prefixedForm(options.recordLength, 2))
-  return formMeter(fixedForm(fixedLength(options.recordLength), NO_DELIMITER))
+  const form = localForm(options)
+  return form === undefined ? passThrough : checkForm(form)
 }
 
 /** Translates the content of canonical records and leaves the lengths of V alone. */
@@ -164,38 +144,14 @@ function recode(options: RecordOptions, readForm: FormOf, writeForm: FormOf): St
   }
 }
 
-function formMeter(form: RecordForm | undefined): RecordMeter {
-  if (form === undefined) return { step: passThrough, records: 0 }
-  const walk = new RecordWalk(form)
-  return {
-    step: async function* checked(source) {
-      for await (const block of blocks(source)) {
-        walk.take(block, ignore)
-        yield block
-      }
-      walk.end(ignore)
-    },
-    get records() {
-      return walk.records
-    },
-  }
-}
-
-function lineMeter({ lf }: Newline): RecordMeter {
-  let lines = 0
-  return {
-    step: async function* counted(source) {
-      let open = false
-      for await (const block of blocks(source)) {
-        for (let at = block.indexOf(lf); at >= 0; at = block.indexOf(lf, at + 1)) lines++
-        open = block.at(-1) !== lf
-        yield block
-      }
-      if (open) lines++
-    },
-    get records() {
-      return lines
-    },
+function checkForm(form: RecordForm): Step {
+  return async function* checked(source) {
+    const walk = new RecordWalk(form)
+    for await (const block of blocks(source)) {
+      walk.take(block, ignore)
+      yield block
+    }
+    walk.end(ignore)
   }
 }
 

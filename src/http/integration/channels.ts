@@ -30,7 +30,6 @@ import {
   openChannel,
   pageOfHistory,
   sealChannel,
-  unparkTransfers,
   updateChannel as writeChannel,
 } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -41,6 +40,7 @@ import type { Context, Handler } from '../context.ts'
 import { actorOf } from '../actor.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { askedPage, writePage } from './paging.ts'
+import { unparkTransfers } from '../../store/transfers/leases.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -212,7 +212,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
       },
     ])
     await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}`, auditId }])
-    await unparkTransfers(tx, code, now)
+    await unparkTransfers(tx, [code], now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
       await channelAccessChanged(tx)
     return { channel: after, isChanged: true }

@@ -8,10 +8,8 @@ export type OpenOptions = {
   databaseUrl?: string | undefined
   dataDir: string
   /** A node that stops in the middle of a transaction must not keep rows locked for longer than its leases. */
-  leaseSeconds?: number
+  leaseSeconds?: number | undefined
 }
-
-const LEASE_SECONDS = 15
 
 /** Opens the database and brings its schema up to date, under a lock so that only one of several nodes does it. */
 export async function openStore(options: OpenOptions): Promise<Store> {
@@ -28,11 +26,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
 }
 
 /** Only the driver that is needed is loaded. */
-async function connectTo({
-  databaseUrl,
-  dataDir,
-  leaseSeconds = LEASE_SECONDS,
-}: OpenOptions): Promise<Store> {
+async function connectTo({ databaseUrl, dataDir, leaseSeconds }: OpenOptions): Promise<Store> {
   if (databaseUrl) return (await import('./postgres.ts')).openPostgres(databaseUrl, leaseSeconds)
   return (await import('./sqlite.ts')).openSqlite(dataDir)
 }

@@ -14,14 +14,16 @@ const POOL_SIZE = 10
 const URGENT_SIZE = 2
 const DEADLOCK_TRIES = 5
 
-export function openPostgres(url: string, leaseSeconds: number): Store {
+export function openPostgres(url: string, leaseSeconds: number | undefined): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
   const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
   const settings = {
     connectionString: url,
     types,
     application_name: 'esclusa',
-    idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
+    ...(leaseSeconds !== undefined && {
+      idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
+    }),
   }
   const db = openPool(settings, POOL_SIZE)
   const aside = openPool(settings, URGENT_SIZE)

@@ -161,6 +161,20 @@ export async function parkClaim(tx: Tx, held: Held, dueAt: number): Promise<void
     .execute()
 }
 
+/**
+ * What waits (for its hours, for the partner's call, for its next attempt) is looked at again: the configuration of
+ * these channels has changed.
+ */
+export async function unparkTransfers(tx: Tx, codes: readonly string[], now: number): Promise<void> {
+  for (const some of batches(codes))
+    await tx
+      .updateTable('transfer')
+      .set({ due_at: now })
+      .where('channel_code', 'in', some)
+      .where('state', '=', 'PENDING')
+      .execute()
+}
+
 /** Locks the transfer for this transaction and makes sure that it is still ours; the start of every write of a runner. */
 export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise<void> {
   let query = tx.selectFrom('transfer').select(['state', 'fence']).where('id', '=', held.id)

@@ -8,14 +8,13 @@
 import { AsnConvert } from '@peculiar/asn1-schema'
 import type { NodeError } from '../../../errors.ts'
 import { asBuffer, Packer } from '../step.ts'
-import { dottedOid, header as derHeader, TAG } from './der.ts'
+import { dottedOid, header as derHeader, MAX_DEPTH, TAG } from './der.ts'
 
 export type Fail = (what: string, cause?: unknown) => NodeError
 
 type Header = { tag: number; length: number | undefined; raw: Buffer }
 type Container = { end: number; openEnded: boolean }
 
-const MAX_DEPTH = 32
 const MAX_LENGTH_OCTETS = 6
 
 /** Certificates and revocation lists that travel along are passed over, up to here. */

@@ -131,7 +131,8 @@ export function children(value: Buffer): Tlv[] {
   return found
 }
 
-const MAX_DEPTH = 32
+/** How deep values may nest that come from the other side. */
+export const MAX_DEPTH = 32
 
 /** The same value with the lengths that DER would have; a value that is DER already stays as it is. */
 export function definite(bytes: Buffer): Buffer {

@@ -6,7 +6,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { NodeError } from '../../../errors.ts'
 import type { PushProgress, Source } from '../transport.ts'
 
-const PIECE = 1024 * 1024
+/** Octets read and written at once. */
+export const PIECE = 1024 * 1024
 /** What is written so far is made durable about this often; a restart begins there. */
 const SYNC_EVERY = 64 * 1024 * 1024
 

@@ -25,9 +25,10 @@ import type {
   Transport,
   WireFile,
 } from '../transport.ts'
-import { copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { PIECE, copyBytes, sameBytes, sha256Of } from './bytes.ts'
 import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
+import { FRESH_MS, SECOND_LOOK_MS } from '../../../files/send-set.ts'
 
 export type FolderSettings = { inbox?: string; outbox?: string }
 
@@ -196,8 +197,6 @@ class FolderSession implements Session {
   }
 }
 
-const PIECE = 1024 * 1024
-
 /** Faults after which nobody goes on with the `.part`: a reset, wrong bytes, a file that will never be this one again. */
 const ENDS_FOR_GOOD: ReadonlySet<string> = new Set([
   'cancelled',
@@ -206,10 +205,6 @@ const ENDS_FOR_GOOD: ReadonlySet<string> = new Set([
   'file_changed',
   'file_missing',
 ])
-
-/** How long a file must have been left alone before it counts as written; a fresh one is looked at twice. */
-const FRESH_MS = 2000
-const SECOND_LOOK_MS = 100
 
 type Ready = { name: string; found: Stats }
 
