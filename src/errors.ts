@@ -162,7 +162,45 @@ export class NodeError extends Error {
 
 /** The message of whatever was thrown, for a person. */
 export function messageOf(thrown: unknown): string {
+  const reason = opensslReason(thrown)
+  if (reason !== undefined) return `a cryptographic step failed (${reason})`
   return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+const OPENSSL_TEXT = /(?:^|:|\s)error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]*)/
+
+/** What OpenSSL throws carries text for its own developers, with file names and addresses; the reason in it is short. */
+function opensslReason(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const text = OPENSSL_TEXT.exec(thrown.message)
+  const isOpenssl = text !== null || /^ERR_(SSL|OSSL)_/.test(systemCode(thrown) ?? '')
+  if (!isOpenssl) return undefined
+  return 'reason' in thrown && typeof thrown.reason === 'string' ? thrown.reason : (text?.[1] ?? 'unknown')
+}
+
+const TLS_FAULTS: [RegExp, string][] = [
+  [
+    /wrong version number|packet length|http request|record (type|length)/,
+    'the other end does not speak TLS there',
+  ],
+  [
+    /protocol version|unsupported protocol|no shared cipher|no protocols/,
+    'the two ends have no TLS version or cipher in common',
+  ],
+  [
+    /certificate|unknown ca|access denied|decrypt error/,
+    'the other end asks for our certificate, or does not accept it',
+  ],
+  [/handshake failure|internal error/, 'the other end refused the handshake'],
+]
+
+/** Why TLS failed, in words; undefined where it was not TLS that did. */
+export function tlsFault(thrown: unknown): string | undefined {
+  const reason = opensslReason(thrown)
+  if (reason === undefined) return undefined
+  return (
+    TLS_FAULTS.find(([pattern]) => pattern.test(reason))?.[1] ?? `the encrypted session broke (${reason})`
+  )
 }
 
 /** The `code` of a system error (ENOENT, ECONNRESET, …), if it is one. */
@@ -193,6 +231,9 @@ export function fromSocketError(thrown: unknown, peer: string): NodeError {
     return new NodeError('timed_out', `${peer} did not answer in time`, { cause: thrown })
   if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ENOTFOUND')
     return new NodeError('connect_failed', `no connection to ${peer} (${code})`, { cause: thrown })
+  const fault = tlsFault(thrown)
+  if (fault !== undefined)
+    return new NodeError('connection_lost', `no TLS with ${peer}: ${fault}`, { cause: thrown })
   return new NodeError('connection_lost', `the connection to ${peer} broke: ${messageOf(thrown)}`, {
     cause: thrown,
   })

@@ -101,7 +101,6 @@ function toNodeError(thrown: unknown): NodeError {
 }
 
 function jsonMessage(error: Partial<FastifyError>): string {
-  if (error.code === 'FST_ERR_BAD_URL') return 'the path is not a well-formed URL'
   return `the body is not well-formed JSON: ${error.message ?? ''}`
 }
 

@@ -12,16 +12,24 @@ import type { Operation, OperationName } from '../contract/operations.ts'
 import { platformOperations } from '../contract/platform.ts'
 import type { PlatformOperationName } from '../contract/platform.ts'
 import { networksOf } from '../domain/networks.ts'
-import { NodeError } from '../errors.ts'
 import type { Account } from '../store/accounts.ts'
 import { Written } from './context.ts'
 import type { Context } from './context.ts'
-import { pathOf, replyToNoRequest, replyWithError } from './error-reply.ts'
+import { replyToNoRequest, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { addRefusalNotes } from './refusals.ts'
 import { handlers } from './handlers.ts'
 import { lazyCompilers } from './document/lazy-schemas.ts'
+import { noRoute, refuseBrokenPath } from './no-route.ts'
 import { makePlatformHandlers } from './platform/operations.ts'
+import {
+  forgetTypeOfNothing,
+  integersOf,
+  NO_QUERY,
+  notEmpty,
+  parseBodies,
+  readQuery,
+} from './read-request.ts'
 
 const BODY_LIMIT = 1_048_576
 const PRIVATE = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
@@ -62,8 +70,17 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
         allowUnionTypes: true,
       },
     },
-    frameworkErrors: (error, request, reply) =>
-      replyWithError(error, request as FastifyRequest, reply as FastifyReply, context.now(), context.zone),
+    // Nothing but a path with a broken escape comes here; no hook has run.
+    frameworkErrors: (_error, request, reply) =>
+      void refuseBrokenPath(context, request as FastifyRequest).then((refusal) =>
+        replyWithError(
+          refusal,
+          request as FastifyRequest,
+          (reply as FastifyReply).headers(PRIVATE),
+          context.now(),
+          context.zone,
+        ),
+      ),
     clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
     ...tlsOptions(options.tls),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
@@ -102,20 +119,6 @@ function tlsOptions(tls: HttpOptions['tls']) {
     : {}
 }
 
-/** An empty body is no body, whatever its type says; anything else must be JSON. */
-function parseBodies(app: FastifyInstance<Server>): void {
-  app.removeAllContentTypeParsers()
-  const parseJson = app.getDefaultJsonParser('error', 'error')
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
-    if (body === '') done(null, undefined)
-    else void parseJson(request, body, done)
-  })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
-    if (body.length === 0) done(null, undefined)
-    else done(new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json'))
-  })
-}
-
 /** A handler takes the call of its own operation: what is handed to it was checked against that operation's schemas. */
 type AnyHandler = (context: Context, call: never) => Promise<unknown>
 
@@ -131,7 +134,7 @@ function addOperation(
     url: BASE_PATH + operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     schema: {
       ...(operation.badCode === 400 && { params: operation.params }),
-      ...(operation.query && { querystring: operation.query }),
+      querystring: operation.query ?? NO_QUERY,
       ...(operation.body && { body: operation.body }),
       ...(!operation.produces && { response: { 200: operation.ok } }),
     },
@@ -143,8 +146,8 @@ function addOperation(
       if (operation.emptyBody) forgetTypeOfNothing(request)
     },
     preValidation: (request, _reply, done) => {
-      readNumbers(request.query as Record<string, unknown>, integers)
-      done(operation.emptyBody ? notEmpty(request.body) : undefined)
+      const refusal = readQuery(request, integers)
+      done(refusal ?? (operation.emptyBody ? notEmpty(request.body) : undefined))
     },
     handler: async (request, reply) => {
       const input = { ...(request.params as object), ...(request.query as object) }
@@ -160,47 +163,4 @@ function addOperation(
       return answer instanceof Written ? reply.header('Content-Type', JSON_TYPE).send(answer.json) : answer
     },
   })
-}
-
-function integersOf(operation: Operation): string[] {
-  const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, { type?: string }> }
-  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
-}
-
-/** Whole decimal numbers become numbers; whatever else was written stays text and is refused by the schema. */
-function readNumbers(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const name of names) {
-    const value = query[name]
-    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) query[name] = Number(value)
-  }
-}
-
-/** A type that cannot even be read is refused before any parser sees it: where there is no body it says nothing. */
-function forgetTypeOfNothing({ headers }: FastifyRequest): void {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
-    delete headers['content-type']
-}
-
-function notEmpty(body: unknown): NodeError | undefined {
-  if (body === undefined || JSON.stringify(body) === '{}') return undefined
-  return new NodeError('bad_request', 'the body must be empty or {}: this operation takes no fields')
-}
-
-const KNOWN_PATHS = [...Object.values(operations), ...Object.values(platformOperations)].map(
-  (operation: Operation) => ({
-    method: operation.method,
-    pattern: new RegExp(`^${BASE_PATH}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-  }),
-)
-
-/** 405 with Allow where the path is known with another method, else 404. */
-function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError {
-  const path = pathOf(request)
-  const methods = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-  if (methods.length === 0) return new NodeError('not_found', `there is nothing at ${path}`)
-  const allowed = [
-    ...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))),
-  ].join(', ')
-  void reply.header('Allow', allowed)
-  return new NodeError('method_not_allowed', `${request.method} is not allowed here: use ${allowed}`)
 }

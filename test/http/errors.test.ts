@@ -50,7 +50,10 @@ test('every error has the one body, with the path under its prefix and without t
     '/connect-back/nothing',
   )
   assertErrorBody(await request(`${node.url}/nothing`), 404, 'Not Found', '/nothing')
-  const bad = await request(`${node.url}${BASE_PATH}/integration/v2/channels/%zz/status`)
+  const authorization = `Bearer ${await node.token('admin')}`
+  const bad = await request(`${node.url}${BASE_PATH}/integration/v2/channels/%zz/status`, {
+    headers: { authorization },
+  })
   assertErrorBody(bad, 400, 'Bad Request', `${BASE_PATH}/integration/v2/channels/%zz/status`)
 })
 

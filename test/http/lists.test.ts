@@ -158,7 +158,7 @@ testOnBoth(
       ['beta'],
     )
     for (const name of ['listChannels', 'listContacts'] as const)
-      for (const unknown of ['none', 'ACME', '', ' ', "' or 1=1 --", '__proto__', 'x'.repeat(255)]) {
+      for (const unknown of ['none', 'ACME', ' ', "' or 1=1 --", '__proto__', 'x'.repeat(255)]) {
         const page = await list(name, unknown)
         assert.deepEqual(
           [page.totalElements, page.content, page.totalPages],

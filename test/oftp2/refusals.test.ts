@@ -61,6 +61,13 @@ async function refusals(pair: Pair): Promise<Refusal[]> {
       history: /encrypted session/,
     },
     {
+      title: 'TLS with a partner that speaks none there',
+      caller: { security: pair.keys('left', { cryptography: true, ciphrate: 'TRANSMISION' }) },
+      port: 'plainPort',
+      code: 'connect_failed',
+      error: /^no TLS with \S+: the other end does not speak TLS there$/,
+    },
+    {
       title: 'TLS with a partner whose certificate is not the one kept for it',
       caller: {
         security: pair.keys('left', {

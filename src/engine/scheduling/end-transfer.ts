@@ -82,7 +82,7 @@ async function tryLater(
       channel: transfer.channelCode,
       attempts,
       code: error.code,
-      error: error.message,
+      err: error,
       inMs: dueAt - now,
     },
     'an attempt failed; another follows',

@@ -145,7 +145,8 @@ export function toWire(transfer: TransferRecord, zone: Zone): Transfer {
 function fileToWire(file: TransferFileRecord): TransferFile {
   return {
     fileName: file.name,
-    path: file.path,
+    // A file that never got a place, or a certificate that is written when it leaves.
+    ...(file.path !== '' && { path: file.path }),
     ...(file.hash !== null && { hash: `sha256:${file.hash}` }),
     ...(file.size !== null && { size: String(file.size) }),
     ...(file.actionPost !== null && { actionPost: file.actionPost }),

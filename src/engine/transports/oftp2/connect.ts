@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { connect as connectTcp } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
-import { fromSocketError, NodeError, systemCode } from '../../../errors.ts'
+import { fromSocketError, NodeError, systemCode, tlsFault } from '../../../errors.ts'
 import type { Call, Session, SessionHost } from '../transport.ts'
 import { callingHandshake } from './protocol/handshake.ts'
 import { Oftp2Session } from './session.ts'
@@ -120,5 +120,7 @@ function connectError(thrown: unknown, peer: string): NodeError {
     })
   const error = fromSocketError(thrown, peer)
   if (error.code !== 'connection_lost') return error
-  return new NodeError('connect_failed', `no connection to ${peer}: ${error.message}`, { cause: thrown })
+  const message =
+    tlsFault(thrown) === undefined ? `no connection to ${peer}: ${error.message}` : error.message
+  return new NodeError('connect_failed', message, { cause: thrown })
 }

@@ -116,23 +116,23 @@ function fromSshError(thrown: Error, peer: string, phase: 'handshake' | 'sign-in
   const cause = thrown
   if (level === 'client-socket') return fromSocketError(thrown, peer)
   if (level === 'client-authentication' || (phase === 'sign-in' && typeof code === 'number'))
-    return new NodeError('login_refused', `${peer} refused the sign-in: ${thrown.message}`, { cause })
+    return new NodeError('login_refused', `${peer} refused the sign-in: ${messageOf(thrown)}`, { cause })
   if (code === DISCONNECT_BUSY)
-    return new NodeError('remote_busy', `${peer} is busy: ${thrown.message}`, { cause })
+    return new NodeError('remote_busy', `${peer} is busy: ${messageOf(thrown)}`, { cause })
   // The library has no code for this one; its words are all there is.
   if (level === 'handshake' && thrown.message.includes('no matching'))
     return new NodeError(
       'insecure_session',
-      `${peer} speaks only algorithms that are off here: ${thrown.message}`,
+      `${peer} speaks only algorithms that are off here: ${messageOf(thrown)}`,
       {
         cause,
       },
     )
   if (level === 'handshake')
-    return new NodeError('protocol_violation', `the key exchange with ${peer} failed: ${thrown.message}`, {
+    return new NodeError('protocol_violation', `the key exchange with ${peer} failed: ${messageOf(thrown)}`, {
       cause,
     })
-  return new NodeError('connection_lost', `the connection to ${peer} broke: ${thrown.message}`, { cause })
+  return new NodeError('connection_lost', `the connection to ${peer} broke: ${messageOf(thrown)}`, { cause })
 }
 
 function sniffIdent(socket: Socket, take: (ident: string) => void): void {
@@ -191,7 +191,7 @@ async function tryLine({ call, peer, without }: Attempt): Promise<Line | Offered
           client.subsys('sftp', (error, stream) => {
             if (error)
               reject(
-                new NodeError('remote_refused', `${peer} has no SFTP: ${error.message}`, { cause: error }),
+                new NodeError('remote_refused', `${peer} has no SFTP: ${messageOf(error)}`, { cause: error }),
               )
             else resolve(stream)
           })

@@ -7,7 +7,7 @@ import { createHash, createPublicKey, timingSafeEqual } from 'node:crypto'
 
 import type { ParsedKey } from 'ssh2'
 
-import { NodeError } from '../../../errors.ts'
+import { messageOf, NodeError } from '../../../errors.ts'
 import { ssh2 } from './library.ts'
 
 const MIN_RSA_BITS = 2048
@@ -66,7 +66,7 @@ export function readAuthorizedKey(line: string): ParsedKey | undefined {
 export function readPrivateKey(pem: string, passphrase: string | undefined): ParsedKey {
   const parsed = ssh2.utils.parseKey(pem, passphrase)
   if (parsed instanceof Error)
-    throw new NodeError('bad_use', `the private key cannot be read: ${parsed.message}`, { cause: parsed })
+    throw new NodeError('bad_use', `the private key cannot be read: ${messageOf(parsed)}`, { cause: parsed })
   const key = Array.isArray(parsed) ? parsed[0] : parsed
   if (key === undefined || !key.isPrivateKey())
     throw new NodeError('bad_use', 'the private key is not a private key')

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { createPrivateKey, createPublicKey, publicEncrypt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
+import { generateSelfSigned } from './engine/transforms/cms/self-signed.ts'
+import { fromSocketError, messageOf } from './errors.ts'
+
+const RAW = /error:|SSL|routines|openssl|\.c:\d|EPROTO/
+
+/** The error of a TLS call to that port. */
+async function callError(t: TestContext, port: number, options = {}): Promise<Error> {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options })
+  t.after(() => socket.destroy())
+  const [error] = (await once(socket, 'error')) as [Error]
+  return error
+}
+
+async function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('a partner that does not speak TLS is told in our words, with the cause kept', async (t) => {
+  const port = await listening(
+    t,
+    createServer((socket) => socket.on('error', () => {}).end('220 welcome\r\n')),
+  )
+  const cause = await callError(t, port)
+  assert.match(cause.message, RAW)
+  const error = fromSocketError(cause, 'acme:6619')
+  assert.equal(error.message, 'no TLS with acme:6619: the other end does not speak TLS there')
+  assert.equal(error.cause, cause)
+})
+
+test('TLS that the ends cannot agree on, or where a certificate is asked for, is told in our words', async (t) => {
+  const { privateKeyPem: key, certificatePem: cert } = await generateSelfSigned({
+    commonName: 'acme',
+    days: 2,
+    bits: 2048,
+  })
+  const old = createTlsServer({ key, cert, maxVersion: 'TLSv1.2' }).on('tlsClientError', () => {})
+  const cause = await callError(t, await listening(t, old), { minVersion: 'TLSv1.3' })
+  assert.match(cause.message, RAW)
+  assert.match(fromSocketError(cause, 'acme:6619').message, /no TLS version or cipher in common/)
+  const strict = createTlsServer({ key, cert, ca: cert, requestCert: true, rejectUnauthorized: true })
+  strict.on('tlsClientError', () => {})
+  const unknown = await callError(t, await listening(t, strict))
+  assert.match(unknown.message, RAW)
+  assert.match(fromSocketError(unknown, 'acme:6619').message, /our certificate/)
+})
+
+test('what the cryptographic library throws is told without its own text', () => {
+  const small = createPublicKey({
+    key: { kty: 'RSA', n: 'sXchDaQebHnPiGvyDOAT4saGEUetSyo9MKLOoWFsueri23bOdgWp4Dy1Wl', e: 'AQAB' },
+    format: 'jwk',
+  })
+  for (const fault of [
+    () => createPrivateKey('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'),
+    () => publicEncrypt(small, Buffer.alloc(1000)),
+  ])
+    assert.throws(fault, (thrown: Error) => {
+      assert.match(thrown.message, RAW)
+      assert.doesNotMatch(messageOf(thrown), RAW)
+      assert.match(messageOf(thrown), /^a cryptographic step failed \(.+\)$/)
+      return true
+    })
+  assert.equal(messageOf(new Error('plain')), 'plain')
+})

@@ -1,0 +1,106 @@
+// What a request says, read before any schema sees it: bodies are JSON in UTF-8, queries hold whole escapes and numbers.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
+import type { Server } from 'node:http'
+import { Type } from '../contract/type.ts'
+import type { Operation } from '../contract/operations.ts'
+import { NodeError } from '../errors.ts'
+
+/** Of an operation that takes no query. */
+export const NO_QUERY = Type.Object({}, { additionalProperties: false })
+
+// Bodies
+
+/** An empty body is no body, whatever its type says; anything else must be JSON. */
+export function parseBodies(app: FastifyInstance<Server>): void {
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0) return done(null, undefined)
+    const fault = encodingFault(request.headers['content-type'] ?? '', body)
+    if (fault) return done(fault)
+    const text = body.toString('utf8')
+    void parseJson(request, text, (error, value: unknown) =>
+      done(error ?? (ESCAPED_SURROGATE.test(text) ? surrogateFault(value, '') : undefined) ?? null, value),
+    )
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0) done(null, undefined)
+    else done(new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json'))
+  })
+}
+
+const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)/g
+
+function encodingFault(contentType: string, body: Buffer): NodeError | undefined {
+  for (const [, name = '', value = ''] of contentType.matchAll(PARAMETER))
+    if (name.toLowerCase() === 'charset' && !/^"?utf-?8"?$/i.test(value))
+      return new NodeError('unsupported_media', `the body must be in UTF-8, not in ${value}`)
+  return isUtf8(body) ? undefined : new NodeError('bad_request', 'the body is not well-formed UTF-8')
+}
+
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
+
+/** Half a pair is no character: it could not be written back as UTF-8. */
+function surrogateFault(value: unknown, pointer: string): NodeError | undefined {
+  if (typeof value === 'string')
+    return value.isWellFormed()
+      ? undefined
+      : new NodeError('bad_request', `${pointer || 'the body'} holds a lone surrogate, which is no character`)
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    if (!name.isWellFormed())
+      return new NodeError(
+        'bad_request',
+        `${pointer || 'the body'} has a field whose name holds a lone surrogate, which is no character`,
+      )
+    const fault = surrogateFault(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+/** A type that cannot even be read is refused before any parser sees it: where there is no body it says nothing. */
+export function forgetTypeOfNothing({ headers }: FastifyRequest): void {
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
+    delete headers['content-type']
+}
+
+export function notEmpty(body: unknown): NodeError | undefined {
+  if (body === undefined || JSON.stringify(body) === '{}') return undefined
+  return new NodeError('bad_request', 'the body must be empty or {}: this operation takes no fields')
+}
+
+// Queries
+
+export function integersOf(operation: Operation): string[] {
+  const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, { type?: string }> }
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+}
+
+/**
+ * Whole decimal numbers become numbers; whatever else was written stays text and is refused by the schema. An empty
+ * contactId is what a form sends for none.
+ */
+export function readQuery(request: FastifyRequest, integers: readonly string[]): NodeError | undefined {
+  const query = request.query as Record<string, unknown>
+  for (const name of integers) {
+    const value = query[name]
+    if (typeof value === 'string' && /^-?\d{1,300}$/.test(value)) query[name] = Number(value)
+  }
+  if (query.contactId === '') delete query.contactId
+  return brokenEscape(request.raw.url ?? '')
+}
+
+/** The parser takes such an escape as it is written; what was meant is then another value than the one looked for. */
+function brokenEscape(url: string): NodeError | undefined {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.includes('%', start)) return undefined
+  try {
+    decodeURIComponent(url.slice(start))
+    return undefined
+  } catch {
+    return new NodeError('bad_request', 'the query holds a % escape that is not well-formed UTF-8')
+  }
+}
