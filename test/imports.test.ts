@@ -52,7 +52,7 @@ const MAY: Record<string, string[]> = {
   'src/demo': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files', 'src/platform'],
   'src/cli': ['src', 'sdk'],
   sdk: ['src/contract'],
-  'console/src': ['src/contract', 'sdk'],
+  'console/src': ['src/contract', 'src/domain', 'sdk'],
 }
 
 /** The engine's rooms, lowest first: each may use the rooms below it that it names, and none above. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -23,6 +23,27 @@ test('all the SQL stands in the store', () => {
   assert.ok(having.length > 10, 'the pattern finds the queries of the store')
   assert.deepEqual(
     having.filter((path) => !path.startsWith('src/store/')),
+    [],
+  )
+})
+
+test('what the console takes of the node’s sources is contract and domain, and runs in a browser', () => {
+  const seen = new Set<string>()
+  const walk = (path: string): void => {
+    if (seen.has(path)) return
+    seen.add(path)
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    for (const [, type, to = ''] of text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'/gm))
+      if (type === undefined) {
+        assert.ok(!to.startsWith('node:'), `${path} imports ${to}`)
+        if (to.startsWith('.')) walk(relative(ROOT, resolve(ROOT, dirname(path), to)))
+      }
+  }
+  for (const path of productFiles('console/src/**/*.{ts,tsx}')) walk(path)
+  const taken = [...seen].filter((path) => path.startsWith('src/'))
+  assert.ok(taken.includes('src/domain/channel-rules.ts'))
+  assert.deepEqual(
+    taken.filter((path) => !/^src\/(contract|domain)\//.test(path)),
     [],
   )
 })

@@ -1,13 +1,24 @@
 // Checks of a channel that a schema cannot express. Each fault names its field by JSON pointer; nothing is thrown, so
 // that a platform file can report all of them and the interface the first.
+//
+// Nothing here needs Node: the console checks its form with the same rules. What only a node can tell (where paths may
+// point, whether a key can be read) comes in as an argument; without it the rest is checked.
 
-import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { isIP } from 'node:net'
-import { isAbsolute, normalize } from 'node:path'
 import type { Channel, Directory } from '../contract/channel.ts'
+import { canonicalAddress, isAddress } from './addresses.ts'
 
 export type Fault = { pointer: string; message: string }
+/** Which rule is broken, and by which value, for whoever says it in words of its own. */
+export type RuleFault = Fault & { rule: FormRule | NodeRule; value: string }
+/** Rules that a form can check. */
+export type FormRule = 'address' | 'twice' | 'absolute' | 'dots' | 'pattern' | 'recordLength' | 'needed'
+type NodeRule = 'roots' | 'scriptsOff' | 'key'
+
 export type Roots = { fileRoots: readonly string[]; scriptRoots: readonly string[] }
+export type NodeKnowledge = Roots & {
+  isPrivateKey: (pem: string) => boolean
+  isPublicKey: (pem: string) => boolean
+}
 
 const SCRIPTS = [
   'exceptionFile',
@@ -18,42 +29,33 @@ const SCRIPTS = [
 ] as const
 const TARGETS = ['postReceptionDirectory', 'postEmisionDirectory'] as const
 
-export function channelFaults(channel: Channel, roots: Roots): Fault[] {
-  return [...valueFaults(channel, roots), ...actionFaults(channel)]
+export function ruleFaults(channel: Channel, node?: NodeKnowledge): RuleFault[] {
+  return [...valueRuleFaults(channel, node), ...actionFaults(channel)]
 }
 
 /** Faults of values taken one by one: wrong in any channel, whatever else it holds. */
-export function valueFaults(channel: Channel, roots: Roots): Fault[] {
+export function valueRuleFaults(channel: Channel, node?: NodeKnowledge): RuleFault[] {
   return [
     ...addressFaults(channel.connection?.ips, '/connection/ips'),
     ...addressFaults(channel.connection?.proxyIps, '/connection/proxyIps'),
-    ...directoryFaults(channel, roots),
-    ...integrationFaults(channel, roots),
-    ...keyFaults(channel),
+    ...directoryFaults(channel, node),
+    ...integrationFaults(channel, node),
+    ...(node ? keyFaults(channel, node) : []),
     ...userFaults(channel.users),
   ]
 }
 
-export function addressFaults(addresses: readonly string[] | undefined, pointer: string): Fault[] {
+function addressFaults(addresses: readonly string[] | undefined, pointer: string): RuleFault[] {
   const seen = new Set<string>()
-  return (addresses ?? []).flatMap((address, index) => {
-    const at = `${pointer}/${index}`
-    if (isIP(address) === 0) return [{ pointer: at, message: `"${address}" is not an IPv4 or IPv6 address` }]
-    const canonical = canonicalAddress(address)
-    if (seen.has(canonical)) return [{ pointer: at, message: `${address} is there twice` }]
+  return (addresses ?? []).flatMap((value, index): RuleFault[] => {
+    const at = { pointer: `${pointer}/${index}`, value }
+    if (!isAddress(value))
+      return [{ ...at, rule: 'address', message: `"${value}" is not an IPv4 or IPv6 address` }]
+    const canonical = canonicalAddress(value)
+    if (seen.has(canonical)) return [{ ...at, rule: 'twice', message: `${value} is there twice` }]
     seen.add(canonical)
     return []
   })
-}
-
-/** One spelling per address: IPv6 compressed and in lower case, an IPv4 address mapped into IPv6 as plain IPv4. */
-export function canonicalAddress(address: string): string {
-  if (isIP(address) !== 6) return address
-  const host = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1)
-  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(host)
-  if (!mapped) return host
-  const bits = (Number.parseInt(mapped[1] ?? '0', 16) << 16) | Number.parseInt(mapped[2] ?? '0', 16)
-  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 }
 
 const GLOB = /[*?]|\[.*\]|\{.*\}/
@@ -63,122 +65,122 @@ function receivesInto(channel: Channel, { direction }: Directory): boolean {
   return direction === 'RECEPCION' || (direction !== 'EMISION' && channel.direction !== 'EMISION')
 }
 
-function directoryFaults(channel: Channel, roots: Roots): Fault[] {
+function directoryFaults(channel: Channel, node: NodeKnowledge | undefined): RuleFault[] {
   return (channel.directories ?? []).flatMap((directory, index) => {
-    const faults = pathFaults(
-      directory.filePath,
-      `/directories/${index}/filePath`,
-      roots.fileRoots,
-      'ESCLUSA_FILE_ROOTS',
-    )
-    if (GLOB.test(directory.filePath ?? '') && receivesInto(channel, directory))
+    const pointer = `/directories/${index}/filePath`
+    const { filePath: path = '' } = directory
+    const faults = pathFaults(directory.filePath, pointer, fileRoots(node))
+    if (GLOB.test(path) && receivesInto(channel, directory))
       faults.push({
-        pointer: `/directories/${index}/filePath`,
+        rule: 'pattern',
+        pointer,
+        value: path,
         message: 'must be a directory, not a pattern: files are received into it',
       })
     if (directory.fileFormat === 'FIJO' && !directory.registerLength)
       faults.push({
+        rule: 'recordLength',
         pointer: `/directories/${index}/registerLength`,
+        value: '',
         message: 'FIJO needs a record length above 0',
       })
     return faults
   })
 }
 
-function integrationFaults(channel: Channel, roots: Roots): Fault[] {
-  const integrations = channel.integrations ?? {}
+function integrationFaults({ integrations = {} }: Channel, node: NodeKnowledge | undefined): RuleFault[] {
   return [
-    ...SCRIPTS.flatMap((name) => scriptFaults(integrations[name], `/integrations/${name}`, roots)),
-    ...TARGETS.flatMap((name) =>
-      pathFaults(integrations[name], `/integrations/${name}`, roots.fileRoots, 'ESCLUSA_FILE_ROOTS'),
-    ),
+    ...SCRIPTS.flatMap((name) => scriptFaults(integrations[name], `/integrations/${name}`, node)),
+    ...TARGETS.flatMap((name) => pathFaults(integrations[name], `/integrations/${name}`, fileRoots(node))),
   ]
 }
 
-function actionFaults({ integrations = {} }: Channel): Fault[] {
-  return [
-    ...needs(
-      integrations.postEmisionAction === 'EMISION_MOVE',
-      integrations.postEmisionDirectory,
-      'postEmisionDirectory',
-    ),
-    ...needs(
-      integrations.postEmisionAction === 'EMISION_EXECUTE',
-      integrations.postEmisionFile,
-      'postEmisionFile',
-    ),
-    ...needs(
-      integrations.postReceptionAction === 'RECEPTION_MOVE',
-      integrations.postReceptionDirectory,
-      'postReceptionDirectory',
-    ),
-    ...needs(
-      integrations.postReceptionAction === 'RECEPTION_EXECUTE',
-      integrations.postReceptionFile,
-      'postReceptionFile',
-    ),
-  ]
+/** Which action needs which other field. */
+const NEEDS = [
+  ['postEmisionAction', 'EMISION_MOVE', 'postEmisionDirectory'],
+  ['postEmisionAction', 'EMISION_EXECUTE', 'postEmisionFile'],
+  ['postReceptionAction', 'RECEPTION_MOVE', 'postReceptionDirectory'],
+  ['postReceptionAction', 'RECEPTION_EXECUTE', 'postReceptionFile'],
+] as const
+
+function actionFaults({ integrations = {} }: Channel): RuleFault[] {
+  return NEEDS.filter(
+    ([action, value, needed]) => integrations[action] === value && !integrations[needed],
+  ).map(([, , needed]) => ({
+    rule: 'needed',
+    pointer: `/integrations/${needed}`,
+    value: '',
+    message: 'is needed by the action that is set',
+  }))
 }
 
-function needs(asked: boolean, value: string | undefined, field: string): Fault[] {
-  return asked && !value
-    ? [{ pointer: `/integrations/${field}`, message: 'is needed by the action that is set' }]
-    : []
-}
-
-function scriptFaults(path: string | undefined, pointer: string, roots: Roots): Fault[] {
+function scriptFaults(
+  path: string | undefined,
+  pointer: string,
+  node: NodeKnowledge | undefined,
+): RuleFault[] {
   if (path === undefined) return []
-  if (roots.scriptRoots.length === 0)
-    return [{ pointer, message: 'scripts are off on this node: ESCLUSA_SCRIPT_ROOTS is not set' }]
-  return pathFaults(path, pointer, roots.scriptRoots, 'ESCLUSA_SCRIPT_ROOTS')
+  if (node?.scriptRoots.length === 0)
+    return [
+      {
+        rule: 'scriptsOff',
+        pointer,
+        value: path,
+        message: 'scripts are off on this node: ESCLUSA_SCRIPT_ROOTS is not set',
+      },
+    ]
+  return pathFaults(path, pointer, node && { roots: node.scriptRoots, setting: 'ESCLUSA_SCRIPT_ROOTS' })
+}
+
+type Allowed = { roots: readonly string[]; setting: string }
+
+export function fileRoots(node: Roots | undefined): Allowed | undefined {
+  return node && { roots: node.fileRoots, setting: 'ESCLUSA_FILE_ROOTS' }
 }
 
 export function pathFaults(
   path: string | undefined,
   pointer: string,
-  allowed: readonly string[],
-  setting: string,
-): Fault[] {
+  allowed: Allowed | undefined,
+): RuleFault[] {
   if (path === undefined) return []
-  if (!isAbsolute(path)) return [{ pointer, message: 'must be an absolute path' }]
-  if (path.split('/').includes('..')) return [{ pointer, message: 'must not contain ..' }]
-  const clean = normalize(path)
-  if (!allowed.some((root) => isInside(clean, root)))
-    return [{ pointer, message: `must lie inside ${setting} (${allowed.join(', ')})` }]
+  const at = { pointer, value: path }
+  if (!path.startsWith('/')) return [{ ...at, rule: 'absolute', message: 'must be an absolute path' }]
+  if (path.split('/').includes('..')) return [{ ...at, rule: 'dots', message: 'must not contain ..' }]
+  const clean = withoutEmptySteps(path)
+  if (allowed && !allowed.roots.some((root) => isInside(clean, root)))
+    return [
+      { ...at, rule: 'roots', message: `must lie inside ${allowed.setting} (${allowed.roots.join(', ')})` },
+    ]
   return []
+}
+
+/** `/a//b/./c` is `/a/b/c`; a slash at the end stays. */
+function withoutEmptySteps(path: string): string {
+  const steps = path.split('/').filter((step) => step !== '' && step !== '.')
+  return steps.length === 0 ? '/' : `/${steps.join('/')}${path.endsWith('/') ? '/' : ''}`
 }
 
 export function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 }
 
-function keyFaults(channel: Channel): Fault[] {
-  const { rsaLocalKey, rsaRemoteKey } = channel.security ?? {}
-  const faults: Fault[] = []
-  if (rsaLocalKey !== undefined && !parses(() => createPrivateKey(rsaLocalKey)))
-    faults.push({ pointer: '/security/rsaLocalKey', message: 'is not a private key in PEM form' })
-  if (
-    rsaRemoteKey !== undefined &&
-    (rsaRemoteKey.includes('PRIVATE KEY') || !parses(() => createPublicKey(rsaRemoteKey)))
-  )
-    faults.push({
-      pointer: '/security/rsaRemoteKey',
-      message: 'is not a certificate or public key in PEM form',
-    })
+function keyFaults({ security = {} }: Channel, node: NodeKnowledge): RuleFault[] {
+  const { rsaLocalKey, rsaRemoteKey } = security
+  const faults: RuleFault[] = []
+  const refuse = (pointer: string, message: string) =>
+    void faults.push({ rule: 'key', pointer, value: '', message })
+  if (rsaLocalKey !== undefined && !node.isPrivateKey(rsaLocalKey))
+    refuse('/security/rsaLocalKey', 'is not a private key in PEM form')
+  if (rsaRemoteKey !== undefined && !node.isPublicKey(rsaRemoteKey))
+    refuse('/security/rsaRemoteKey', 'is not a certificate or public key in PEM form')
   return faults
 }
 
-function parses(read: () => unknown): boolean {
-  try {
-    read()
-    return true
-  } catch {
-    return false
-  }
-}
-
-function userFaults(users: readonly string[] | undefined): Fault[] {
-  return (users ?? []).flatMap((user, index) =>
-    users?.indexOf(user) === index ? [] : [{ pointer: `/users/${index}`, message: `${user} is there twice` }],
+function userFaults(users: readonly string[] | undefined): RuleFault[] {
+  return (users ?? []).flatMap((value, index) =>
+    users?.indexOf(value) === index
+      ? []
+      : [{ rule: 'twice', pointer: `/users/${index}`, value, message: `${value} is there twice` }],
   )
 }

@@ -2,7 +2,7 @@
 // caller is counted under.
 
 import { BlockList, isIP } from 'node:net'
-import { canonicalAddress } from './channel-rules.ts'
+import { canonicalAddress } from './addresses.ts'
 
 export type Networks = { has(address: string): boolean }
 

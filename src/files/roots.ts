@@ -5,7 +5,7 @@ import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
-import { isInside, pathFaults } from '../domain/channel-rules.ts'
+import { fileRoots, isInside, pathFaults } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
 import { NodeError, systemCode } from '../errors.ts'
 
@@ -76,7 +76,7 @@ export function diskFaults(channel: Channel, roots: Roots): Fault[] {
 
 /** verifyExists: a directory, or for outbound a regular file too. */
 export function checkPathExists(path: string, way: TransferDirection, roots: Roots, field: string): void {
-  const [fault] = pathFaults(path, field, roots.fileRoots, 'ESCLUSA_FILE_ROOTS')
+  const [fault] = pathFaults(path, field, fileRoots(roots))
   if (fault) throw new NodeError('bad_request', `${fault.pointer} ${fault.message}`)
   const kind = kindOf(path)
   if (kind === 'directory' || (kind === 'file' && way === 'EMISION')) return

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
-import { canonicalAddress } from '../domain/channel-rules.ts'
+import { canonicalAddress } from '../domain/addresses.ts'
 
 export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   // A proxy that hands on whatever its client wrote may name something that is no address.

@@ -86,6 +86,16 @@ export function patchOf(before: Draft, after: Draft): ChannelPatch {
   return patch
 }
 
+/** The channel as the form says it, without its secrets. */
+export function channelOf({ fields, directories }: Draft): Channel {
+  const channel: Json = { directories: directories.map(directoryOf) }
+  for (const [pointer, text] of Object.entries(fields)) {
+    const value = fromText(text, schemaAt(pointer))
+    if (value !== undefined) put(channel, pointer, value)
+  }
+  return channel
+}
+
 export function directoryOf(values: Values): Json {
   const entries = DIRECTORY_FIELDS.map((name) => [
     name,

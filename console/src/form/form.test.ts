@@ -5,7 +5,7 @@ import { en } from '../i18n/en.ts'
 import { changesOf, draftOf, patchOf } from './draft.ts'
 import { labelsEn, valuesEn } from './fields-en.ts'
 import { helpEs, labelsEs, valuesEs } from './fields-es.ts'
-import { faultsOf, isAddress, placeMessage } from './rules.ts'
+import { faultsOf, placeMessage } from './rules.ts'
 import { CHANNEL_SCHEMA, DIRECTORY_FIELDS, GROUPS, schemaAt } from './schema.ts'
 import type { FieldSchema } from './schema.ts'
 
@@ -105,11 +105,15 @@ test('the form refuses what the contract and the node’s rules refuse, at the f
   assert.deepEqual(faultsOf(draftOf(CHANNEL), rules), {})
 })
 
-test('addresses are IPv4 or IPv6', () => {
-  for (const good of ['10.0.0.1', '::1', 'fe80::1', '2001:db8::8a2e:370:7334', '::ffff:10.0.0.1'])
-    assert.ok(isAddress(good), good)
-  for (const bad of ['10.0.0', '10.0.0.256', '01.2.3.4', 'host', '::g', '', '1:2'])
-    assert.ok(!isAddress(bad), bad)
+test('what a rule of the node forbids is said in the words of the reader, at the field', () => {
+  const draft = draftOf(CHANNEL)
+  draft.fields['/connection/ips'] = '::1\n0:0::1'
+  draft.fields['/direction'] = 'BIDIRECCIONAL'
+  draft.directories = [{ direction: 'RECEPCION', filePath: '/srv/in/*.txt' }]
+  assert.deepEqual(faultsOf(draft, rules), {
+    '/connection/ips': rules.twice('0:0::1'),
+    '/directories/0/filePath': rules.pattern,
+  })
 })
 
 test('the node’s message is placed at the field that it names', () => {

@@ -1,10 +1,12 @@
-// Checks before anything is sent: the contract's schema, field by field, and those rules of the node that need no
-// look at its disk or settings. The node checks everything again, and what only it knows it says itself.
+// Checks before anything is sent: the contract's schema, field by field, and the node's own rules of channels
+// (domain/channel-rules.ts). The node checks everything again, and what only it knows it says itself.
 
+import { ruleFaults } from '../../../src/domain/channel-rules.ts'
+import type { RuleFault } from '../../../src/domain/channel-rules.ts'
 import type { Words } from '../i18n/en.ts'
-import { fromText } from './draft.ts'
+import { channelOf, fromText } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { DIRECTORY_FIELDS, isSecret, schemaAt } from './schema.ts'
+import { DIRECTORY_FIELDS, schemaAt } from './schema.ts'
 import type { FieldSchema } from './schema.ts'
 
 /** Pointer of the field -> what is wrong with it. */
@@ -13,30 +15,35 @@ type Rules = Words['config']['rules']
 
 export function faultsOf(draft: Draft, rules: Rules): Faults {
   const faults: Faults = {}
-  const check = (pointer: string, text: string) => {
-    const schema = schemaAt(pointer)
-    const fault = schemaFault(fromText(text, schema), schema, rules) ?? pathFault(pointer, text, rules)
+  const check = (pointer: string, value: unknown) => {
+    const fault = schemaFault(value, schemaAt(pointer), rules)
     if (fault) faults[pointer] = fault
   }
-  for (const [pointer, text] of Object.entries(draft.fields)) check(pointer, text)
+  for (const [pointer, text] of Object.entries(draft.fields))
+    check(pointer, fromText(text, schemaAt(pointer)))
   draft.directories.forEach((directory, index) => {
-    for (const name of DIRECTORY_FIELDS) check(`/directories/${index}/${name}`, directory[name] ?? '')
-    if (directory.fileFormat === 'FIJO' && !(Number(directory.registerLength) > 0))
-      faults[`/directories/${index}/registerLength`] ??= rules.recordLength
+    for (const name of DIRECTORY_FIELDS) {
+      const pointer = `/directories/${index}/${name}`
+      check(pointer, fromText(directory[name] ?? '', schemaAt(pointer)))
+    }
   })
   for (const [pointer, change] of Object.entries(draft.secrets))
-    if (change.kind === 'replace') {
-      const fault = schemaFault(change.value, schemaAt(pointer), rules)
-      if (fault) faults[pointer] = fault
-    }
-  return { ...faults, ...addressFaults(draft, rules), ...actionFaults(draft, rules) }
+    if (change.kind === 'replace') check(pointer, change.value)
+  for (const fault of ruleFaults(channelOf(draft)))
+    faults[fieldAt(fault.pointer) ?? fault.pointer] ??= inWords(fault, rules)
+  return faults
+}
+
+/** What only a node can check is not asked for here, and would be said in the node's words. */
+function inWords({ rule, value, message }: RuleFault, rules: Rules): string {
+  if (rule === 'roots' || rule === 'scriptsOff' || rule === 'key') return message
+  const words = rules[rule]
+  return typeof words === 'string' ? words : words(value)
 }
 
 function schemaFault(value: unknown, schema: FieldSchema, rules: Rules): string | undefined {
   if (value === undefined) return undefined
   if (Array.isArray(value)) {
-    const twice = value.find((item, index) => value.indexOf(item) !== index) as string | undefined
-    if (twice !== undefined) return rules.twice(twice)
     return value.map((item) => schema.items && schemaFault(item, schema.items, rules)).find(Boolean)
   }
   if (schema.enum)
@@ -54,53 +61,18 @@ function schemaFault(value: unknown, schema: FieldSchema, rules: Rules): string 
   return undefined
 }
 
-const PATHS = /\/(filePath|exceptionFile|(pre|post)(Emision|Reception)File|post(Emision|Reception)Directory)$/
-
-function pathFault(pointer: string, text: string, rules: Rules): string | undefined {
-  if (text === '' || !PATHS.test(pointer) || isSecret(pointer)) return undefined
-  if (!text.startsWith('/')) return rules.absolute
-  return text.split('/').includes('..') ? rules.dots : undefined
-}
-
-function addressFaults({ fields }: Draft, rules: Rules): Faults {
-  const faults: Faults = {}
-  for (const pointer of ['/connection/ips', '/connection/proxyIps']) {
-    const addresses = fromText(fields[pointer] ?? '', schemaAt(pointer)) as string[]
-    const wrong = addresses.find((address) => !isAddress(address))
-    if (wrong !== undefined) faults[pointer] = rules.address(wrong)
-  }
-  return faults
-}
-
-/** IPv6 as the browser itself reads it. */
-export function isAddress(text: string): boolean {
-  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text))
-    return text.split('.').every((part) => Number(part) < 256 && String(Number(part)) === part)
-  return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`)
-}
-
-function actionFaults({ fields }: Draft, rules: Rules): Faults {
-  const at = (name: string) => fields[`/integrations/${name}`] ?? ''
-  const needs: [action: string, value: string, needed: string][] = [
-    ['postEmisionAction', 'EMISION_MOVE', 'postEmisionDirectory'],
-    ['postEmisionAction', 'EMISION_EXECUTE', 'postEmisionFile'],
-    ['postReceptionAction', 'RECEPTION_MOVE', 'postReceptionDirectory'],
-    ['postReceptionAction', 'RECEPTION_EXECUTE', 'postReceptionFile'],
-  ]
-  return Object.fromEntries(
-    needs
-      .filter(([action, value, needed]) => at(action) === value && at(needed) === '')
-      .map(([, , needed]) => [`/integrations/${needed}`, rules.needed]),
-  )
-}
-
 /** The field that the node's message names, and the message: `/connection/ips/1 "x" is not …`. */
 export function placeMessage(message: string): { pointer: string; text: string } | undefined {
   const match = /^(\/\S*) (.+)$/s.exec(message)
   if (!match?.[1] || !match[2]) return undefined
-  const text = match[2]
-  for (let pointer = match[1]; pointer !== ''; pointer = pointer.slice(0, pointer.lastIndexOf('/')))
-    if (isField(pointer)) return { pointer, text }
+  const pointer = fieldAt(match[1])
+  return pointer === undefined ? undefined : { pointer, text: match[2] }
+}
+
+/** The field that is shown for a place in the channel: itself, or the list that it stands in. */
+function fieldAt(place: string): string | undefined {
+  for (let pointer = place; pointer !== ''; pointer = pointer.slice(0, pointer.lastIndexOf('/')))
+    if (isField(pointer)) return pointer
   return undefined
 }
 

@@ -1,7 +1,7 @@
 // A partner calls: who it is, whether any of its channels takes the call now, and what the transport may know of it.
 
 import { closedBecause, goes, hoursOf } from '../../domain/channel.ts'
-import { canonicalAddress } from '../../domain/channel-rules.ts'
+import { canonicalAddress } from '../../domain/addresses.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'

@@ -7,7 +7,7 @@ import { SECRET_FIELDS } from '../../contract/channel.ts'
 import type { Channel, ChannelStatus } from '../../contract/channel.ts'
 import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
-import { channelFaults, valueFaults } from '../../domain/channel-rules.ts'
+import { channelFaults, valueFaults } from '../../domain/channel-faults.ts'
 import type { Fault } from '../../domain/channel-rules.ts'
 import {
   mergeChannel,
