@@ -47,3 +47,21 @@ test('what the console takes of the node’s sources is contract and domain, and
     [],
   )
 })
+
+test('the engine names no protocol outside its transports and the file that puts them together', () => {
+  const names = /oftp2?|sftp|'folder'|\bESID\b|\bSFID\b|\bEFNA\b|\bEERP\b|fileReason|\bsuites?\b|suiteOf|SUITE_/i
+  const general = productFiles('src/engine/**/*.ts').filter(
+    (path) =>
+      !path.startsWith('src/engine/transports/') &&
+      // What assembles the protocols, and what one of them has done with keys.
+      path !== 'src/engine/sessions/protocols.ts' &&
+      path !== 'src/engine/sessions/session-crypto.ts',
+  )
+  assert.ok(general.length > 50)
+  const naming = general.filter((path) => names.test(withoutComments(readFileSync(join(ROOT, path), 'utf8'))))
+  assert.deepEqual(naming, [])
+})
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+}

@@ -64,16 +64,16 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const fetching = new Map<string, RunningTransfer>()
   const finishing = new FinishingReceptions()
   const memory = new OfferMemory()
-  const capabilitiesOf = (protocol: string) => transports.get(protocol)?.capabilities
-  const runner: Runner = { context, sessions, capabilitiesOf, fetching }
+  const protocolOf = (protocol: string) => transports.get(protocol)
+  const runner: Runner = { context, sessions, protocolOf, fetching }
   const dispatcher = new Dispatcher(context, config.workers, {
     run: (claim, signal, given) => runTransfer(runner, claim, signal, given),
     clear: (transferId) => clearCancelled(context, transports, transferId),
   })
-  for (const { protocol, capabilities } of transports.values()) {
+  for (const protocol of transports.values()) {
     const reception = {
       context,
-      capabilities,
+      capabilities: protocol.capabilities,
       memory,
       joins: (code: string) => fetching.get(code),
       hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
@@ -84,14 +84,14 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       },
     }
     hosts.set(
-      protocol,
+      protocol.protocol,
       makeSessionHost({
         context,
         launcher: dispatcher,
         sessions,
         reception,
         finishing,
-        keyName: protocols.keyName(protocol),
+        protocol,
       }),
     )
   }

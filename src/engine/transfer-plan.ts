@@ -7,7 +7,7 @@ import { applicationOf, parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import { findContact, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
+import { findContact, identificationOf, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
@@ -57,7 +57,7 @@ export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Pr
     record,
     contact,
     openProtocolSections(seal, contact),
-    local?.oftp2Id ?? record.localCode,
+    local ? identificationOf(local) : record.localCode,
   )
 }
 
@@ -70,7 +70,7 @@ function planOf(
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
-  const oftp2 = settings.oftp2 as { id?: string } | undefined
+  const section = settings[contact.protocol] as { id?: string } | undefined
   return {
     code: record.code,
     channel,
@@ -78,7 +78,7 @@ function planOf(
     contact,
     settings,
     localId,
-    remoteId: oftp2?.id ?? parseCode(record.code)?.remoteCode ?? '',
+    remoteId: section?.id ?? parseCode(record.code)?.remoteCode ?? '',
     timeouts: timeoutsOf(channel),
     security: securityOf(channel, ciphrate === 'TRANSMISION' || ciphrate === 'ALL'),
     encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',

@@ -95,6 +95,11 @@ export async function listLocalEntities(db: Db): Promise<LocalEntity[]> {
   return rows.map((row) => ({ code: row.code, name: row.name, oftp2Id: row.oftp2_id }))
 }
 
+/** What it calls itself on the line. */
+export function identificationOf({ code, oftp2Id }: LocalEntity): string {
+  return oftp2Id ?? code
+}
+
 export async function putLocalEntity(tx: Tx, entity: LocalEntity): Promise<void> {
   const row = { code: entity.code, name: entity.name, oftp2_id: entity.oftp2Id }
   await tx

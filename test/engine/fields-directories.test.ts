@@ -38,7 +38,7 @@ async function sentAsRecords(t: TestContext, directory: Directory, bytes: string
   const formats: string[] = []
   const line = new Line({
     protocol: 'oftp2',
-    capabilities: { records: true },
+    capabilities: { records: true, envelopes: true, oneFileAtATime: true },
     onPush: (push, { format }) => {
       formats.push(`${format.kind} ${format.recordLength}`)
       return push()

@@ -6,6 +6,7 @@ import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
 import type {
   Call,
   Capabilities,
+  Protocol,
   PushProgress,
   PushResult,
   Session,
@@ -13,6 +14,8 @@ import type {
   Transport,
   WireFile,
 } from '../../src/engine/transports/transport.ts'
+import { OFTP2 } from '../../src/engine/transports/oftp2/oftp2.ts'
+import { SFTP } from '../../src/engine/transports/ssh/sftp-protocol.ts'
 import type { Rig } from './rig.ts'
 
 export type LineOptions = {
@@ -33,6 +36,9 @@ export type LineOptions = {
 export class Line implements Transport<never> {
   readonly protocol: string
   readonly capabilities: Capabilities
+  readonly sections: Protocol['sections']
+  readonly recognises: Protocol['recognises']
+  readonly keyName = (name: string) => name
   readonly calls: Call<unknown>[] = []
   readonly sessions: Session[] = []
   readonly #options: LineOptions
@@ -44,11 +50,17 @@ export class Line implements Transport<never> {
     this.protocol = options.protocol ?? 'sftp'
     this.capabilities = {
       records: false,
+      envelopes: false,
+      oneFileAtATime: false,
+      pickup: this.protocol === 'sftp',
       receipts: false,
       remoteHash: true,
       defaultPort: 22,
       ...options.capabilities,
     }
+    const played = [SFTP, OFTP2].find(({ protocol }) => protocol === this.protocol) ?? folderTransport
+    this.sections = played.sections
+    this.recognises = played.recognises
   }
 
   get addresses(): string[] {

@@ -26,7 +26,7 @@ import { SessionPool } from '../../src/engine/sessions/session-pool.ts'
 import { makeSlots } from '../../src/engine/scheduling/slots.ts'
 import { makeStaging } from '../../src/engine/staging/staging.ts'
 import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
-import type { SessionHost, Transport } from '../../src/engine/transports/transport.ts'
+import type { Protocol, SessionHost, Transport } from '../../src/engine/transports/transport.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { NodeError } from '../../src/errors.ts'
 import { makeLog } from '../../src/log.ts'
@@ -91,14 +91,14 @@ export class Rig {
     this.runner = {
       context: this.context,
       sessions: this.sessions,
-      capabilitiesOf: (protocol) => transports.get(protocol)?.capabilities,
+      protocolOf: (protocol) => transports.get(protocol),
       fetching,
     }
     this.dispatcher = new Dispatcher(this.context, options.workers ?? 2, {
       run: (claim, signal, given) => runTransfer(this.runner, claim, signal, given),
       clear: (transferId) => clearCancelled(this.context, transports, transferId),
     })
-    for (const { protocol, capabilities } of known) this.#addHost(protocol, capabilities, fetching)
+    for (const protocol of known) this.#addHost(protocol, fetching)
   }
 
   #makeContext(options: RigOptions): EngineContext {
@@ -125,16 +125,12 @@ export class Rig {
     }
   }
 
-  #addHost(
-    protocol: string,
-    capabilities: Transport['capabilities'],
-    fetching: Map<string, RunningTransfer>,
-  ): void {
+  #addHost(protocol: Protocol, fetching: Map<string, RunningTransfer>): void {
     const { context, dispatcher, sessions } = this
     const finishing = new FinishingReceptions()
     const reception = {
       context,
-      capabilities,
+      capabilities: protocol.capabilities,
       memory: new OfferMemory(),
       joins: (code: string) => fetching.get(code),
       hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
@@ -144,10 +140,9 @@ export class Rig {
         dispatcher.background(running)
       },
     }
-    const keyName = (name: string) => name
     this.#hosts.set(
-      protocol,
-      makeSessionHost({ context, launcher: dispatcher, sessions, reception, finishing, keyName }),
+      protocol.protocol,
+      makeSessionHost({ context, launcher: dispatcher, sessions, reception, finishing, protocol }),
     )
   }
 

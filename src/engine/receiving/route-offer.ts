@@ -50,7 +50,7 @@ export function refuseUnfit(
       'insecure_session',
       `channel ${channel.code} takes files over encrypted sessions alone`,
     )
-  if (capabilities.records && plan.encryptFiles && !offer.envelope?.encrypted)
+  if (capabilities.envelopes && plan.encryptFiles && !offer.envelope?.encrypted)
     throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
   const mismatch = formatMismatch(directory, offer.format, capabilities)
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)

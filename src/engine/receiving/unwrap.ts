@@ -9,8 +9,7 @@ import { FileSource, piecesOf } from '../staging/file-source.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { localPath, stage } from '../staging/staging.ts'
-import { suiteOf } from '../transforms/cms/suites.ts'
-import type { Offer } from '../transports/transport.ts'
+import type { Digest, FileFlaw, Offer } from '../transports/transport.ts'
 import { incomingSteps } from '../staging/wire-form.ts'
 
 export type Received = { path: string; size: number; sha256: string }
@@ -26,11 +25,11 @@ export async function unwrap(
   received: Received,
 ): Promise<Unwrapped> {
   // Only now, and not when it was offered: a file that is not signed fails its transfer and is kept in quarantine.
-  if (capabilities.records && plan.signedFilesOnly && !offer.envelope?.signed)
+  if (capabilities.envelopes && plan.signedFilesOnly && !offer.envelope?.signed)
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
-      cause: { fileReason: '20' },
+      cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
-  const wireHash = await wireHashOf(received, offer.envelope?.suite)
+  const wireHash = await wireHashOf(received, offer.envelope?.digest ?? 'sha256')
   const steps = incomingSteps({ plan, directory, capabilities, codePage: context.codePage }, offer)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
@@ -40,9 +39,8 @@ export async function unwrap(
   return { path, size, hash: await local.finish(), wireHash }
 }
 
-/** The hash a receipt must show: of the bytes as transmitted, by the suite's digest. */
-async function wireHashOf({ path, sha256 }: Received, suite: string | undefined): Promise<string> {
-  const digest = suiteOf(suite ?? '')?.digest ?? 'sha256'
+/** The hash a receipt must show: of the bytes as transmitted. */
+async function wireHashOf({ path, sha256 }: Received, digest: Digest): Promise<string> {
   if (digest === 'sha256') return sha256
   const hash = createHash(digest)
   for await (const piece of createReadStream(path)) hash.update(piece as Buffer)

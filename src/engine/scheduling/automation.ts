@@ -21,6 +21,7 @@ import { requestSend } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { protocolFor } from './run-transfer.ts'
 import type { Runner } from './run-transfer.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -183,14 +184,11 @@ async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal
 }
 
 /** A call in which the partner speaks; our own receipts go with it. */
-async function callAndListen(
-  { context, sessions }: Runner,
-  channel: ChannelRecord,
-  signal: AbortSignal,
-): Promise<void> {
+async function callAndListen(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
+  const { context, sessions } = runner
   if (!mayCall(channel) || (await callNotBefore(context, channel.contactId)) > 0) return
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
-  if (isSpooled(plan)) return
+  if (isSpooled(plan, protocolFor(runner, plan))) return
   const lent = await sessions.lend(plan, 0)
   let ok = false
   try {

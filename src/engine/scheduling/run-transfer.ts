@@ -35,13 +35,13 @@ import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import { suits } from '../sessions/session-pool.ts'
 import { receivedPath } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
-import type { Capabilities, Session } from '../transports/transport.ts'
+import type { Protocol, Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 export type Runner = {
   context: EngineContext
   sessions: SessionPool
-  capabilitiesOf: (protocol: string) => Capabilities | undefined
+  protocolOf: (protocol: string) => Protocol | undefined
   /** Fetches under way, by channel: files offered for that channel join the transfer. */
   fetching: Map<string, RunningTransfer>
 }
@@ -98,7 +98,7 @@ async function notBefore(
       ? undefined
       : { at: Math.max(1, transfer.dueAt) }
   if (callingEnd(plan) === 'REMOTO')
-    return isSpooled(plan) || sessions.calledBy(plan) ? undefined : { at: PARKED }
+    return isSpooled(plan, protocolFor(runner, plan)) || sessions.calledBy(plan) ? undefined : { at: PARKED }
   const at = await callNotBefore(context, contactId)
   return at > 0 ? { at, down: contactId } : undefined
 }
@@ -136,7 +136,7 @@ async function start(
 
 async function emit(runner: Runner, running: RunningTransfer, given?: Session): Promise<void> {
   const { plan } = running
-  const capabilities = capabilitiesFor(runner, plan)
+  const { capabilities } = protocolFor(runner, plan)
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
@@ -159,11 +159,11 @@ async function noteEncryption({ context, transfer, held }: RunningTransfer): Pro
   })
 }
 
-function capabilitiesFor(runner: Runner, plan: TransferPlan): Capabilities {
-  const capabilities = runner.capabilitiesOf(plan.contact.protocol)
-  if (!capabilities)
+export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {
+  const protocol = runner.protocolOf(plan.contact.protocol)
+  if (!protocol)
     throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
-  return capabilities
+  return protocol
 }
 
 /** Whoever called has the turn again when this end has nothing left to send: the transport sees to that. */
@@ -172,11 +172,9 @@ function lentAs(session: Session): Lent {
 }
 
 /** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
-async function borrow(
-  { sessions }: Runner,
-  { context, plan, transfer, signal }: RunningTransfer,
-): Promise<Lent> {
-  if (isSpooled(plan)) return lentAs(spoolSession(context, plan, transfer))
+async function borrow(runner: Runner, { context, plan, transfer, signal }: RunningTransfer): Promise<Lent> {
+  const { sessions } = runner
+  if (isSpooled(plan, protocolFor(runner, plan))) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
   const called = callingEnd(plan) === 'LOCAL' ? undefined : sessions.calledBy(plan)
   if (called) return lentAs(called)
@@ -255,7 +253,7 @@ async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<
       await recordPlaced(running, file, received)
     } else if (received !== '') await rm(received, { force: true })
   }
-  await finishReception(running, capabilitiesFor(runner, plan).receipts)
+  await finishReception(running, protocolFor(runner, plan).capabilities.receipts)
 }
 
 async function fetchInto(runner: Runner, running: RunningTransfer): Promise<void> {
@@ -275,5 +273,5 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<void
     runner.fetching.delete(transfer.channelCode)
     await lent.giveBack(ok)
   }
-  await finishReception(running, capabilitiesFor(runner, running.plan).receipts)
+  await finishReception(running, protocolFor(runner, running.plan).capabilities.receipts)
 }

@@ -1,5 +1,5 @@
-// Emissions to partners who call to take their files by SFTP: a push puts a copy of the wire form into the spool, where
-// the partner sees it under its application's `out`. Without downloadConf the file counts as handed over once it lies
+// Emissions to partners who call to take their files: a push puts a copy of the wire form into the spool, where the
+// partner finds it. Without downloadConf the file counts as handed over once it lies
 // there; with it the transfer waits for the partner to take it, which counts as the receipt.
 
 import { constants } from 'node:fs'
@@ -17,17 +17,17 @@ import type { TransferRecord } from '../../domain/transfer.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Outbox, OutgoingEntry } from '../transports/sftp-server/outbox.ts'
-import type { PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
+import type { Outbox, OutgoingEntry } from '../transports/outbox.ts'
+import type { Protocol, PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const SHOWN = 10_000
 
 /** Whether the partner takes its files by calling: it has access here, and this node does not or may not call it. */
-export function isSpooled(plan: TransferPlan): boolean {
-  if (plan.contact.protocol !== 'sftp' || plan.settings.access === undefined) return false
+export function isSpooled(plan: TransferPlan, { capabilities, sections }: Protocol): boolean {
+  if (!capabilities.pickup || plan.settings[sections.called] === undefined) return false
   return (
-    plan.settings.sftp === undefined ||
+    plan.settings[sections.calling] === undefined ||
     plan.channel.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO'
   )
 }
@@ -100,7 +100,7 @@ function nameTaken(name: string): NodeError {
   )
 }
 
-/** What the SFTP listener shows a partner. */
+/** What a listener shows a partner. */
 export function outboxOf(context: EngineContext, contactId: string, wake: () => void): Outbox {
   const codeOf = async (application: string) =>
     (await channelsOfContact(context.store.db, contactId)).find(

@@ -106,7 +106,7 @@ async function smallestForm(
   const scratch = `${path}.try`
   try {
     const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
-    const looksPacked = !emission.capabilities.records && (await startsLikeLzw(scratch))
+    const looksPacked = !emission.capabilities.envelopes && (await startsLikeLzw(scratch))
     const packed = await stage(
       piecesOf(source, emission.signal),
       [...form.steps, form.optional ?? neverStep],

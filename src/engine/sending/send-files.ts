@@ -36,11 +36,13 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
-  const parallel = capabilities.records ? FILES_ON_A_LINE : FILES_AT_ONCE
+  const parallel = capabilities.oneFileAtATime ? FILES_ON_A_LINE : FILES_AT_ONCE
   const queue = left.values()
   const failure = new AbortController()
   // A line that is cut in the middle of a file is lost for every transfer on it: there the others get to their end.
-  const signal = capabilities.records ? emission.signal : AbortSignal.any([emission.signal, failure.signal])
+  const signal = capabilities.oneFileAtATime
+    ? emission.signal
+    : AbortSignal.any([emission.signal, failure.signal])
   const run = async () => {
     for (const file of queue) {
       if (signal.aborted || failure.signal.aborted) return

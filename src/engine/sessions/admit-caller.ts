@@ -10,10 +10,14 @@ import { listContacts } from '../../store/contacts.ts'
 import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
-import type { Admission, Caller } from '../transports/transport.ts'
+import type { Admission, Caller, Protocol } from '../transports/transport.ts'
 
-export async function admitCaller(context: EngineContext, caller: Caller): Promise<Admission<unknown>> {
-  const contact = await contactOf(context, caller)
+export async function admitCaller(
+  context: EngineContext,
+  protocol: Protocol,
+  caller: Caller,
+): Promise<Admission<unknown>> {
+  const contact = await contactOf(context, protocol, caller)
   if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
   const channels = (await channelsOfContact(context.store.db, contact.id)).filter(
     ({ config }) => !config.deactivateChannel,
@@ -27,14 +31,14 @@ export async function admitCaller(context: EngineContext, caller: Caller): Promi
     throw new NodeError('login_refused', `${caller.address} is not an address of ${contact.id}`)
   const open = near.filter(({ config }) => isOpenAt(hoursOf(config), context.now(), context.zone))
   if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
-  return admission(context, contact, open, caller)
+  return admission(context, contact, open, { caller, section: protocol.sections.called })
 }
 
 async function admission(
   context: EngineContext,
   contact: ContactRecord,
   open: ChannelRecord[],
-  caller: Caller,
+  { caller, section }: { caller: Caller; section: string },
 ): Promise<Admission<unknown>> {
   const plans = await Promise.all(
     open.map((channel) => makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))),
@@ -49,7 +53,6 @@ async function admission(
   const receives = suited.some(
     ({ channel }) => goes(channel, 'RECEPCION') && !closedBecause(channel, 'RECEPCION'),
   )
-  const section = caller.protocol === 'sftp' ? 'access' : caller.protocol
   return {
     contactId: contact.id,
     localId: first.localId,
@@ -63,20 +66,20 @@ async function admission(
   }
 }
 
-export async function contactOf(context: EngineContext, caller: Caller): Promise<ContactRecord | undefined> {
+export async function contactOf(
+  context: EngineContext,
+  { protocol, sections, recognises }: Protocol,
+  caller: Caller,
+): Promise<ContactRecord | undefined> {
   const id = caller.id.trim()
   for (const contact of await listContacts(context.store.db)) {
-    if (contact.protocol !== caller.protocol) continue
-    const { oftp2, access } = contact.settings as { oftp2?: { id?: string }; access?: { username?: string } }
-    if (caller.protocol === 'sftp' ? access?.username === id : isOftp2Id(contact, oftp2?.id, id))
-      return contact
+    if (contact.protocol !== protocol) continue
+    const remoteCodes = (contact.data.remoteCodes ?? []).flatMap(({ code }) =>
+      code === undefined ? [] : [code],
+    )
+    if (recognises({ settings: contact.settings[sections.called], remoteCodes }, id)) return contact
   }
   return undefined
-}
-
-/** Its own id, or one of its remote codes where it has none. */
-function isOftp2Id(contact: ContactRecord, own: string | undefined, id: string): boolean {
-  return own === undefined ? (contact.data.remoteCodes ?? []).some(({ code }) => code === id) : own === id
 }
 
 function addressAllowed({ config }: ChannelRecord, address: string): boolean {

@@ -18,13 +18,11 @@ import type { EngineContext } from '../engine-context.ts'
 
 export type Protocols = {
   transports: ReadonlyMap<string, Transport<never>>
-  /** How a protocol spells a file name in keys and receipts. */
-  keyName: (protocol: string) => (name: string) => string
   listen(hostOf: (protocol: string) => SessionHost, wake: () => void): Promise<Listener[]>
 }
 
 export async function openProtocols(config: Config, context: EngineContext): Promise<Protocols> {
-  const { createOftp2, datasetName } = await import('../transports/oftp2/oftp2.ts')
+  const { createOftp2 } = await import('../transports/oftp2/oftp2.ts')
   const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
   const { nativeBinding } = await import('../transports/ssh/native-binding.ts')
   const binding = nativeBinding()
@@ -33,7 +31,6 @@ export async function openProtocols(config: Config, context: EngineContext): Pro
   const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
   return {
     transports: new Map(all.map((transport) => [transport.protocol, transport])),
-    keyName: (protocol) => (protocol === 'oftp2' ? datasetName : (name) => name),
     listen: async (hostOf, wake) => [
       ...(await listenForOftp2(config, hostOf('oftp2'), oftp2)),
       ...(await listenForSftp(config, context, hostOf('sftp'), wake)),

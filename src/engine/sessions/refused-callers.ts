@@ -2,17 +2,22 @@
 
 import { addHistory, channelsOfContact } from '../../store/channels.ts'
 import type { EngineContext } from '../engine-context.ts'
-import type { Caller } from '../transports/transport.ts'
+import type { Caller, Protocol } from '../transports/transport.ts'
 import { contactOf } from './admit-caller.ts'
 
 /** A stranger can be turned away as often as it calls: the history gets one entry a minute, the log each. */
 const REFUSALS_APART_MS = 60_000
 const lastRefusal = new Map<string, number>()
 
-export async function noteRefusal(context: EngineContext, caller: Caller, reason: string): Promise<void> {
-  const { protocol, id, address } = caller
-  context.log.warn({ protocol, caller: id, address, reason }, 'a caller was turned away')
-  const contact = await contactOf(context, caller)
+export async function noteRefusal(
+  context: EngineContext,
+  protocol: Protocol,
+  caller: Caller,
+  reason: string,
+): Promise<void> {
+  const { id, address } = caller
+  context.log.warn({ protocol: protocol.protocol, caller: id, address, reason }, 'a caller was turned away')
+  const contact = await contactOf(context, protocol, caller)
   const now = context.now()
   if (!contact || now - (lastRefusal.get(contact.id) ?? 0) < REFUSALS_APART_MS) return
   lastRefusal.set(contact.id, now)

@@ -1,9 +1,8 @@
-// The work with keys that OFTP2 sessions need, done by the CMS transforms: the transports do not know them.
+// The work with keys that sessions need, done by the CMS transforms: the transports do not know them.
 
 import { randomBytes } from 'node:crypto'
 import { NodeError } from '../../errors.ts'
 import { decryptBuffer, encryptBuffer, signBuffer, verifyBuffer } from '../transforms/cms/messages.ts'
-import { suiteOf } from '../transforms/cms/suites.ts'
 import type { SessionCrypto } from '../transports/oftp2/settings.ts'
 
 export const sessionCrypto: SessionCrypto = {
@@ -12,10 +11,10 @@ export const sessionCrypto: SessionCrypto = {
   // A challenge that is not for us is answered like one that is, wrongly: a caller learns nothing from the difference.
   decryptChallenge: (ownPem, enveloped) =>
     decryptBuffer(enveloped, { privateKeyPem: ownPem }).catch(() => randomBytes(20)),
-  signReceipt: (ownPem, content, suite) =>
+  signReceipt: (ownPem, content, digest) =>
     signBuffer(content, {
       privateKeyPem: ownPem,
-      digest: suiteOf(suite)?.digest ?? 'sha256',
+      digest,
       includeCertificate: false,
     }),
   verifyReceipt: async (partnerPem, signature, content) => {

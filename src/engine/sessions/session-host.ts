@@ -6,7 +6,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { FinishingReceptions } from '../receiving/finishing-receptions.ts'
 import { receiveOffer } from '../receiving/receive-offer.ts'
 import type { ReceivingContext } from '../receiving/receiving-context.ts'
-import type { Admission, Caller, SessionHost } from '../transports/transport.ts'
+import type { Admission, Caller, Protocol, SessionHost } from '../transports/transport.ts'
 import { admitCaller } from './admit-caller.ts'
 import { handOver } from './hand-over.ts'
 import type { Launcher } from './hand-over.ts'
@@ -20,8 +20,7 @@ export type HostParts = {
   sessions: SessionPool
   reception: ReceivingContext
   finishing: FinishingReceptions
-  /** How the protocol spells a file name in keys and receipts. */
-  keyName: (name: string) => string
+  protocol: Protocol
 }
 
 export function makeSessionHost({
@@ -30,14 +29,16 @@ export function makeSessionHost({
   sessions,
   reception,
   finishing,
-  keyName,
+  protocol,
 }: HostParts): SessionHost {
   return {
-    admit: <Settings>(caller: Caller) => admitCaller(context, caller) as Promise<Admission<Settings>>, // the section of that protocol
+    admit: <Settings>(caller: Caller) =>
+      admitCaller(context, protocol, caller) as Promise<Admission<Settings>>, // the section of that protocol
     opened: (session) => sessions.add(session),
     turn: (session) => handOver(context, launcher, session),
     offer: (offer) => receiveOffer(reception, offer),
-    receipt: (contactId, receipt) => takeReceipt(context, contactId, receipt, keyName, () => launcher.wake()),
+    receipt: (contactId, receipt) =>
+      takeReceipt(context, contactId, receipt, protocol.keyName, () => launcher.wake()),
     receiptsOwed: async (contactId) => {
       // What has just come in is dealt with first, so that its receipts can still go in this session.
       await finishing.settled(contactId)
@@ -45,6 +46,6 @@ export function makeSessionHost({
       return Promise.all(owed.map(({ id, body }) => readyToSend(context, id, body)))
     },
     receiptDelivered: (id) => context.store.write((tx) => receiptDelivered(tx, id, context.now())),
-    refused: (caller, reason) => noteRefusal(context, caller, reason),
+    refused: (caller, reason) => noteRefusal(context, protocol, caller, reason),
   }
 }

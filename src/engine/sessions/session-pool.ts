@@ -7,7 +7,7 @@ import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { SharedTurn } from './shared-turn.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Call, Session, SessionHost, Transport } from '../transports/transport.ts'
+import type { Call, Protocol, Session, SessionHost, Transport } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: SharedTurn }
@@ -127,7 +127,7 @@ export class SessionPool {
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
         const session = await transport.connect(
-          callOf(plan, address, { signal, applications }) as Call<never>,
+          callOf(plan, transport, address, { signal, applications }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
         await callSucceeded(this.#context, plan.contact.id)
@@ -198,17 +198,17 @@ async function applicationsOf({ store }: EngineContext, plan: TransferPlan): Pro
 
 function callOf(
   plan: TransferPlan,
+  { sections }: Protocol,
   { host, port }: Address,
   { signal, applications }: Pick<Call<unknown>, 'signal' | 'applications'>,
 ): Call<unknown> {
-  const section = plan.settings[plan.contact.protocol]
   return {
     contactId: plan.contact.id,
     host,
     port,
     localId: plan.localId,
     remoteId: plan.remoteId,
-    settings: section ?? {},
+    settings: plan.settings[sections.calling] ?? {},
     applications,
     ways: 'B',
     timeouts: plan.timeouts,

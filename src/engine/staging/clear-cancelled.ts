@@ -26,5 +26,6 @@ export async function clearCancelled(
   const keys = transfer.files
     .filter(({ phase }) => phase !== 'DONE')
     .map(({ keyName: name, keyDate: date, keyTime: time }) => ({ name, date, time }))
-  await transports.get(contact.protocol)?.discard?.((settings[contact.protocol] ?? {}) as never, keys) // its own section
+  const transport = transports.get(contact.protocol)
+  await transport?.discard?.((settings[transport.sections.calling] ?? {}) as never, keys) // its own section
 }

@@ -31,8 +31,7 @@ import type { Step } from '../transforms/step.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Capabilities, Envelope, RecordFormat } from '../transports/transport.ts'
 
-/** AES-256-CBC with SHA-256; what OFTP2 calls suite 04. */
-export const SUITE = '04'
+const DIGEST = 'sha256'
 
 export type WireForm = {
   /** Steps that change the bytes; empty where the local file is sent as it lies. */
@@ -75,7 +74,7 @@ export function outgoingForm(wire: Wire): WireForm {
   const optional = layer && compression === 'VARIABLE' ? layer : undefined
   if (plan.encryptFiles && !optional) steps.push(encryptStep(plan))
   const enveloped =
-    capabilities.records && (plan.signFiles || plan.encryptFiles || (layer !== undefined && !optional))
+    capabilities.envelopes && (plan.signFiles || plan.encryptFiles || (layer !== undefined && !optional))
   return {
     steps,
     check,
@@ -86,7 +85,7 @@ export function outgoingForm(wire: Wire): WireForm {
 }
 
 function envelopeOf(plan: TransferPlan, compressed: boolean): Envelope {
-  return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, suite: SUITE }
+  return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, digest: DIGEST }
 }
 
 /** A name for the form: another one whenever the same file would leave here otherwise. */
@@ -97,7 +96,13 @@ export function formId(wire: Wire): string {
   const keys = [plan.signFiles && plan.security.rsaLocalKey, plan.encryptFiles && plan.security.rsaRemoteKey]
   const form = [
     [fileFormat, delimitator, registerLength, alphabet, compression, translationOf(wire), codePage],
-    [transmission?.compression, plan.channel.security?.confidentiality, capabilities.records, keys],
+    [
+      transmission?.compression,
+      plan.channel.security?.confidentiality,
+      capabilities.records,
+      capabilities.envelopes,
+      keys,
+    ],
   ]
   return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 12)
 }
@@ -115,21 +120,21 @@ export function settleOptional(
     ...(smaller ? [form.optional] : []),
     ...(plan.encryptFiles ? [encryptStep(plan)] : []),
   ]
-  const enveloped = capabilities.records && (plan.signFiles || plan.encryptFiles || smaller)
+  const enveloped = capabilities.envelopes && (plan.signFiles || plan.encryptFiles || smaller)
   return { ...form, steps, optional: undefined, envelope: enveloped ? envelopeOf(plan, smaller) : undefined }
 }
 
-/** On a transport with records the CMS form of zlib; on one with bytes alone LZW, which marks itself. */
+/** Where the partner is told of envelopes the CMS form of zlib; elsewhere LZW, which marks itself. */
 function compressionStep(compression: string, capabilities: Capabilities): Step | undefined {
   if (compression === 'NO') return undefined
-  if (capabilities.records) return compress()
+  if (capabilities.envelopes) return compress()
   return compression === 'SI' ? undefined : lzwCompress()
 }
 
 function signStep(plan: TransferPlan): Step {
   const { rsaLocalKey } = plan.security
   if (!rsaLocalKey) throw missing(plan, 'files must be signed (svcff, emissionff)', 'rsaLocalKey')
-  return sign({ privateKeyPem: rsaLocalKey, digest: 'sha256', includeCertificate: false })
+  return sign({ privateKeyPem: rsaLocalKey, digest: DIGEST, includeCertificate: false })
 }
 
 function encryptStep(plan: TransferPlan): Step {
@@ -183,7 +188,7 @@ export function incomingSteps(wire: Wire, arrived: Arrived): Step[] {
   const steps: Step[] = []
   if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
   if (envelope?.compressed) steps.push(decompress(BOMB_LIMIT))
-  else if (!capabilities.records && expectsLzw(plan)) steps.push(lzwIfMarked)
+  else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked)
   if (plan.signedFilesOnly || envelope?.signed) steps.push(verifyStep(plan))
   if (directory.compression) steps.push(gunzip(BOMB_LIMIT))
   const records = recordOptions(directory)

@@ -13,12 +13,24 @@
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
 
-/** CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). */
-export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean; suite: string }
+export type Digest = 'sha1' | 'sha256' | 'sha512'
 
+/**
+ * CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). `digest`
+ * is that of its signature, and of the hash that a receipt shows.
+ */
+export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean; digest: Digest }
+
+/** What a transport can do. Each flag stands for itself: none is to be read as a name of a protocol. */
 export type Capabilities = {
-  /** Record boundaries travel outside the bytes (OFTP2). Otherwise a file is bytes alone. */
+  /** Record boundaries travel outside the bytes. Otherwise a file is bytes alone. */
   records: boolean
+  /** The partner is told which CMS layers the bytes wear. Otherwise only the channel's configuration says so. */
+  envelopes: boolean
+  /** A session carries one file after the other, and is lost for all of them when it is cut in the middle of one. */
+  oneFileAtATime: boolean
+  /** Files may wait here until the partner calls and takes them. */
+  pickup: boolean
   /** The partner answers with an end-to-end receipt. */
   receipts: boolean
   /** The transport can tell the SHA-256 of what lies at the partner's end. */
@@ -158,13 +170,29 @@ export interface Call<Settings> {
   signal: AbortSignal
 }
 
-export interface Transport<Settings = unknown> {
+/** What the engine must know of a protocol while nobody is on the line. Each transport provides its own. */
+export interface Protocol {
   readonly protocol: string
   readonly capabilities: Capabilities
+  /** The contact's section for calls that this node makes, and the one for calls that the partner makes. */
+  readonly sections: { readonly calling: string; readonly called: string }
+  /** Whether a caller with that id is this contact. `settings` is the contact's section for its calls. */
+  recognises(contact: { settings: unknown; remoteCodes: readonly string[] }, callerId: string): boolean
+  /** How the protocol spells a file's name in keys and receipts. */
+  keyName(name: string): string
+}
+
+export interface Transport<Settings = unknown> extends Protocol {
   connect(call: Call<Settings>, host: SessionHost): Promise<Session>
   /** Removes what attempts at these files left at the partner's end, where that needs no call. Nobody goes on with them. */
   discard?(settings: Settings, keys: readonly FileKey[]): Promise<void>
 }
+
+/**
+ * What is wrong with a file, where the protocol may have a finer answer than the error's code: the cause of the error
+ * that refuses the file.
+ */
+export type FileFlaw = { flaw: 'unsigned' }
 
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {
@@ -239,6 +267,7 @@ export interface Receipt {
   positive: boolean
   /** Reason in words, for a negative one. */
   reason: string
+  /** The protocol's own code for it; '' where the engine made the receipt. */
   reasonCode: string
   /** Hash of the transmitted bytes, hex, and whether a valid signature covers it. */
   hash: string | undefined
@@ -255,7 +284,6 @@ export interface OwedReceipt extends Receipt {
   id: string
   /** PEM: the key of the file's channel, where it is to be signed and the channel has one. */
   signingKey?: string | undefined
-  suite: string
 }
 
 /** What a transport may ask of the engine. Every rejection is a NodeError; its code picks the protocol's reason. */

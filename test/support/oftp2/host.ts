@@ -111,7 +111,6 @@ export class TrialHost implements SessionHost {
       reasonCode: '',
       hash: signedReceipt ? createHash('sha256').update(contentOf(file)).digest('hex') : undefined,
       signed: signedReceipt,
-      suite: '04',
       originator: partner?.remoteId ?? '',
       destination: partner?.localId ?? '',
     })

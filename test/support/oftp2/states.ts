@@ -19,7 +19,6 @@ export const OWED: OwedReceipt = {
   reasonCode: '',
   hash: undefined,
   signed: false,
-  suite: '00',
   originator: 'X',
   destination: 'Y',
 }

@@ -13,11 +13,7 @@ import type { Admission, Listener } from '../../../src/engine/transports/transpo
 
 import { listenSftp } from '../../../src/engine/transports/sftp-server/listen.ts'
 import type { SftpServerOptions } from '../../../src/engine/transports/sftp-server/listen.ts'
-import type {
-  Outbox,
-  OutgoingEntry,
-  OutgoingFile,
-} from '../../../src/engine/transports/sftp-server/outbox.ts'
+import type { Outbox, OutgoingEntry, OutgoingFile } from '../../../src/engine/transports/outbox.ts'
 import type { AccessSettings } from '../../../src/engine/transports/sftp-server/sign-in.ts'
 
 export class MemoryOutbox implements Outbox {

@@ -34,6 +34,9 @@ export type FolderSettings = { inbox?: string; outbox?: string }
 
 const CAPABILITIES: Capabilities = {
   records: false,
+  envelopes: false,
+  oneFileAtATime: false,
+  pickup: false,
   receipts: false,
   remoteHash: true,
   defaultPort: undefined,
@@ -42,6 +45,10 @@ const CAPABILITIES: Capabilities = {
 export const folderTransport: Transport<FolderSettings> = {
   protocol: 'folder',
   capabilities: CAPABILITIES,
+  sections: { calling: 'folder', called: 'folder' },
+  // Nobody calls through a folder.
+  recognises: () => false,
+  keyName: (name) => name,
   async connect(call, host) {
     const folder = call.settings
     if (call.security.encrypted)

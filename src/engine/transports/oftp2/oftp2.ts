@@ -1,7 +1,8 @@
 // The OFTP2 transport (RFC 5024): what the engine and main.ts use of this folder.
-import type { Transport } from '../transport.ts'
+import type { Protocol, Transport } from '../transport.ts'
 import { callPartner } from './connect.ts'
 import type { Oftp2Settings, SessionCrypto } from './settings.ts'
+import { datasetName } from './protocol/dataset-name.ts'
 import { WorkspacePool } from './data/workspace.ts'
 
 /** IANA: odette-ftp and odette-ftps. */
@@ -13,23 +14,37 @@ export interface Oftp2Transport extends Transport<Oftp2Settings> {
   readonly pool: WorkspacePool
 }
 
+/** What the engine must know of OFTP2. */
+export const OFTP2: Protocol = {
+  protocol: 'oftp2',
+  capabilities: {
+    records: true,
+    envelopes: true,
+    oneFileAtATime: true,
+    pickup: false,
+    receipts: true,
+    remoteHash: false,
+    defaultPort: OFTP2_PORT,
+    defaultTlsPort: OFTP2_TLS_PORT,
+  },
+  sections: { calling: 'oftp2', called: 'oftp2' },
+  // A caller gives the contact's own id, or one of its remote codes where it has none.
+  recognises: ({ settings, remoteCodes }, callerId) => {
+    const own = (settings as { id?: string } | undefined)?.id
+    return own === undefined ? remoteCodes.includes(callerId) : own === callerId
+  },
+  keyName: datasetName,
+}
+
 export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport {
   const pool = new WorkspacePool()
   return {
-    protocol: 'oftp2',
-    capabilities: {
-      records: true,
-      receipts: true,
-      remoteHash: false,
-      defaultPort: OFTP2_PORT,
-      defaultTlsPort: OFTP2_TLS_PORT,
-    },
+    ...OFTP2,
     pool,
     connect: (call, host) => callPartner(call, host, { crypto: options.crypto, pool }),
   }
 }
 
-export { datasetName } from './protocol/dataset-name.ts'
 export { fitsPassword } from './protocol/auth.ts'
 export { listenOftp2 } from './listen.ts'
 export { refusalOf } from './protocol/reasons.ts'

@@ -1,6 +1,6 @@
 // End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14): EERP and NERP made from what the engine owes, and read into what
 // it records. A signature covers the fields with their padding, and the hash; it counts only if it holds.
-import type { FileKey, OwedReceipt, Receipt } from '../transport.ts'
+import type { Digest, FileKey, OwedReceipt, Receipt } from '../transport.ts'
 import type { CommandOf } from './protocol/commands.ts'
 import { nerpMeaning } from './protocol/reasons.ts'
 import type { Party, SessionCrypto } from './settings.ts'
@@ -20,6 +20,10 @@ export function signedContent(receipt: Eerp | Nerp): Uint8Array {
   return Buffer.concat([Buffer.from(text, 'latin1'), receipt.hash])
 }
 
+/** NERPREAS for a file that was accepted and could not be processed. */
+const NOT_PROCESSED = '34'
+const DIGEST_BY_OCTETS: Partial<Record<number, Digest>> = { 20: 'sha1', 32: 'sha256', 64: 'sha512' }
+
 /** The command for a receipt that this node owes. */
 export async function receiptCommand(
   owed: OwedReceipt,
@@ -35,14 +39,16 @@ export async function receiptCommand(
     hash: owed.hash === undefined ? new Uint8Array(0) : Uint8Array.from(Buffer.from(owed.hash, 'hex')),
     signature: new Uint8Array(0),
   }
-  const reason = /^[0-9]{2}$/.test(owed.reasonCode) ? owed.reasonCode : '99'
+  const reason = owed.reasonCode === '' ? NOT_PROCESSED : owed.reasonCode
   const command: Eerp | Nerp = owed.positive
     ? { kind: 'EERP', ...common, user: '' }
     : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
   const rsaLocalKey = owed.signingKey ?? party.security.rsaLocalKey
   // Without a key the receipt goes unsigned, which the standard allows: better than none at all.
   if (!owed.signed || rsaLocalKey === undefined) return command
-  return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), owed.suite) }
+  // Signed as the file was hashed: the length of the hash tells by what.
+  const digest = DIGEST_BY_OCTETS[command.hash.length] ?? 'sha256'
+  return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), digest) }
 }
 
 /** What a receipt on the line says. */

@@ -1,6 +1,6 @@
 // What a contact's `oftp2` section may say, and what the parties to a session know of each other.
 import { NodeError } from '../../../errors.ts'
-import type { Admission } from '../transport.ts'
+import type { Admission, Digest } from '../transport.ts'
 
 export interface Oftp2Tls {
   /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */
@@ -33,8 +33,8 @@ export interface SessionCrypto {
   /** CMS EnvelopedData of `challenge` for the partner's certificate. */
   encryptChallenge(partnerPem: string, challenge: Uint8Array): Promise<Uint8Array> | Uint8Array
   decryptChallenge(ownPem: string, enveloped: Uint8Array): Promise<Uint8Array> | Uint8Array
-  /** CMS SignedData with `content` inside, by the suite's hash. */
-  signReceipt(ownPem: string, content: Uint8Array, suite: string): Promise<Uint8Array> | Uint8Array
+  /** CMS SignedData with `content` inside. */
+  signReceipt(ownPem: string, content: Uint8Array, digest: Digest): Promise<Uint8Array> | Uint8Array
   /** Whether the signature is the partner's and covers exactly `content`; content inside or detached. */
   verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
 }

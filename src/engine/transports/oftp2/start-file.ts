@@ -6,6 +6,7 @@ import { datasetName, realName } from './protocol/dataset-name.ts'
 import { fitsText } from './protocol/fields.ts'
 import type { Agreement } from './protocol/negotiation.ts'
 import { fileFault } from './protocol/reasons.ts'
+import { SUITE_OF_DIGEST, suiteOf } from './protocol/suites.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { LONGEST_VARIABLE, octetsBefore, safeUnits, wireShape } from './restart.ts'
 import type { Party } from './settings.ts'
@@ -41,7 +42,11 @@ export function startFile(file: WireFile, party: Party, restart: RestartPoint): 
   const { envelope, format } = file
   const protection = (envelope?.encrypted === true ? 1 : 0) + (envelope?.signed === true ? 2 : 0)
   const suite =
-    file.signedReceipt || protection > 0 ? (envelope?.suite ?? receiptSuite(party.settings)) : '00'
+    file.signedReceipt || protection > 0
+      ? envelope
+        ? SUITE_OF_DIGEST[envelope.digest]
+        : receiptSuite(party.settings)
+      : '00'
   return {
     kind: 'SFID',
     dataset: datasetName(file.key.name),
@@ -79,7 +84,7 @@ function readEnvelope(sfid: Sfid): Envelope | undefined {
     signed: level >= 2,
     encrypted: (level & 1) === 1,
     compressed: sfid.compression === '1',
-    suite: sfid.suite,
+    digest: suiteOf(sfid.suite)?.digest ?? 'sha256',
   }
 }
 

@@ -12,6 +12,7 @@ import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
 import { checkSettings, folderFor } from './settings.ts'
 import type { SftpSettings } from './settings.ts'
+import { SFTP } from '../ssh/sftp-protocol.ts'
 import { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface SftpClientOptions {
@@ -22,14 +23,7 @@ export interface SftpClientOptions {
 export function sftpClientTransport(options: SftpClientOptions = {}): Transport<SftpSettings> {
   const inDoubt = new StepsInDoubt()
   return {
-    protocol: 'sftp',
-    capabilities: {
-      records: false,
-      receipts: false,
-      // By reading the file back: twice the traffic, hence only for files that ask for it.
-      remoteHash: true,
-      defaultPort: 22,
-    },
+    ...SFTP,
     async connect(call, host) {
       const settings = checkSettings(call.settings)
       const line = await openLine({ ...call, settings })

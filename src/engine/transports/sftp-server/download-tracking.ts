@@ -2,7 +2,7 @@
 // it was read and the file closed. A broken connection proves nothing of what it carried, until the client comes back
 // and reads on from a position: then it holds what lies before.
 
-import type { Outbox, OutgoingEntry, OutgoingFile } from './outbox.ts'
+import type { Outbox, OutgoingEntry, OutgoingFile } from '../outbox.ts'
 import { ByteRanges } from './byte-ranges.ts'
 
 const MOST_FILES = 5000

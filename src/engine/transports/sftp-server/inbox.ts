@@ -8,7 +8,7 @@ import { NodeError } from '../../../errors.ts'
 import { NAME_ALONE } from '../transport.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
 
-import type { KeptUpload } from './outbox.ts'
+import type { KeptUpload } from '../outbox.ts'
 import { isTemporaryName } from './paths.ts'
 import { Upload } from './upload.ts'
 

@@ -4,6 +4,7 @@
 // answer of the partner becomes a NodeError whose code tells whether trying again can help. Nothing matches on text.
 import type { ErrorCode } from '../../../../errors.ts'
 import { NodeError } from '../../../../errors.ts'
+import type { FileFlaw } from '../../transport.ts'
 
 export const ESID_REASONS = {
   '00': 'normal end of session',
@@ -141,16 +142,19 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
   'hash_mismatch',
 ])
 
+type FileFault = { fileReason: FileReason } & FileFlaw
+const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = { unsigned: '20' }
+
 /**
- * The reason, text and retry flag that answer a rejection of the engine. A rejection whose cause is
- * `{ fileReason: 'nn' }` picks its reason itself (a format that does not fit is 04, a length 05, a duplicate 13).
+ * The reason, text and retry flag that answer a rejection of the engine. Where the cause names what is wrong with the
+ * file, that picks the reason; so does `{ fileReason: 'nn' }`, which this protocol's own refusals have.
  */
 export function fileReasonOf(error: unknown): { reason: FileReason; retry: boolean; text: string } {
   if (!(error instanceof NodeError)) return { reason: '99', retry: false, text: '' }
   const cause: unknown = error.cause
-  const own =
-    typeof cause === 'object' && cause !== null && 'fileReason' in cause ? cause.fileReason : undefined
-  const named = typeof own === 'string' && own in FILE_REASONS ? (own as FileReason) : undefined
+  const { fileReason, flaw } =
+    typeof cause === 'object' && cause !== null ? (cause as Partial<FileFault>) : {}
+  const named = fileReason ?? (flaw && REASON_OF_FLAW[flaw])
   const reason = named ?? FILE_REASON_OF_CODE[error.code] ?? '99'
   return {
     reason,

@@ -1,5 +1,5 @@
-// What the engine shows a partner in `/<application>/out`, and what it is told when the partner has taken something.
-// The server keeps no list of its own: each look goes to the engine.
+// What the engine shows a partner who calls to take its files, and what it is told when the partner has taken one. A
+// listener keeps no list of its own: each look goes to the engine.
 
 /** A file that waits for the partner. Two entries with one id are the same file. */
 export interface OutgoingEntry {
