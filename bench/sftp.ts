@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { sftpClientTransport } from '../src/engine/transports/sftp-client/sftp-client.ts'
-import type { SftpSettings } from '../src/engine/transports/sftp-client/settings.ts'
+import type { SftpSettings } from '../src/contract/contact-settings.ts'
 import { startTestListener } from '../test/support/sftp/listener.ts'
 import { HostDouble } from '../test/support/sftp/session-host.ts'
 import { nativeBinding } from '../src/engine/transports/ssh/native-binding.ts'

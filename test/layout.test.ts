@@ -49,7 +49,8 @@ test('what the console takes of the node’s sources is contract and domain, and
 })
 
 test('the engine names no protocol outside its transports and the file that puts them together', () => {
-  const names = /oftp2?|sftp|'folder'|\bESID\b|\bSFID\b|\bEFNA\b|\bEERP\b|fileReason|\bsuites?\b|suiteOf|SUITE_/i
+  const names =
+    /oftp2?|sftp|'folder'|\bESID\b|\bSFID\b|\bEFNA\b|\bEERP\b|fileReason|\bsuites?\b|suiteOf|SUITE_/i
   const general = productFiles('src/engine/**/*.ts').filter(
     (path) =>
       !path.startsWith('src/engine/transports/') &&

@@ -16,6 +16,25 @@ export function keyText(description: string) {
   return Type.String({ description, maxLength: 65_536, pattern: '^[^\\u0000]*$' })
 }
 
+/** A name that must not be empty. */
+export function name(maxLength = 255) {
+  return Type.String({ minLength: 1, maxLength, pattern: PLAIN })
+}
+
+/** A secret, or key material, of the platform file. */
+export function secretText(maxLength = 65_536) {
+  return Type.String({ maxLength, pattern: '^[^\\u0000]*$' })
+}
+
+export function integer(minimum: number, maximum: number) {
+  return Type.Integer({ minimum, maximum })
+}
+
+/** An object that has no fields but these. */
+export function closed<P extends TProperties>(properties: P) {
+  return Type.Object(properties, { additionalProperties: false })
+}
+
 export function flag(description: string) {
   return Type.Boolean({ description })
 }

@@ -3,12 +3,13 @@
 // the channel, another attempt or another node does not alter a transfer under way.
 
 import type { Channel } from '../contract/channel.ts'
+import type { ContactSections } from '../contract/contact-settings.ts'
 import { applicationOf, parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findContact, identificationOf, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
-import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
+import type { ContactRecord } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import type { SessionSecurity, Timeouts } from './transports/transport.ts'
@@ -20,7 +21,7 @@ export type TransferPlan = {
   application: string
   contact: ContactRecord
   /** The contact's protocol sections with their secrets opened. */
-  settings: ProtocolSections
+  settings: ContactSections
   localId: string
   remoteId: string
   timeouts: Timeouts
@@ -65,7 +66,7 @@ function planOf(
   channel: Channel,
   record: ChannelRecord,
   contact: ContactRecord,
-  settings: ProtocolSections,
+  settings: ContactSections,
   localId: string,
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}

@@ -10,7 +10,7 @@ import { contactPlace } from '../store/contacts.ts'
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
-import { CONTACT_SECRETS } from './schema.ts'
+import { CONTACT_SECRETS } from '../contract/contact-settings.ts'
 
 /** What is shown by its fingerprint alone: secrets, and the data of people. */
 export const HIDDEN_IN_CONTACTS = [...CONTACT_SECRETS, '/contactInfo']

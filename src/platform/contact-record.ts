@@ -1,10 +1,11 @@
 // A contact of the file as the store keeps it, and back: what the interface shows, the settings of its protocol, and its
 // secrets sealed one by one under their JSON pointer.
 
+import { CONTACT_SECRETS, SECTIONS } from '../contract/contact-settings.ts'
+import type { ContactSections } from '../contract/contact-settings.ts'
 import { contactPlace, openProtocolSections } from '../store/contacts.ts'
-import type { ContactRecord, ProtocolSections } from '../store/contacts.ts'
+import type { ContactRecord } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
-import { CONTACT_SECRETS, SECTIONS } from './schema.ts'
 import type { PlatformContact } from './schema.ts'
 
 type Json = Record<string, unknown>
@@ -16,7 +17,7 @@ export function contactOf(
   seal: Seal,
 ): ContactRecord {
   const { protocol = 'oftp2', folder, oftp2, sftp, access, ...data } = contact
-  const settings: ProtocolSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
+  const settings: ContactSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
   const secrets: Record<string, string> = {}
   for (const pointer of CONTACT_SECRETS) {
     const section = sectionAt(settings, pointer)
@@ -45,7 +46,7 @@ export function toPlatformContact(contact: ContactRecord, seal: Seal | undefined
   return { ...contact.data, id: contact.id, protocol: contact.protocol, ...sections } as PlatformContact // written by contactOf alone
 }
 
-function sectionAt(settings: ProtocolSections, pointer: string): Json | undefined {
+function sectionAt(settings: ContactSections, pointer: string): Json | undefined {
   let at: unknown = settings
   for (const step of pointer.split('/').slice(1, -1)) at = (at as Json | undefined)?.[step]
   return at as Json | undefined

@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import type { Fault } from '../domain/channel-rules.ts'
 import { parseCode } from '../domain/channel.ts'
-import type { Protocol } from '../store/contacts.ts'
+import type { ProtocolName } from '../contract/contact-settings.ts'
 import { UNREAD } from './references.ts'
 import type { PlatformChannel, PlatformContact } from './schema.ts'
 
@@ -47,6 +47,8 @@ export function contactFindings(contact: PlatformContact): Findings {
   sftpFindings(sftp, fault, warn)
   accessFindings(access, fault, warn)
   tlsFaults(oftp2?.tls, fault)
+  if (oftp2?.sessions !== undefined && oftp2.sessions > 1)
+    warn('/oftp2/sessions', 'has no effect yet: this version opens one session with a partner at a time')
   return found
 }
 
@@ -99,9 +101,9 @@ function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say
 // Channels
 
 /** How a contact's channels are carried: by which protocol, and on SFTP whether it is called, may call, or both. */
-export type Carrier = { protocol: Protocol; called: boolean; access: boolean }
+export type Carrier = { protocol: ProtocolName; called: boolean; access: boolean }
 
-export function carrierOf(protocol: Protocol, sections: { sftp?: unknown; access?: unknown }): Carrier {
+export function carrierOf(protocol: ProtocolName, sections: { sftp?: unknown; access?: unknown }): Carrier {
   return { protocol, called: sections.sftp !== undefined, access: sections.access !== undefined }
 }
 
@@ -175,7 +177,7 @@ const sessionKeys = (protocol: string, instead: string): Idle => ({
   why: `localKey, remoteKey and authentication have no effect over ${protocol}: ${instead}`,
   isSet: ({ security }) => Boolean(security?.localKey ?? security?.remoteKey ?? security?.authentication),
 })
-const IDLE_FIELDS: Record<Protocol, readonly Idle[]> = {
+const IDLE_FIELDS: Record<ProtocolName, readonly Idle[]> = {
   oftp2: [],
   sftp: [
     receipts('an SFTP server that this node calls gives none', isTaken),

@@ -398,6 +398,13 @@ test('a contact has what its protocol needs', async (t) => {
     '/contacts/0/oftp2/credit must be at most 999',
     '/contacts/0/oftp2/id must be made of A-Z 0-9 / - . & ( ) and spaces',
   ])
+  assert.deepEqual(contact({ oftp2: { suite: '07', user: 'TOO LONG A NAME', sessions: 0, restart: 'no' } }), [
+    '/contacts/0/oftp2/suite must be one of 01, 02, 03, 04, 05, 06',
+    '/contacts/0/oftp2/user must have at most 8 characters',
+    '/contacts/0/oftp2/sessions must be at least 1',
+    '/contacts/0/oftp2/restart must be true or false',
+  ])
+  assert.deepEqual(contact({ oftp2: { suite: '04', user: 'X', sessions: 1, restart: false } }), [])
   assert.deepEqual(contact({ oftp2: { tls: { ca: 'no', key: 'no' } } }), [
     '/contacts/0/oftp2/tls/ca is not a certificate in PEM form',
     '/contacts/0/oftp2/tls/key is not a private key in PEM form',

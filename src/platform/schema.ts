@@ -3,27 +3,28 @@
 // checked, so a secret is plain text here; null clears what the database has.
 
 import { Type } from 'typebox'
-import type { Static, TProperties, TSchema, TUnsafe } from 'typebox'
+import type { Static, TSchema, TUnsafe } from 'typebox'
 import { Channel, CHANNEL_CODE_PATTERN, CODE_PART, SECRET_FIELDS, Security } from '../contract/channel.ts'
 import { Contact, RemoteCode } from '../contract/contact.ts'
-import { oneOf, text } from '../contract/schema.ts'
+import {
+  AccessSettings,
+  CONTACT_SECRETS,
+  FolderSettings,
+  Oftp2Id,
+  Oftp2Settings,
+  Oftp2Tls,
+  PROTOCOLS,
+  SftpSettings,
+} from '../contract/contact-settings.ts'
+import { closed, name, oneOf, secretText, text } from '../contract/schema.ts'
 import { AUTHS, ROLES } from '../contract/user.ts'
 import type { Auth } from '../contract/user.ts'
-import { PROTOCOLS } from '../store/contacts.ts'
 
-const closed = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false })
 const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
 const orNull = (schema: TSchema): TUnsafe<string | null> =>
   Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
-
-const name = (maxLength = 255) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
-const secret = (maxLength = 65_536) => Type.String({ maxLength, pattern: '^[^\\u0000]*$' })
-const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
-
-/** What OFTP2 lets stand in an identification code. */
-const Oftp2Id = Type.String({ minLength: 1, maxLength: 25, pattern: '^[A-Z0-9/.&() -]*$' })
+/** A secret of a section: left out it stays as the database has it, null clears it. */
+const clearable = (schema: TSchema) => optional(orNull(schema))
 
 export const PlatformEntity = closed({
   code: Type.String({ pattern: `^${CODE_PART}$` }),
@@ -43,7 +44,7 @@ export const PlatformUser = closed({
     maxLength: 255,
     pattern: '^[^\\s@\\u0000-\\u001f\\u007f]+@[^\\s@\\u0000-\\u001f\\u007f]+$',
   }),
-  password: optional(orNull(secret(1024))),
+  password: optional(orNull(secretText(1024))),
   passwordHash: optional(Type.String({ maxLength: 1024 })),
   name: optional(text('')),
   lastName: optional(text('')),
@@ -54,36 +55,23 @@ export const PlatformUser = closed({
   disabled: optional(Type.Boolean()),
 })
 
-const Folder = closed({ inbox: name(4096), outbox: name(4096) })
-
+const { tls: _tls, ...oftp2Fields } = Oftp2Settings.properties
 const Oftp2 = closed({
-  id: optional(Oftp2Id),
-  bufferSize: optional(integer(128, 99_999)),
-  credit: optional(integer(1, 999)),
-  tls: optional(
-    closed({
-      ca: optional(secret()),
-      cert: optional(secret()),
-      key: optional(orNull(secret())),
-      servername: optional(name()),
-    }),
-  ),
+  ...oftp2Fields,
+  tls: optional(closed({ ...Oftp2Tls.properties, key: clearable(Oftp2Tls.properties.key) })),
 })
 
+const { password, privateKey, passphrase } = SftpSettings.properties
 const Sftp = closed({
-  username: name(),
-  password: optional(orNull(secret(1024))),
-  privateKey: optional(orNull(secret())),
-  passphrase: optional(orNull(secret(1024))),
-  hostKeys: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 10 }),
-  inbox: optional(name(4096)),
-  outbox: optional(name(4096)),
+  ...SftpSettings.properties,
+  password: clearable(password),
+  privateKey: clearable(privateKey),
+  passphrase: clearable(passphrase),
 })
 
 const Access = closed({
-  username: name(),
-  password: optional(orNull(secret(1024))),
-  authorizedKeys: optional(Type.Array(Type.String({ maxLength: 16_384 }), { minItems: 1, maxItems: 100 })),
+  ...AccessSettings.properties,
+  password: clearable(AccessSettings.properties.password),
 })
 
 const { channels: _channels, ...contactFields } = Contact.properties
@@ -97,14 +85,11 @@ export const PlatformContact = closed({
     }),
   ),
   protocol: optional(oneOf(PROTOCOLS, '')),
-  folder: optional(Folder),
+  folder: optional(FolderSettings),
   oftp2: optional(Oftp2),
   sftp: optional(Sftp),
   access: optional(Access),
 })
-
-/** The sections of a contact that are settings of a protocol, in the order an export has them. */
-export const SECTIONS = ['folder', 'oftp2', 'sftp', 'access'] as const
 
 const { localKey, remoteKey, rsaLocalKey, rsaRemoteKey } = Security.properties
 
@@ -143,15 +128,6 @@ export type PlatformUser = Static<typeof PlatformUser>
 export type PlatformContact = Static<typeof PlatformContact>
 export type PlatformChannel = Static<typeof PlatformChannel>
 export type Platform = Static<typeof Platform>
-
-/** Where a contact's secrets stand: kept sealed, left out of an export. The TLS certificates beside them are public. */
-export const CONTACT_SECRETS = [
-  '/sftp/password',
-  '/sftp/privateKey',
-  '/sftp/passphrase',
-  '/access/password',
-  '/oftp2/tls/key',
-] as const
 
 /** Where { env: NAME } or { file: PATH } may stand; * is any place in a list. */
 export const REFERENCE_PLACES = [

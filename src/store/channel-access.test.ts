@@ -59,13 +59,15 @@ testOnBoth('contacts are kept with their sealed settings and found by id', async
   const pointer = '/sftp/password'
   const acme = {
     ...contactOf('acme', 'ACME', []),
-    settings: { sftp: { username: 'banco' } },
+    settings: { sftp: { username: 'banco', hostKeys: ['SHA256:x'] } },
     secrets: { [pointer]: seal.seal(contactPlace('acme', pointer), 'hush') },
   }
   await store.write((tx) => putContact(tx, acme))
   assert.deepEqual(await findContacts(store.db, ['acme', 'none']), [acme])
-  assert.deepEqual(openProtocolSections(seal, acme), { sftp: { username: 'banco', password: 'hush' } })
-  assert.deepEqual(acme.settings, { sftp: { username: 'banco' } })
+  assert.deepEqual(openProtocolSections(seal, acme), {
+    sftp: { username: 'banco', hostKeys: ['SHA256:x'], password: 'hush' },
+  })
+  assert.deepEqual(acme.settings, { sftp: { username: 'banco', hostKeys: ['SHA256:x'] } })
   await store.write((tx) => removeContact(tx, 'acme'))
   assert.deepEqual(await listContacts(store.db), [])
 })

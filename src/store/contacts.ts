@@ -1,6 +1,7 @@
 // Contacts and local entities: who the two ends of a channel are, and how a partner is reached.
 
 import type { Contact } from '../contract/contact.ts'
+import type { ContactSections, ProtocolName } from '../contract/contact-settings.ts'
 import { batches } from './database/batches.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
@@ -8,21 +9,16 @@ import type { Tables } from './database/tables.ts'
 
 export type LocalEntity = { code: string; name: string; oftp2Id: string | null }
 
-export const PROTOCOLS = ['oftp2', 'sftp', 'folder'] as const
-export type Protocol = (typeof PROTOCOLS)[number]
-
 /** How a partner is reached: the protocol sections of the platform file. Secrets stand sealed beside them, by pointer. */
 export type ContactRecord = {
   id: string
-  protocol: Protocol
+  protocol: ProtocolName
   /** What the interface shows, without the channel codes. */
   data: Omit<Contact, 'channels'>
-  settings: ProtocolSections
+  settings: ContactSections
   /** JSON pointer into `settings` -> sealed value. */
   secrets: Record<string, string>
 }
-
-export type ProtocolSections = { [section: string]: unknown }
 
 export async function listContacts(db: Db): Promise<ContactRecord[]> {
   return (await db.selectFrom('contact').selectAll().orderBy('id').execute()).map(toContact)
@@ -65,27 +61,29 @@ export function contactPlace(id: string, pointer: string): string {
 }
 
 /** The settings with their secrets opened and put back where they belong. */
-export function openProtocolSections(seal: Seal, contact: ContactRecord): ProtocolSections {
+export function openProtocolSections(seal: Seal, contact: ContactRecord): ContactSections {
   const settings = structuredClone(contact.settings)
   for (const [pointer, sealed] of Object.entries(contact.secrets))
     setAt(settings, pointer, seal.open(contactPlace(contact.id, pointer), sealed))
   return settings
 }
 
-function setAt(into: ProtocolSections, pointer: string, value: string): void {
+type Json = { [field: string]: unknown }
+
+function setAt(into: Json, pointer: string, value: string): void {
   const steps = pointer.split('/').slice(1)
   const last = steps.pop() ?? ''
-  let at: ProtocolSections = into
-  for (const step of steps) at = (at[step] ??= {}) as ProtocolSections
+  let at = into
+  for (const step of steps) at = (at[step] ??= {}) as Json
   at[last] = value
 }
 
 function toContact(row: Tables['contact']): ContactRecord {
   return {
     id: row.id,
-    protocol: row.protocol as Protocol, // written by putContact alone, as are the three below
+    protocol: row.protocol as ProtocolName, // written by putContact alone, as are the three below
     data: JSON.parse(row.data) as ContactRecord['data'],
-    settings: JSON.parse(row.settings) as ProtocolSections,
+    settings: JSON.parse(row.settings) as ContactSections,
     secrets: JSON.parse(row.secrets) as Record<string, string>,
   }
 }

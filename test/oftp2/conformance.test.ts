@@ -7,7 +7,7 @@ import { MemoryHost, MemorySource, Told, fileOf } from '../support/transport-end
 import { transportConformance } from '../support/transport-conformance.ts'
 import type { ConformancePartner } from '../support/transport-conformance.ts'
 import { createOftp2, listenOftp2 } from '../../src/engine/transports/oftp2/oftp2.ts'
-import type { Oftp2Settings } from '../../src/engine/transports/oftp2/settings.ts'
+import type { Oftp2Settings } from '../../src/contract/contact-settings.ts'
 import type {
   Admission,
   Caller,

@@ -19,7 +19,7 @@ import {
   wireFile,
 } from '../support/oftp2/ends.ts'
 import { TrialHost } from '../support/oftp2/host.ts'
-import type { Oftp2Settings } from '../../src/engine/transports/oftp2/settings.ts'
+import type { Oftp2Settings } from '../../src/contract/contact-settings.ts'
 import type {
   Admission,
   RecordFormat,

@@ -48,7 +48,15 @@ export function samplePlatform(files: string): Platform {
         ],
         remoteIPs: [{ id: 'ip1', ipAddress: '127.0.0.1', port: 3305 }],
         contactInfo: [{ id: 'p1', name: 'Eva', lastName: 'Ruiz', email: 'eva@acme.example' }],
-        oftp2: { id: 'O0013ACME', bufferSize: 99_999, credit: 64 },
+        oftp2: {
+          id: 'O0013ACME',
+          bufferSize: 99_999,
+          credit: 64,
+          restart: false,
+          suite: '04',
+          user: 'BANCO',
+          sessions: 1,
+        },
       },
       {
         id: 'beta',

@@ -1,5 +1,6 @@
 // A partner calls: who it is, whether any of its channels takes the call now, and what the transport may know of it.
 
+import type { SectionName } from '../../contract/contact-settings.ts'
 import { closedBecause, goes, hoursOf } from '../../domain/channel.ts'
 import { canonicalAddress } from '../../domain/addresses.ts'
 import { isOpenAt } from '../../domain/time.ts'
@@ -38,7 +39,7 @@ async function admission(
   context: EngineContext,
   contact: ContactRecord,
   open: ChannelRecord[],
-  { caller, section }: { caller: Caller; section: string },
+  { caller, section }: { caller: Caller; section: SectionName },
 ): Promise<Admission<unknown>> {
   const plans = await Promise.all(
     open.map((channel) => makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))),

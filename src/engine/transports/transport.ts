@@ -10,6 +10,8 @@
 // - whatever ends early rejects with a NodeError whose code tells whether trying again can help;
 // - after `signal` aborts or `close()` resolves nothing is left open: no socket, timer, file handle or listener.
 
+import type { SectionName } from '../../contract/contact-settings.ts'
+
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
 
@@ -175,7 +177,7 @@ export interface Protocol {
   readonly protocol: string
   readonly capabilities: Capabilities
   /** The contact's section for calls that this node makes, and the one for calls that the partner makes. */
-  readonly sections: { readonly calling: string; readonly called: string }
+  readonly sections: { readonly calling: SectionName; readonly called: SectionName }
   /** Whether a caller with that id is this contact. `settings` is the contact's section for its calls. */
   recognises(contact: { settings: unknown; remoteCodes: readonly string[] }, callerId: string): boolean
   /** How the protocol spells a file's name in keys and receipts. */

@@ -30,7 +30,8 @@ import type { Command } from '../../../src/engine/transports/oftp2/protocol/comm
 import { decodeCommand } from '../../../src/engine/transports/oftp2/protocol/commands.ts'
 import { createOftp2, listenOftp2 } from '../../../src/engine/transports/oftp2/oftp2.ts'
 import type { ListenLimits } from '../../../src/engine/transports/oftp2/listen.ts'
-import type { Oftp2Settings, SessionCrypto } from '../../../src/engine/transports/oftp2/settings.ts'
+import type { Oftp2Settings } from '../../../src/contract/contact-settings.ts'
+import type { SessionCrypto } from '../../../src/engine/transports/oftp2/settings.ts'
 import { TrialHost } from './host.ts'
 
 export const CALLER = 'O0013000001CALLER'

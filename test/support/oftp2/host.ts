@@ -13,7 +13,7 @@ import type {
   Session,
   SessionHost,
 } from '../../../src/engine/transports/transport.ts'
-import type { Oftp2Settings } from '../../../src/engine/transports/oftp2/settings.ts'
+import type { Oftp2Settings } from '../../../src/contract/contact-settings.ts'
 
 export type StoredFile = { offer: Offer; bytes: Buffer; complete: boolean; size: number }
 

@@ -14,7 +14,7 @@ import type { Admission, Listener } from '../../../src/engine/transports/transpo
 import { listenSftp } from '../../../src/engine/transports/sftp-server/listen.ts'
 import type { SftpServerOptions } from '../../../src/engine/transports/sftp-server/listen.ts'
 import type { Outbox, OutgoingEntry, OutgoingFile } from '../../../src/engine/transports/outbox.ts'
-import type { AccessSettings } from '../../../src/engine/transports/sftp-server/sign-in.ts'
+import type { AccessSettings } from '../../../src/contract/contact-settings.ts'
 
 export class MemoryOutbox implements Outbox {
   readonly files = new Map<string, { entry: OutgoingEntry; bytes: Buffer }>()

@@ -15,12 +15,15 @@ import {
   sampleBytes,
 } from '../../../../test/support/transport-ends.ts'
 import type { Call, SessionHost } from '../transport.ts'
+import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { folderTransport } from './folder.ts'
-import type { FolderSettings } from './folder.ts'
 
 const never = new AbortController().signal
 
-function callTo(settings: FolderSettings, change: Partial<Call<FolderSettings>> = {}): Call<FolderSettings> {
+function callTo(
+  settings: Partial<FolderSettings>,
+  change: Partial<Call<Partial<FolderSettings>>> = {},
+): Call<Partial<FolderSettings>> {
   return {
     contactId: 'acme',
     host: '',

@@ -12,6 +12,7 @@ import { link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
 import { syncFolder } from '../../../files/folder-sync.ts'
 import type {
@@ -30,7 +31,8 @@ import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
 import { FRESH_MS, SECOND_LOOK_MS } from '../../../files/send-set.ts'
 
-export type FolderSettings = { inbox?: string; outbox?: string }
+/** Nothing, where the contact has no such section. */
+type Settings = Partial<FolderSettings>
 
 const CAPABILITIES: Capabilities = {
   records: false,
@@ -42,7 +44,7 @@ const CAPABILITIES: Capabilities = {
   defaultPort: undefined,
 }
 
-export const folderTransport: Transport<FolderSettings> = {
+export const folderTransport: Transport<Settings> = {
   protocol: 'folder',
   capabilities: CAPABILITIES,
   sections: { calling: 'folder', called: 'folder' },
@@ -79,12 +81,12 @@ class FolderSession implements Session {
   readonly encrypted = false
   readonly #over = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
-  readonly #folder: FolderSettings
+  readonly #folder: Settings
   readonly #markers: PushMarkers | undefined
   readonly #host: SessionHost
   readonly #applications: readonly string[]
 
-  constructor(call: Call<unknown>, folder: FolderSettings, host: SessionHost) {
+  constructor(call: Call<unknown>, folder: Settings, host: SessionHost) {
     this.contactId = call.contactId
     this.#folder = folder
     this.#markers = folder.inbox === undefined ? undefined : new PushMarkers(folder.inbox)

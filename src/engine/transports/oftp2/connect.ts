@@ -11,7 +11,7 @@ import type { Call, Session, SessionHost } from '../transport.ts'
 import { callingHandshake } from './protocol/handshake.ts'
 import { Oftp2Session } from './session.ts'
 import type { SessionParts } from './session.ts'
-import type { Oftp2Settings } from './settings.ts'
+import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
 
 export async function callPartner(
   call: Call<Oftp2Settings>,

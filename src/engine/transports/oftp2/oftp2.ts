@@ -1,7 +1,8 @@
 // The OFTP2 transport (RFC 5024): what the engine and main.ts use of this folder.
 import type { Protocol, Transport } from '../transport.ts'
 import { callPartner } from './connect.ts'
-import type { Oftp2Settings, SessionCrypto } from './settings.ts'
+import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
+import type { SessionCrypto } from './settings.ts'
 import { datasetName } from './protocol/dataset-name.ts'
 import { WorkspacePool } from './data/workspace.ts'
 

@@ -1,29 +1,8 @@
-// What a contact's `oftp2` section may say, and what the parties to a session know of each other.
+// What follows from a contact's `oftp2` section, and what the parties to a session know of each other.
+
+import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
 import { NodeError } from '../../../errors.ts'
 import type { Admission, Digest } from '../transport.ts'
-
-export interface Oftp2Tls {
-  /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */
-  ca?: string
-  /** PEM: our certificate and key, where the partner asks for one. */
-  cert?: string
-  key?: string
-  /** The name the partner's certificate must carry when it is called by address. */
-  servername?: string
-}
-
-export interface Oftp2Settings {
-  /** SSIDSDEB: largest exchange buffer, 128 to 99999. */
-  bufferSize?: number
-  /** SSIDCRED: exchange buffers in flight, 1 to 999. */
-  credit?: number
-  restart?: boolean
-  /** Cipher suite of signed receipts for files that wear no envelope. */
-  suite?: string
-  /** SSIDUSER. */
-  user?: string
-  tls?: Oftp2Tls
-}
 
 /** What is known of the other end once it is known at all; a Call has the same fields. */
 export type Party = Admission<Oftp2Settings>

@@ -13,7 +13,7 @@ import { noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/sup
 import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { Call, Session } from '../transport.ts'
 
-import type { SftpSettings } from './settings.ts'
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 
 const skip = noOpenSsh

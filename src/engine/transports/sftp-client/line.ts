@@ -16,7 +16,7 @@ import { connectSocket } from '../ssh/sockets.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
 import type { Call } from '../transport.ts'
 
-import type { SftpSettings } from './settings.ts'
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 
 export interface Line {
   readonly peer: string

@@ -20,7 +20,7 @@ import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
 import type { Call, WireFile } from '../transport.ts'
 
-import type { SftpSettings } from './settings.ts'
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 
 type Behaviour = (

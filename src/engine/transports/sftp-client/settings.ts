@@ -1,22 +1,9 @@
 // The `sftp` section of a contact: whom we are at the partner's server, which host keys it may show, and where its
 // folders are. A folder may contain `{application}`; it is replaced before any path leaves this node.
 
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { NodeError } from '../../../errors.ts'
 import { checkFingerprint } from '../ssh/keys.ts'
-
-export interface SftpSettings {
-  username: string
-  password?: string | undefined
-  /** PEM or OpenSSH format: ed25519, ecdsa or rsa (SHA-2 signatures only). */
-  privateKey?: string | undefined
-  passphrase?: string | undefined
-  /** `SHA256:…`, at least one: without a pinned key no connection is made. */
-  hostKeys: readonly string[]
-  /** Where our files go. */
-  inbox?: string | undefined
-  /** Where we fetch from. */
-  outbox?: string | undefined
-}
 
 /** What can be wrong before a single packet is sent. Returns the settings with clean fingerprints. */
 export function checkSettings(settings: SftpSettings): SftpSettings {

@@ -15,7 +15,7 @@ import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../..
 import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
-import type { SftpSettings } from './settings.ts'
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 
 const skip = noOpenSsh

@@ -11,7 +11,7 @@ import { pushFile } from './push.ts'
 import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
 import { checkSettings, folderFor } from './settings.ts'
-import type { SftpSettings } from './settings.ts'
+import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { SFTP } from '../ssh/sftp-protocol.ts'
 import { StepsInDoubt } from './steps-in-doubt.ts'
 

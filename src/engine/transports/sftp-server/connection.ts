@@ -18,7 +18,7 @@ import type { PartnerFiles } from './file-session.ts'
 import { RECEIVE_WINDOW } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import { SignIn } from './sign-in.ts'
-import type { AccessSettings } from './sign-in.ts'
+import type { AccessSettings } from '../../../contract/contact-settings.ts'
 
 const GOODBYE_MS = 2000
 

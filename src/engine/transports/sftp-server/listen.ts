@@ -19,7 +19,7 @@ import { Inbox } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from '../outbox.ts'
-import type { AccessSettings } from './sign-in.ts'
+import type { AccessSettings } from '../../../contract/contact-settings.ts'
 import { DownloadTracking } from './download-tracking.ts'
 import { PerNameQueue } from './per-name-queue.ts'
 

@@ -5,18 +5,12 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 
 import type { AuthContext, ParsedKey, PublicKeyAuthContext } from 'ssh2'
 
+import type { AccessSettings } from '../../../contract/contact-settings.ts'
 import { messageOf } from '../../../errors.ts'
 import { readAuthorizedKey } from '../ssh/keys.ts'
 import type { Admission, Caller, SessionHost } from '../transport.ts'
 
 import type { FailedLogins } from './failed-logins.ts'
-
-/** The `access` section of a contact, secrets opened. */
-export interface AccessSettings {
-  username: string
-  password?: string | undefined
-  authorizedKeys?: readonly string[] | undefined
-}
 
 const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = [
   'publickey',

@@ -7,7 +7,8 @@ import type { Command, CommandOf } from './commands.ts'
 import type { Conversation } from '../conversation.ts'
 import { acceptAnswer, answerCaller, commonLevel, proposal } from './negotiation.ts'
 import { ending } from './reasons.ts'
-import type { Oftp2Settings, Party, SessionCrypto } from '../settings.ts'
+import type { Oftp2Settings } from '../../../../contract/contact-settings.ts'
+import type { Party, SessionCrypto } from '../settings.ts'
 
 /** Both ends: asks for, makes, answers and checks challenges. */
 class Challenges {

@@ -1,0 +1,97 @@
+// How a contact is reached: one section for each way. The same schema stands behind the platform file, what the store
+// keeps, and what a transport gets (with the secrets opened). A field is written here and nowhere else.
+
+import type { Static } from 'typebox'
+import { closed, integer, name, oneOf, secretText } from './schema.ts'
+import { Type } from './type.ts'
+
+export const PROTOCOLS = ['oftp2', 'sftp', 'folder'] as const
+export type ProtocolName = (typeof PROTOCOLS)[number]
+
+/** What OFTP2 lets stand in its text fields. */
+const oftp2Text = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[A-Z0-9/.&() -]*$' })
+
+export const Oftp2Id = oftp2Text(25)
+
+/** A partner on the same file system. */
+export const FolderSettings = closed({ inbox: name(4096), outbox: name(4096) })
+
+/** Cipher suites that OFTP2 has a code for. */
+export const OFTP2_SUITES = ['01', '02', '03', '04', '05', '06'] as const
+
+export const Oftp2Tls = closed({
+  /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */
+  ca: Type.Optional(secretText()),
+  /** PEM: our certificate and key, where the partner asks for one. */
+  cert: Type.Optional(secretText()),
+  key: Type.Optional(secretText()),
+  /** The name the partner's certificate must carry when it is called by address. */
+  servername: Type.Optional(name()),
+})
+
+export const Oftp2Settings = closed({
+  /** SSIDCODE of the partner; one of its remote codes where it is left out. */
+  id: Type.Optional(Oftp2Id),
+  /** SSIDSDEB: largest exchange buffer. */
+  bufferSize: Type.Optional(integer(128, 99_999)),
+  /** SSIDCRED: exchange buffers in flight. */
+  credit: Type.Optional(integer(1, 999)),
+  /** SSIDREST: whether files may go on from the middle. On where it is left out. */
+  restart: Type.Optional(Type.Boolean()),
+  /** SFIDCIPH for files without an envelope: its hash is that of their signed receipts. 02 where it is left out. */
+  suite: Type.Optional(oneOf(OFTP2_SUITES, '')),
+  /** SSIDUSER. */
+  user: Type.Optional(oftp2Text(8)),
+  /** How many sessions may be open with the partner at once. */
+  sessions: Type.Optional(integer(1, 64)),
+  tls: Type.Optional(Oftp2Tls),
+})
+
+/** This node calls the partner's SFTP server. A folder may contain `{application}`. */
+export const SftpSettings = closed({
+  username: name(),
+  password: Type.Optional(secretText(1024)),
+  /** PEM or OpenSSH format: ed25519, ecdsa or rsa (SHA-2 signatures only). */
+  privateKey: Type.Optional(secretText()),
+  passphrase: Type.Optional(secretText(1024)),
+  /** `SHA256:…`, at least one: without a pinned key no connection is made. */
+  hostKeys: Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 10 }),
+  /** Where our files go. */
+  inbox: Type.Optional(name(4096)),
+  /** Where we fetch from. */
+  outbox: Type.Optional(name(4096)),
+})
+
+/** The partner calls this node's SFTP server. */
+export const AccessSettings = closed({
+  username: name(),
+  password: Type.Optional(secretText(1024)),
+  authorizedKeys: Type.Optional(
+    Type.Array(Type.String({ maxLength: 16_384 }), { minItems: 1, maxItems: 100 }),
+  ),
+})
+
+export type FolderSettings = Static<typeof FolderSettings>
+export type Oftp2Settings = Static<typeof Oftp2Settings>
+export type SftpSettings = Static<typeof SftpSettings>
+export type AccessSettings = Static<typeof AccessSettings>
+
+/** The sections of a contact, in the order an export has them. */
+export type ContactSections = {
+  folder?: FolderSettings
+  oftp2?: Oftp2Settings
+  sftp?: SftpSettings
+  access?: AccessSettings
+}
+export type SectionName = keyof ContactSections
+export const SECTIONS = ['folder', 'oftp2', 'sftp', 'access'] as const satisfies SectionName[]
+
+/** Where a contact's secrets stand: kept sealed, left out of an export. The TLS certificates beside them are public. */
+export const CONTACT_SECRETS = [
+  '/sftp/password',
+  '/sftp/privateKey',
+  '/sftp/passphrase',
+  '/access/password',
+  '/oftp2/tls/key',
+] as const
