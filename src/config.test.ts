@@ -24,6 +24,8 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_OFTP2_PORT: [['on', '70000'], /whole number from 0 to 65535/],
   ESCLUSA_OFTP2_TLS_PORT: [['on', '-5'], /whole number from 0 to 65535/],
   ESCLUSA_SFTP_PORT: [['yes'], /whole number from 0 to 65535/],
+  ESCLUSA_SSH_PACKET_MEMORY: [['yes', '1', 'ON'], /one of on, off/],
+  ESCLUSA_SSH_SOCKET_MEMORY: [['no', '0'], /one of on, off/],
   ESCLUSA_CODE_PAGE: [['850', '37'], /one of 1047, 037, 500, 1145, 1148/],
   ESCLUSA_KEEP_AUDIT_DAYS: [['0', 'ten'], /whole number from 1 to/],
   ESCLUSA_WORKERS: [['0', 'cores'], /whole number from 1 to/],
@@ -88,6 +90,7 @@ test('with nothing set the node listens on loopback with SQLite in ./data, and w
   assert.deepEqual(config.fileRoots, [`${config.dataDir}/files`])
   assert.deepEqual(config.scriptRoots, [])
   assert.equal(config.sftpPort, undefined)
+  assert.deepEqual([config.sshPacketMemory, config.sshSocketMemory], [true, true])
   assert.ok(Object.isFrozen(config))
 })
 
@@ -100,6 +103,8 @@ test('right values are taken as they are', () => {
     ESCLUSA_TIMEZONE: 'Europe/Madrid',
     ESCLUSA_FILE_ROOTS: '/a:/b/',
     ESCLUSA_SFTP_PORT: 'off',
+    ESCLUSA_SSH_PACKET_MEMORY: 'off',
+    ESCLUSA_SSH_SOCKET_MEMORY: 'on',
     ESCLUSA_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8 fd00::/8',
     ESCLUSA_OFTP2_PORT: '3305',
   })
@@ -108,6 +113,7 @@ test('right values are taken as they are', () => {
     [0, 'Europe/Madrid', undefined, 3305],
   )
   assert.deepEqual(config.fileRoots, ['/a', '/b'])
+  assert.deepEqual([config.sshPacketMemory, config.sshSocketMemory], [false, true])
   assert.deepEqual(config.trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   assert.equal(config.jwtSecret, LONG)
 })

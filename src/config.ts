@@ -27,6 +27,8 @@ export type Config = Readonly<{
   oftp2Port: number | undefined
   oftp2TlsPort: number | undefined
   sftpPort: number | undefined
+  sshPacketMemory: boolean
+  sshSocketMemory: boolean
   codePage: CodePage
   keepAuditDays: number | undefined
   workers: number
@@ -72,6 +74,14 @@ export const SETTINGS = {
   ESCLUSA_OFTP2_PORT: ['off', 'OFTP2 listener, plain'],
   ESCLUSA_OFTP2_TLS_PORT: ['off', 'OFTP2 listener, TLS'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
+  ESCLUSA_SSH_PACKET_MEMORY: [
+    'on',
+    'on or off: memory of SSH packets is used again, inside the SSH library; off is the library as it comes',
+  ],
+  ESCLUSA_SSH_SOCKET_MEMORY: [
+    'on',
+    'on or off: SFTP callers’ sockets read into one place; off is Node as it comes',
+  ],
   ESCLUSA_CODE_PAGE: ['1047', `EBCDIC code page: ${oneOrOther(CODE_PAGES)}`],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
@@ -91,6 +101,7 @@ export function readConfig(env: Env): Config {
   const getOrDefault = (name: Name) => get(name) ?? SETTINGS[name][0]
   const integer = (name: Name, min: number, max: number) => readInteger(name, getOrDefault(name), min, max)
   const port = (name: Name) => readPort(name, getOrDefault(name))
+  const onOrOff = (name: Name) => oneOf(name, getOrDefault(name), ['on', 'off']) === 'on'
   const dataDir = resolve(getOrDefault('ESCLUSA_DATA_DIR'))
   const cert = get('ESCLUSA_TLS_CERT')
   const key = get('ESCLUSA_TLS_KEY')
@@ -115,6 +126,8 @@ export function readConfig(env: Env): Config {
     oftp2Port: port('ESCLUSA_OFTP2_PORT'),
     oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT'),
     sftpPort: port('ESCLUSA_SFTP_PORT'),
+    sshPacketMemory: onOrOff('ESCLUSA_SSH_PACKET_MEMORY'),
+    sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
     codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),
     keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
     workers: workers(get('ESCLUSA_WORKERS')),

@@ -52,7 +52,7 @@ async function examine(): Promise<Finding[]> {
     ...apart(config),
     ...(await ports(config)),
   ]
-  findings.push(await sshBinding())
+  findings.push(...(await sshLibrary(config)))
   try {
     const store = await openStore(config)
     try {
@@ -83,14 +83,13 @@ function nodeVersion(): Finding {
     : wrong('Node', `${process.version}: 24 or later is needed`)
 }
 
-async function sshBinding(): Promise<Finding> {
+async function sshLibrary(config: Config): Promise<Finding[]> {
+  const { loadSsh } = await import('../../engine/transports/ssh/library.ts')
   const { nativeBinding } = await import('../../engine/transports/ssh/native-binding.ts')
-  return nativeBinding().loaded
-    ? ok('SSH', 'native crypto is loaded')
-    : warning(
-        'SSH',
-        'the native crypto binding is not built: SFTP is several times slower; run npm rebuild with a compiler installed',
-      )
+  const { notes } = loadSsh({ packetMemory: config.sshPacketMemory })
+  const { loaded, advice } = nativeBinding()
+  if (!loaded) return [warning('SSH', advice)]
+  return [ok('SSH', 'native crypto is loaded'), ...notes.map((note) => warning('SSH', note))]
 }
 
 async function folders(config: Config): Promise<Finding[]> {

@@ -24,9 +24,7 @@ export type Protocols = {
 export async function openProtocols(config: Config, context: EngineContext): Promise<Protocols> {
   const { createOftp2 } = await import('../transports/oftp2/oftp2.ts')
   const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
-  const { nativeBinding } = await import('../transports/ssh/native-binding.ts')
-  const binding = nativeBinding()
-  if (!binding.loaded) context.log.warn(binding.advice)
+  await openSsh(config, context)
   const oftp2 = createOftp2({ crypto: sessionCrypto })
   const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
   return {
@@ -36,6 +34,16 @@ export async function openProtocols(config: Config, context: EngineContext): Pro
       ...(await listenForSftp(config, context, hostOf('sftp'), wake)),
     ],
   }
+}
+
+/** Before anybody else loads the SSH library: the settings decide how. */
+async function openSsh(config: Config, context: EngineContext): Promise<void> {
+  const { loadSsh } = await import('../transports/ssh/library.ts')
+  const { nativeBinding } = await import('../transports/ssh/native-binding.ts')
+  const { notes } = loadSsh({ packetMemory: config.sshPacketMemory })
+  const binding = nativeBinding()
+  if (!binding.loaded) context.log.warn(binding.advice)
+  else for (const note of notes) context.log.warn(note)
 }
 
 async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Transport): Promise<Listener[]> {
@@ -72,6 +80,8 @@ async function listenForSftp(
       const channel = channels.find((one) => applicationOf(one) === application)
       return channel ? halfFilesOf(context.store.db, channel.code, NAME_ALONE) : []
     },
+    socketMemory: config.sshSocketMemory,
+    onNote: (note) => context.log.warn(note),
     onFault: (error) => context.log.debug({ err: error }, 'an SFTP connection broke'),
   })
   return [listener]

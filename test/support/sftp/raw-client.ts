@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 
 import type { Client, ClientChannel, ConnectConfig } from 'ssh2'
 
-import { ssh2 } from '../../../src/engine/transports/ssh/library.ts'
+import { loadSsh } from '../../../src/engine/transports/ssh/library.ts'
 import { PacketSplitter } from '../../../src/engine/transports/ssh/packet-splitter.ts'
 import { PacketReader, STATUS, TYPE, U64, packet } from '../../../src/engine/transports/ssh/sftp-packet.ts'
 import type { Field } from '../../../src/engine/transports/ssh/sftp-packet.ts'
@@ -77,7 +77,7 @@ export class RawClient {
 /** Signs in, starts SFTP and greets. */
 export async function connectRaw(port: number, signIn: ConnectConfig): Promise<RawClient> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  const client = new ssh2.Client()
+  const client = new (loadSsh().ssh2.Client)()
   const channel = await new Promise<ClientChannel>((resolve, reject) => {
     client.on('error', reject)
     client.on('close', () => reject(new Error('closed')))

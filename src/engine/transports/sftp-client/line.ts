@@ -11,7 +11,7 @@ import type { AnyAuthMethod, AuthenticationType, Client, ClientChannel, ConnectC
 import { NodeError, fromSocketError, messageOf } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { fingerprintOf, isPinned, keyTypeOf, readPrivateKey } from '../ssh/keys.ts'
-import { ssh2 } from '../ssh/library.ts'
+import { loadSsh } from '../ssh/library.ts'
 import { connectSocket } from '../ssh/sockets.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
 import type { Call } from '../transport.ts'
@@ -160,7 +160,7 @@ interface Attempt {
 async function tryLine({ call, peer, without }: Attempt): Promise<Line | OfferedKey> {
   const authHandler = signInHandler(call.settings)
   const { socket, keysAgreed } = await openSocket(call, peer)
-  const client = new ssh2.Client()
+  const client = new (loadSsh().ssh2.Client)()
   let phase: 'handshake' | 'sign-in' | 'open' = 'handshake'
   let offered: OfferedKey | undefined
   let ident = ''

@@ -15,7 +15,7 @@ import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import { HostDouble, keyFor, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import { fingerprintOf } from '../ssh/keys.ts'
-import { ssh2 } from '../ssh/library.ts'
+import { loadSsh } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
 import type { Call, WireFile } from '../transport.ts'
@@ -29,6 +29,7 @@ type Behaviour = (
   socket: Socket,
 ) => void
 
+const { ssh2 } = loadSsh()
 const { private: hostKey, public: hostPublic } = ssh2.utils.generateKeyPairSync('ed25519')
 const never = new AbortController().signal
 let folder: string

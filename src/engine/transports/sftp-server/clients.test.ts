@@ -114,6 +114,24 @@ for (const [at, { what, options, shown }] of LINES.entries())
     assert.deepEqual(server.outbox.takenLog.splice(0), [`read NOMINA/line-${at}-down.bin`])
   })
 
+test('large files keep their bytes with the sockets that Node gives', { skip: need('sftp') }, async (t) => {
+  const usual = server
+  const notes: string[] = []
+  server = await startTestListener({ socketMemory: false, onNote: (note) => notes.push(note) })
+  t.after(async () => {
+    await server.stop()
+    server = usual
+  })
+  const up = await local('up.bin', patternBytes(12 * MIB + 9, 40))
+  const down = patternBytes(12 * MIB + 11, 41)
+  server.outbox.put('NOMINA', 'down.bin', down)
+  const { code, out } = await sftp('put up.bin /NOMINA/in/\nget /NOMINA/out/down.bin\n')
+  assert.equal(code, 0, out)
+  assert.ok((await received('up.bin')).equals(up))
+  assert.ok((await readFile(join(server.folder, 'down.bin'))).equals(down))
+  assert.deepEqual(notes, [])
+})
+
 test(
   'a file put under a temporary name is handed over when it is renamed, once',
   { skip: need('sftp') },

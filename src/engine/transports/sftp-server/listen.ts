@@ -8,8 +8,9 @@ import type { Server } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { lineAlgorithms } from '../ssh/algorithms.ts'
-import { ssh2 } from '../ssh/library.ts'
-import { adoptSocket } from '../ssh/sockets.ts'
+import { whyNotAdopted } from '../ssh/adopted-socket.ts'
+import { loadSsh } from '../ssh/library.ts'
+import { acceptSocket } from '../ssh/sockets.ts'
 import type { Admission, Listener, SessionHost } from '../transport.ts'
 
 import { FailedLogins } from './failed-logins.ts'
@@ -34,12 +35,16 @@ export interface SftpServerOptions {
   /** Uploads kept from before this run; without it a client cannot resume over a restart of the node. */
   keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
   limits?: Partial<SftpServerLimits>
+  /** Callers' sockets read into one place (ssh/adopted-socket.ts), where that holds; on unless said otherwise. */
+  socketMemory?: boolean
+  /** What was wanted and is not so; for the log. */
+  onNote?: (note: string) => void
   /** Faults of single connections that nobody awaits. */
   onFault?: (error: unknown) => void
 }
 
 export async function listenSftp(options: SftpServerOptions): Promise<Listener> {
-  const registry = new ConnectionRegistry(options)
+  const registry = new ConnectionRegistry(options, await adoptsSockets(options))
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => registry.take(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
@@ -65,21 +70,34 @@ export async function listenSftp(options: SftpServerOptions): Promise<Listener> 
   }
 }
 
+/** Without packet memory ssh2 keeps what was read: then every read has memory of its own. */
+async function adoptsSockets({ socketMemory = true, onNote }: SftpServerOptions): Promise<boolean> {
+  if (!socketMemory || !loadSsh().packetMemory) return false
+  const refused = await whyNotAdopted()
+  if (refused === undefined) return true
+  onNote?.(
+    `SFTP callers keep the sockets that Node gives them, and their large uploads are slower: ${refused}. This is Node ${process.versions.node}; the swap was written for Node 24. ESCLUSA_SSH_SOCKET_MEMORY=off ends this message`,
+  )
+  return false
+}
+
 /** All connections of one listener and what their partners have in common. */
 class ConnectionRegistry {
   readonly #options: SftpServerOptions
   readonly #limits: SftpServerLimits
+  readonly #adopts: boolean
   readonly #ssh: Server
   readonly #failedLogins = new FailedLogins()
   readonly #connections = new Map<string, ClientConnection>()
   readonly #partners = new Map<string, { files: PartnerFiles; connections: number }>()
 
-  constructor(options: SftpServerOptions) {
+  constructor(options: SftpServerOptions, adopts: boolean) {
     this.#options = options
+    this.#adopts = adopts
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     const config = { hostKeys: [...options.hostKeys], algorithms: lineAlgorithms(false), ident: 'Esclusa' }
     try {
-      this.#ssh = new ssh2.Server(config)
+      this.#ssh = new (loadSsh().ssh2.Server)(config)
     } catch (error) {
       throw new NodeError('bad_use', 'a host key of the SFTP listener cannot be read', { cause: error })
     }
@@ -96,7 +114,7 @@ class ConnectionRegistry {
       accepted.destroy()
       return
     }
-    const line = adoptSocket(accepted)
+    const line = acceptSocket(accepted, { adopted: this.#adopts })
     const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
     const connection = new ClientConnection(line, {

@@ -8,7 +8,7 @@ import type { ConnectConfig } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { patternBytes } from '../../../../test/support/sftp/session-host.ts'
-import { ssh2 } from '../ssh/library.ts'
+import { loadSsh } from '../ssh/library.ts'
 import { commandExists, makeKey } from '../../../../test/support/sftp/openssh.ts'
 import { OPEN, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 
@@ -506,7 +506,7 @@ test('password, keyboard-interactive and keys of three kinds sign in', { skip },
   await signedIn({ ...none, password: 'open sesame' })
   const asking = { ...none, tryKeyboard: true, authHandler: ['keyboard-interactive'] as never }
   await assert.doesNotReject(async () => {
-    const client = new ssh2.Client()
+    const client = new (loadSsh().ssh2.Client)()
     client.on('keyboard-interactive', (_n, _i, _l, _p, finish) => finish(['open sesame']))
     await new Promise<void>((resolve, reject) => {
       client.on('ready', resolve).on('error', reject)

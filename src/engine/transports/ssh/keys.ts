@@ -8,7 +8,7 @@ import { createHash, createPublicKey, timingSafeEqual } from 'node:crypto'
 import type { ParsedKey } from 'ssh2'
 
 import { messageOf, NodeError } from '../../../errors.ts'
-import { ssh2 } from './library.ts'
+import { loadSsh } from './library.ts'
 
 const MIN_RSA_BITS = 2048
 
@@ -51,7 +51,7 @@ function tooShort(key: ParsedKey): boolean {
 
 /** One `authorized_keys` line, without options: type, base64, comment. Undefined when it is not a usable key. */
 export function readAuthorizedKey(line: string): ParsedKey | undefined {
-  const parsed = ssh2.utils.parseKey(line.trim())
+  const parsed = loadSsh().ssh2.utils.parseKey(line.trim())
   if (parsed instanceof Error) return undefined
   const key = Array.isArray(parsed) ? parsed[0] : parsed
   if (key === undefined || key.isPrivateKey() || (key.type as string) === 'ssh-dss' || tooShort(key))
@@ -64,7 +64,7 @@ export function readAuthorizedKey(line: string): ParsedKey | undefined {
  * its signing is wrapped so that such a signature is never made.
  */
 export function readPrivateKey(pem: string, passphrase: string | undefined): ParsedKey {
-  const parsed = ssh2.utils.parseKey(pem, passphrase)
+  const parsed = loadSsh().ssh2.utils.parseKey(pem, passphrase)
   if (parsed instanceof Error)
     throw new NodeError('bad_use', `the private key cannot be read: ${messageOf(parsed)}`, { cause: parsed })
   const key = Array.isArray(parsed) ? parsed[0] : parsed

@@ -1,58 +1,50 @@
-// ssh2, loaded here alone, with two things of ours in its place:
-//
-// - A faster source of random octets. It pads every packet with a few of them by randomFillSync, whose price is one
-//   call to OpenSSL each: a twentieth of all that a node does for small files. Here they are taken from a larger draw
-//   of the same generator, each octet once.
-// - Memory for large packets that is used again, see packet-memory.ts.
+// ssh2, loaded here alone and once per thread, with the memory of packets used again where that is wanted and holds
+// (packet-memory.ts). The library as it comes is always there to fall back to; a line for the log says when it is.
 
-import crypto from 'node:crypto'
 import { createRequire } from 'node:module'
 
-import { lendToCipher, lendToDecipher } from './packet-memory.ts'
-import type { Cipher, Decipher } from './packet-memory.ts'
+import { messageOf } from '../../../errors.ts'
 
-const DRAWN = 16 * 1024
-/** Paddings and cookies are shorter; whatever is longer is drawn for itself. */
-const MOST = 32
+import { WRITTEN_FOR, installPacketMemory } from './packet-memory.ts'
+import type { CipherModule } from './ssh2-ciphers.ts'
 
-const { randomFillSync } = crypto
-const drawn = Buffer.alloc(DRAWN)
-let used = DRAWN
-
-function fillFromDrawn<T extends NodeJS.ArrayBufferView>(into: T, offset = 0, size?: number): T {
-  const length = size ?? into.byteLength - offset
-  if (length > MOST || !(into instanceof Uint8Array)) return randomFillSync(into, offset, length)
-  if (used + length > DRAWN) {
-    randomFillSync(drawn)
-    used = 0
-  }
-  into.set(drawn.subarray(used, used + length), offset)
-  used += length
-  return into
+export interface SshLibrary {
+  readonly ssh2: typeof import('ssh2')
+  /** Its ciphers keep nothing of what they are handed, and large packets may be taken back. */
+  readonly packetMemory: boolean
+  /** What was wanted and is not so; for the log. */
+  readonly notes: readonly string[]
 }
 
-interface Ciphers {
-  createCipher(config: unknown): Cipher
-  createDecipher(config: unknown): Decipher
+let loaded: (SshLibrary & { wanted: boolean }) | undefined
+
+/** The first call decides for the thread: a node that wants something else than the default says so before all others. */
+export function loadSsh(settings?: { packetMemory: boolean }): SshLibrary {
+  loaded ??= load(settings?.packetMemory ?? true)
+  if (settings !== undefined && settings.packetMemory !== loaded.wanted)
+    throw new Error('ssh2 is already loaded with another setting for its packet memory')
+  return loaded
 }
 
-/** It takes the functions it finds when it is loaded; nobody else gets these. */
-function load(): typeof import('ssh2') {
+function load(wanted: boolean): SshLibrary & { wanted: boolean } {
   const require = createRequire(import.meta.url)
-  // Without its deciphers wrapped it would keep what our sockets read and overwrite.
-  if (require.cache[require.resolve('ssh2')] !== undefined)
-    throw new Error('ssh2 was loaded by somebody else before: take it from ssh/library.ts')
-  const given: { randomFillSync: unknown } = crypto
-  given.randomFillSync = fillFromDrawn
+  const refused = wanted ? swapCiphers(require) : undefined
+  // ssh2 takes its ciphers' functions when it is loaded: whatever is put in their place is there by now.
+  const ssh2 = require('ssh2') as typeof import('ssh2') // the package’s own types
+  const notes = refused === undefined ? [] : [noteOn(refused, require)]
+  return { ssh2, packetMemory: wanted && refused === undefined, notes, wanted }
+}
+
+function swapCiphers(require: NodeJS.Require): string | undefined {
   try {
-    const ciphers = require('ssh2/lib/protocol/crypto.js') as Ciphers // not part of the package’s types
-    const { createCipher, createDecipher } = ciphers
-    ciphers.createCipher = (config) => lendToCipher(createCipher(config), fillFromDrawn)
-    ciphers.createDecipher = (config) => lendToDecipher(createDecipher(config))
-    return require('ssh2') as typeof import('ssh2') // the package’s own types
-  } finally {
-    given.randomFillSync = randomFillSync
+    if (require.cache[require.resolve('ssh2')] !== undefined) return 'somebody else has loaded ssh2 before'
+    return installPacketMemory(require('ssh2/lib/protocol/crypto.js') as CipherModule)
+  } catch (thrown) {
+    return messageOf(thrown)
   }
 }
 
-export const ssh2 = load()
+function noteOn(refused: string, require: NodeJS.Require): string {
+  const { version } = require('ssh2/package.json') as { version: string }
+  return `SFTP works with the SSH library as it comes and is slower with large files, because its packet memory cannot be used again: ${refused}. This is ssh2 ${version}; the swap was written for ${WRITTEN_FOR}. ESCLUSA_SSH_PACKET_MEMORY=off ends this message`
+}

@@ -2,8 +2,8 @@
 // library, so the node says it at start. The answer is the library's own, not a guess from files on disk.
 
 import { createRequire } from 'node:module'
-// First: it must be the one to load the library.
-import './library.ts'
+
+import { loadSsh } from './library.ts'
 
 export interface NativeBinding {
   loaded: boolean
@@ -12,14 +12,23 @@ export interface NativeBinding {
 }
 
 export function nativeBinding(): NativeBinding {
-  const library: unknown = createRequire(import.meta.url)('ssh2/lib/protocol/crypto.js')
-  const loaded =
-    typeof library === 'object' &&
-    library !== null &&
-    'bindingAvailable' in library &&
-    library.bindingAvailable === true
+  // First: it must be the one to load the library.
+  loadSsh()
+  const loaded = saysItself()
   const advice = loaded
     ? ''
     : `SFTP runs without its native crypto binding and will be several times slower: run "node tools/build-ssh2.mjs" (it needs a C++ compiler, make and python3), then restart`
   return { loaded, advice }
+}
+
+function saysItself(): boolean {
+  try {
+    const library: unknown = createRequire(import.meta.url)('ssh2/lib/protocol/crypto.js')
+    return typeof library === 'object' && library !== null && 'bindingAvailable' in library
+      ? library.bindingAvailable === true
+      : false
+  } catch {
+    // Another version of it, laid out otherwise.
+    return false
+  }
 }

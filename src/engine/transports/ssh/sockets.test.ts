@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 
-import { adoptSocket, connectSocket } from './sockets.ts'
+import { acceptSocket, connectSocket } from './sockets.ts'
 
 const EARLY = 10_000
 
@@ -21,13 +21,13 @@ function gather(socket: Socket): Promise<Buffer> {
 }
 
 /** Both ends of a connection, and a way to end all of it. */
-async function line() {
+async function line(adopted: boolean) {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const near = connectSocket({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
   const [accepted] = (await once(server, 'connection')) as [Socket]
-  const far = adoptSocket(accepted)
-  assert.equal(accepted.destroyed, true)
+  const far = acceptSocket(accepted, { adopted })
+  assert.equal(accepted.destroyed, adopted)
   assert.equal(far.socket.remotePort, near.socket.localPort)
   const end = async () => {
     near.socket.destroy()
@@ -38,39 +38,46 @@ async function line() {
   return { near, far, end }
 }
 
-test('everything arrives at both ends, with what came before anybody listened', async () => {
-  const { near, far, end } = await line()
-  const [up, down] = [randomBytes(5_000_000), randomBytes(5_000_000)]
-  // The first of it is with the kernel before anybody listens at the other end.
-  near.socket.write(up.subarray(0, EARLY))
-  far.socket.write(down.subarray(0, EARLY))
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
-  while (near.socket.connecting || near.socket.writableLength + far.socket.writableLength > 0) await turn()
-  await turn()
-  await turn()
-  const got = Promise.all([gather(far.socket), gather(near.socket)])
-  for (const { socket, keysAgreed } of [near, far]) {
-    keysAgreed()
-    socket.resume()
-  }
-  near.socket.write(up.subarray(EARLY))
-  far.socket.write(down.subarray(EARLY))
-  near.socket.end()
-  far.socket.end()
-  const [upThere, downHere] = await got
-  assert.ok(upThere.equals(up))
-  assert.ok(downHere.equals(down))
-  await end()
-})
+const KINDS = [
+  { adopted: true, kind: 'an adopted socket' },
+  { adopted: false, kind: 'the socket that Node gave' },
+]
 
-test('until keys are agreed, what was read may be kept', async () => {
-  const { near, far, end } = await line()
-  const kept: Buffer[] = []
-  far.socket.on('data', (chunk: Buffer) => kept.push(chunk)).resume()
-  const bytes = randomBytes(500_000)
-  near.socket.write(bytes)
-  near.socket.end()
-  await once(far.socket, 'end')
-  assert.ok(Buffer.concat(kept).equals(bytes))
-  await end()
-})
+for (const { adopted, kind } of KINDS)
+  test(`everything arrives at both ends, with what came before anybody listened (${kind})`, async () => {
+    const { near, far, end } = await line(adopted)
+    const [up, down] = [randomBytes(5_000_000), randomBytes(5_000_000)]
+    // The first of it is with the kernel before anybody listens at the other end.
+    near.socket.write(up.subarray(0, EARLY))
+    far.socket.write(down.subarray(0, EARLY))
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    while (near.socket.connecting || near.socket.writableLength + far.socket.writableLength > 0) await turn()
+    await turn()
+    await turn()
+    const got = Promise.all([gather(far.socket), gather(near.socket)])
+    for (const { socket, keysAgreed } of [near, far]) {
+      keysAgreed()
+      socket.resume()
+    }
+    near.socket.write(up.subarray(EARLY))
+    far.socket.write(down.subarray(EARLY))
+    near.socket.end()
+    far.socket.end()
+    const [upThere, downHere] = await got
+    assert.ok(upThere.equals(up))
+    assert.ok(downHere.equals(down))
+    await end()
+  })
+
+for (const { adopted, kind } of KINDS)
+  test(`until keys are agreed, what was read may be kept (${kind})`, async () => {
+    const { near, far, end } = await line(adopted)
+    const kept: Buffer[] = []
+    far.socket.on('data', (chunk: Buffer) => kept.push(chunk)).resume()
+    const bytes = randomBytes(500_000)
+    near.socket.write(bytes)
+    near.socket.end()
+    await once(far.socket, 'end')
+    assert.ok(Buffer.concat(kept).equals(bytes))
+    await end()
+  })

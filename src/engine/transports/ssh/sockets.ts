@@ -1,9 +1,12 @@
-// The sockets under SSH lines. They read into one place all the time, where Node would allocate 64 KiB for each read,
-// and give the memory of large packets back when they were sent: what a line reads and writes leaves no garbage.
+// The sockets under SSH lines. Where packet memory is used again (packet-memory.ts) they give the memory of large
+// packets back when they were sent, and read into one place all the time, where Node would allocate 64 KiB for each
+// read: what a line reads and writes leaves no garbage. Otherwise they are Node's own, as they come.
 
-import { Socket, connect } from 'node:net'
-import type { OnReadOpts } from 'node:net'
+import { connect } from 'node:net'
+import type { OnReadOpts, Socket } from 'node:net'
 
+import { adoptSocket } from './adopted-socket.ts'
+import { loadSsh } from './library.ts'
 import { takeBack } from './packet-memory.ts'
 
 /** More does not make it faster. */
@@ -16,19 +19,20 @@ export interface LineSocket {
 }
 
 export function connectSocket(options: { host: string; port: number }): LineSocket {
-  return lineSocket((onread) => connect({ ...options, noDelay: true, onread }))
+  const plain = { ...options, noDelay: true }
+  return loadSsh().packetMemory
+    ? readingSocket((onread) => connect({ ...plain, onread }))
+    : { socket: connect(plain), keysAgreed: () => {} }
 }
 
-/** In place of a socket that a server has just accepted, which goes: a server has no such option for its own. */
-export function adoptSocket(accepted: Socket): LineSocket {
-  const owner = accepted as unknown as { _handle: unknown } // Node’s own name for the open connection
-  const handle = owner._handle
-  owner._handle = null
-  accepted.destroy()
-  return lineSocket((onread) => new Socket({ handle, onread } as { onread: OnReadOpts }))
+/** `adopted` in place of the socket that a server has just accepted, which then goes (adopted-socket.ts). */
+export function acceptSocket(accepted: Socket, { adopted }: { adopted: boolean }): LineSocket {
+  if (!loadSsh().packetMemory) return { socket: accepted, keysAgreed: () => {} }
+  if (adopted) return readingSocket((onread) => adoptSocket(accepted, onread))
+  return { socket: givingBack(accepted), keysAgreed: () => {} }
 }
 
-function lineSocket(make: (onread: OnReadOpts) => Socket): LineSocket {
+function readingSocket(make: (onread: OnReadOpts) => Socket): LineSocket {
   let reuse = false
   const socket = make({
     buffer: Buffer.allocUnsafeSlow(READ_AT_ONCE),
@@ -40,11 +44,15 @@ function lineSocket(make: (onread: OnReadOpts) => Socket): LineSocket {
   })
   // Nothing but the kernel keeps what arrives before ssh2 listens and lets it flow.
   socket.pause()
+  return { socket: givingBack(socket), keysAgreed: () => (reuse = true) }
+}
+
+/** ssh2 is the only one to write, and never asks to be called back. After a failure nobody knows who still reads. */
+function givingBack(socket: Socket): Socket {
   const write = socket.write.bind(socket)
-  // ssh2 is the only one to write, and never asks to be called back. After a failure nobody knows who still reads.
   socket.write = (chunk: Uint8Array | string) =>
     write(chunk, (error) => {
       if (!error && typeof chunk !== 'string') takeBack(chunk)
     })
-  return { socket, keysAgreed: () => (reuse = true) }
+  return socket
 }
