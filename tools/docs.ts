@@ -58,16 +58,20 @@ and \`ESCLUSA_PASSWORD\` (for \`login\` and \`user\`, instead of a prompt).
 `
 }
 
+function who(roles: readonly string[], auth: string | undefined): string {
+  return `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`
+}
+
 function operationsTable(): string {
   const rows = (Object.entries(operations) as [string, Operation][]).map(
-    ([name, { number, method, path, summary, roles, auth, codes }]) => [
+    ([name, { number, method, path, summary, roles, auth, inPart, codes }]) => [
       String(number),
       `\`${method} ${path}\``,
       `\`${name}\``,
       summary,
       roles === 'public'
         ? 'anyone'
-        : `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`,
+        : `${who(roles, auth)}${inPart ? `; for ${inPart.of} ${who(inPart.roles, inPart.auth)}` : ''}`,
       codes.join(' '),
     ],
   )

@@ -255,6 +255,15 @@ export type Direction = (typeof DIRECTIONS)[number]
 /** The three parts of the code: always there, never changed. */
 export const CODE_FIELDS = ['localEntity', 'remoteEntity', 'application'] as const
 
+/** The fields of `integrations` that name something to run. */
+export const SCRIPT_FIELDS = [
+  'exceptionFile',
+  'preEmisionFile',
+  'preReceptionFile',
+  'postReceptionFile',
+  'postEmisionFile',
+] as const
+
 /** The four fields of `security` that are kept encrypted and shown to administrators alone. */
 export const SECRET_FIELDS = ['localKey', 'remoteKey', 'rsaLocalKey', 'rsaRemoteKey'] as const
 export type SecretField = (typeof SECRET_FIELDS)[number]

@@ -40,6 +40,8 @@ export type Operation = {
   roles: 'public' | readonly Role[]
   /** Permission flag that must be on as well. */
   auth?: Auth
+  /** Roles that may call it for a part of what it does, with a flag of their own. */
+  inPart?: { roles: readonly Role[]; auth: Auth; of: string }
   deprecated?: true
   params?: TSchema
   /** What a channel code of another form gets: a malformed request, or simply no such channel. */
@@ -187,6 +189,11 @@ export const operations = {
     path: `${CHANNEL}/update`,
     summary: 'Change a channel: fields sent replace, null clears, the rest stays',
     body: ChannelPatch,
+    inPart: {
+      roles: ['ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF'],
+      auth: 'administrationFF',
+      of: 'svcff, emissionff, receptionff and the rsa… fields of security',
+    },
     ...UPDATE,
   },
   updateIps: {

@@ -94,6 +94,21 @@ test('keys must parse: ours private, the partner’s public', () => {
   assert.deepEqual(pointers({ security: { localKey: 'any text', remoteKey: '' } }), [])
 })
 
+test('an RSA key that can be factored is refused, ours and the partner’s', () => {
+  const weak = (modulusLength: number) =>
+    generateKeyPairSync('rsa', {
+      modulusLength,
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    })
+  const { privateKey, publicKey } = weak(1024)
+  assert.deepEqual(valueFaults({ security: { rsaLocalKey: privateKey } }, ROOTS), [
+    { pointer: '/security/rsaLocalKey', message: 'is an RSA key of 1024 bits: at least 2048 are needed' },
+  ])
+  assert.deepEqual(pointers({ security: { rsaRemoteKey: publicKey } }), ['/security/rsaRemoteKey'])
+  assert.deepEqual(pointers({ security: { rsaRemoteKey: weak(512).publicKey } }), ['/security/rsaRemoteKey'])
+})
+
 test('a user is named once', () => {
   assert.deepEqual(pointers({ users: ['ana', 'eva', 'ana'] }), ['/users/2'])
 })

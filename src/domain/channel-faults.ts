@@ -2,6 +2,7 @@
 // keys.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../contract/channel.ts'
 import { ruleFaults, valueRuleFaults } from './channel-rules.ts'
 import type { Fault, NodeKnowledge, Roots, RuleFault } from './channel-rules.ts'
@@ -15,28 +16,35 @@ export function valueFaults(channel: Channel, roots: Roots): Fault[] {
   return valueRuleFaults(channel, knowledge(roots)).map(plain)
 }
 
-function knowledge({ fileRoots, scriptRoots }: Roots): NodeKnowledge {
-  return { fileRoots, scriptRoots, isPrivateKey, isPublicKey }
+function knowledge(roots: Roots): NodeKnowledge {
+  return { ...roots, privateKeyFault, publicKeyFault }
 }
 
 function plain({ pointer, message }: RuleFault): Fault {
   return { pointer, message }
 }
 
-function isPrivateKey(pem: string): boolean {
-  return parses(() => createPrivateKey(pem))
+function privateKeyFault(pem: string): string | undefined {
+  return keyFault(() => createPrivateKey(pem), 'a private key in PEM form')
 }
 
 /** createPublicKey would take a private key too, and make its public half. */
-function isPublicKey(pem: string): boolean {
-  return !pem.includes('PRIVATE KEY') && parses(() => createPublicKey(pem))
+function publicKeyFault(pem: string): string | undefined {
+  const wanted = 'a certificate or public key in PEM form'
+  return pem.includes('PRIVATE KEY') ? `is not ${wanted}` : keyFault(() => createPublicKey(pem), wanted)
 }
 
-function parses(read: () => unknown): boolean {
+/** A shorter RSA key can be factored: whoever has its public half may sign as its owner. */
+export const LEAST_RSA_BITS = 2048
+
+function keyFault(read: () => KeyObject, wanted: string): string | undefined {
+  let key: KeyObject
   try {
-    read()
-    return true
+    key = read()
   } catch {
-    return false
+    return `is not ${wanted}`
   }
+  const bits = key.asymmetricKeyDetails?.modulusLength
+  if (bits === undefined || bits >= LEAST_RSA_BITS) return undefined
+  return `is an RSA key of ${bits} bits: at least ${LEAST_RSA_BITS} are needed`
 }

@@ -4,6 +4,7 @@
 // Nothing here needs Node: the console checks its form with the same rules. What only a node can tell (where paths may
 // point, whether a key can be read) comes in as an argument; without it the rest is checked.
 
+import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import type { Channel, Directory } from '../contract/channel.ts'
 import { canonicalAddress, isAddress } from './addresses.ts'
 
@@ -14,19 +15,18 @@ export type RuleFault = Fault & { rule: FormRule | NodeRule; value: string }
 export type FormRule = 'address' | 'twice' | 'absolute' | 'dots' | 'pattern' | 'recordLength' | 'needed'
 type NodeRule = 'roots' | 'scriptsOff' | 'key'
 
-export type Roots = { fileRoots: readonly string[]; scriptRoots: readonly string[] }
+export type Roots = {
+  fileRoots: readonly string[]
+  scriptRoots: readonly string[]
+  /** What a message calls the file roots; the setting without it. */
+  fileRootsName?: string
+}
 export type NodeKnowledge = Roots & {
-  isPrivateKey: (pem: string) => boolean
-  isPublicKey: (pem: string) => boolean
+  /** What is wrong with a key, going on from its name; undefined when nothing is. */
+  privateKeyFault: (pem: string) => string | undefined
+  publicKeyFault: (pem: string) => string | undefined
 }
 
-const SCRIPTS = [
-  'exceptionFile',
-  'preEmisionFile',
-  'preReceptionFile',
-  'postReceptionFile',
-  'postEmisionFile',
-] as const
 const TARGETS = ['postReceptionDirectory', 'postEmisionDirectory'] as const
 
 export function ruleFaults(channel: Channel, node?: NodeKnowledge): RuleFault[] {
@@ -38,7 +38,8 @@ export function valueRuleFaults(channel: Channel, node?: NodeKnowledge): RuleFau
   return [
     ...addressFaults(channel.connection?.ips, '/connection/ips'),
     ...addressFaults(channel.connection?.proxyIps, '/connection/proxyIps'),
-    ...directoryFaults(channel, node),
+    ...folderFaults(channel, node),
+    ...directoryFaults(channel),
     ...integrationFaults(channel, node),
     ...(node ? keyFaults(channel, node) : []),
     ...userFaults(channel.users),
@@ -65,11 +66,11 @@ function receivesInto(channel: Channel, { direction }: Directory): boolean {
   return direction === 'RECEPCION' || (direction !== 'EMISION' && channel.direction !== 'EMISION')
 }
 
-function directoryFaults(channel: Channel, node: NodeKnowledge | undefined): RuleFault[] {
+function directoryFaults(channel: Channel): RuleFault[] {
   return (channel.directories ?? []).flatMap((directory, index) => {
     const pointer = `/directories/${index}/filePath`
     const { filePath: path = '' } = directory
-    const faults = pathFaults(directory.filePath, pointer, fileRoots(node))
+    const faults: RuleFault[] = []
     if (GLOB.test(path) && receivesInto(channel, directory))
       faults.push({
         rule: 'pattern',
@@ -88,11 +89,21 @@ function directoryFaults(channel: Channel, node: NodeKnowledge | undefined): Rul
   })
 }
 
-function integrationFaults({ integrations = {} }: Channel, node: NodeKnowledge | undefined): RuleFault[] {
+/** Paths that lie outside the file roots. */
+export function folderFaults(
+  { directories = [], integrations = {} }: Channel,
+  node: Roots | undefined,
+): RuleFault[] {
   return [
-    ...SCRIPTS.flatMap((name) => scriptFaults(integrations[name], `/integrations/${name}`, node)),
+    ...directories.flatMap(({ filePath }, index) =>
+      pathFaults(filePath, `/directories/${index}/filePath`, fileRoots(node)),
+    ),
     ...TARGETS.flatMap((name) => pathFaults(integrations[name], `/integrations/${name}`, fileRoots(node))),
   ]
+}
+
+function integrationFaults({ integrations = {} }: Channel, node: NodeKnowledge | undefined): RuleFault[] {
+  return SCRIPT_FIELDS.flatMap((name) => scriptFaults(integrations[name], `/integrations/${name}`, node))
 }
 
 /** Which action needs which other field. */
@@ -135,7 +146,7 @@ function scriptFaults(
 type Allowed = { roots: readonly string[]; setting: string }
 
 export function fileRoots(node: Roots | undefined): Allowed | undefined {
-  return node && { roots: node.fileRoots, setting: 'ESCLUSA_FILE_ROOTS' }
+  return node && { roots: node.fileRoots, setting: node.fileRootsName ?? 'ESCLUSA_FILE_ROOTS' }
 }
 
 export function pathFaults(
@@ -168,12 +179,11 @@ export function isInside(path: string, root: string): boolean {
 function keyFaults({ security = {} }: Channel, node: NodeKnowledge): RuleFault[] {
   const { rsaLocalKey, rsaRemoteKey } = security
   const faults: RuleFault[] = []
-  const refuse = (pointer: string, message: string) =>
-    void faults.push({ rule: 'key', pointer, value: '', message })
-  if (rsaLocalKey !== undefined && !node.isPrivateKey(rsaLocalKey))
-    refuse('/security/rsaLocalKey', 'is not a private key in PEM form')
-  if (rsaRemoteKey !== undefined && !node.isPublicKey(rsaRemoteKey))
-    refuse('/security/rsaRemoteKey', 'is not a certificate or public key in PEM form')
+  const refuse = (pointer: string, message: string | undefined) => {
+    if (message !== undefined) faults.push({ rule: 'key', pointer, value: '', message })
+  }
+  if (rsaLocalKey !== undefined) refuse('/security/rsaLocalKey', node.privateKeyFault(rsaLocalKey))
+  if (rsaRemoteKey !== undefined) refuse('/security/rsaRemoteKey', node.publicKeyFault(rsaRemoteKey))
   return faults
 }
 

@@ -36,6 +36,13 @@ export function isAdministrator(user: User): boolean {
   return user.role === 'ROLE_GLOBALADMIN' || user.role === 'ROLE_ADMIN'
 }
 
+/** What has to do with signatures; `administration` includes it. */
+const SIGNATURE_AUTHS: readonly Auth[] = ['administrationFF', 'controlatorFF', 'svcFF', 'signer']
+
+export function hasAuth({ auths }: Pick<User, 'auths'>, auth: Auth): boolean {
+  return auths[auth] || (auths.administration && SIGNATURE_AUTHS.includes(auth))
+}
+
 /** A channel that names users is open to them and to administrators alone. */
 export function mayReach(user: User, channelUsers: readonly string[] | undefined): boolean {
   return isAdministrator(user) || !channelUsers?.length || channelUsers.includes(user.username)

@@ -8,8 +8,8 @@ import { applicationOf, parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
-import { findContact, identificationOf, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
-import type { ContactRecord } from '../store/contacts.ts'
+import { findContact, findLocalEntity, identificationOf, openProtocolSections } from '../store/contacts.ts'
+import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import type { SessionSecurity, Timeouts } from './transports/transport.ts'
@@ -23,6 +23,8 @@ export type TransferPlan = {
   /** The contact's protocol sections with their secrets opened. */
   settings: ContactSections
   localId: string
+  /** The local entity's own file roots, where it has some. */
+  localRoots: readonly string[] | undefined
   remoteId: string
   timeouts: Timeouts
   security: SessionSecurity
@@ -52,14 +54,8 @@ export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Pr
   const contact = await findContact(db, record.contactId)
   if (!contact)
     throw new NodeError('file_refused', `contact ${record.contactId} of channel ${record.code} is gone`)
-  const local = (await listLocalEntities(db)).find((entity) => entity.code === record.localCode)
-  return planOf(
-    openChannel(seal, record),
-    record,
-    contact,
-    openProtocolSections(seal, contact),
-    local ? identificationOf(local) : record.localCode,
-  )
+  const local = await findLocalEntity(db, record.localCode)
+  return planOf(openChannel(seal, record), record, contact, openProtocolSections(seal, contact), local)
 }
 
 function planOf(
@@ -67,7 +63,7 @@ function planOf(
   record: ChannelRecord,
   contact: ContactRecord,
   settings: ContactSections,
-  localId: string,
+  local: LocalEntity | undefined,
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
@@ -78,7 +74,8 @@ function planOf(
     application: applicationOf(record),
     contact,
     settings,
-    localId,
+    localId: local ? identificationOf(local) : record.localCode,
+    localRoots: local?.fileRoots,
     remoteId: section?.id ?? parseCode(record.code)?.remoteCode ?? '',
     timeouts: timeoutsOf(channel),
     security: securityOf(channel, ciphrate === 'TRANSMISION' || ciphrate === 'ALL'),

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/operations.ts'
-import { mayReach } from '../domain/user.ts'
+import { hasAuth, mayReach } from '../domain/user.ts'
 import { NodeError } from '../errors.ts'
 import { findAccount } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
@@ -32,13 +32,12 @@ export async function authenticate(
 /** 403 for the role or the flag. */
 export function authorise(operation: Operation, user: Account): void {
   if (operation.roles === 'public') return
-  if (!operation.roles.includes(user.role))
+  const inPart = operation.inPart?.roles.includes(user.role) ?? false
+  if (!operation.roles.includes(user.role) && !inPart)
     throw new NodeError('forbidden', `role ${user.role} may not do this`)
-  if (operation.auth && !user.auths[operation.auth])
-    throw new NodeError(
-      'forbidden',
-      `this needs the permission ${operation.auth}, which is off for ${user.username}`,
-    )
+  const auth = inPart ? operation.inPart?.auth : operation.auth
+  if (auth && !hasAuth(user, auth))
+    throw new NodeError('forbidden', `this needs the permission ${auth}, which is off for ${user.username}`)
 }
 
 /** 404 for a channel that does not exist, then 403 for one that is not open to this user. */

@@ -3,7 +3,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor, AuditNote, AuditTrail } from '../audit/trail.ts'
+import { folderFaults } from '../domain/channel-rules.ts'
 import type { Fault } from '../domain/channel-rules.ts'
+import { rootsOf } from '../domain/file-roots.ts'
 import { NodeError } from '../errors.ts'
 import { listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
@@ -15,6 +17,7 @@ import {
   updateChannels,
 } from '../store/channel-batches.ts'
 import { insertChannels, listChannels } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
 import {
   listContacts,
   listLocalEntities,
@@ -23,7 +26,7 @@ import {
   removeContact,
   removeLocalEntity,
 } from '../store/contacts.ts'
-import type { ContactRecord } from '../store/contacts.ts'
+import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../store/channel-access.ts'
 import type { Db, Store, Tx } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
@@ -32,6 +35,7 @@ import { hashesFor } from './passwords.ts'
 import { planChanges } from './plan.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
+import { NOTHING_KNOWN } from './rules.ts'
 import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from './schema.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
@@ -95,7 +99,7 @@ export async function applyPlatform(
 /** What a file may refer to without describing it; with prune nothing else will stay. */
 export async function readKnown(db: Db, prune: boolean): Promise<Known> {
   const usernames = new Set((await listAccounts(db)).map((account) => account.username))
-  if (prune) return { usernames, entityCodes: new Set(), contacts: new Map() }
+  if (prune) return { ...NOTHING_KNOWN, usernames }
   const contacts = (await listContacts(db)).map(
     ({ id, protocol, data, settings }): [string, KnownContact] => [
       id,
@@ -105,9 +109,11 @@ export async function readKnown(db: Db, prune: boolean): Promise<Known> {
       },
     ],
   )
+  const entities = await listLocalEntities(db)
   return {
     usernames,
-    entityCodes: new Set((await listLocalEntities(db)).map(({ code }) => code)),
+    entityCodes: new Set(entities.map(({ code }) => code)),
+    entityRoots: new Map(entities.flatMap(({ code, fileRoots }) => (fileRoots ? [[code, fileRoots]] : []))),
     contacts: new Map(contacts),
   }
 }
@@ -196,6 +202,10 @@ function requireSound(plan: ChangePlan, present: Present): void {
   const faults = [
     ...sharedEmails(after(present.accounts, plan.accounts, (one) => one.username)),
     ...contactFaults(after(present.contacts, plan.contacts, (one) => one.id)),
+    ...rootFaults(
+      after(present.entities, plan.entities, (one) => one.code),
+      after(present.channels, plan.channels, (one) => one.code),
+    ),
   ]
   if (faults.length > 0)
     throw new NodeError(
@@ -232,6 +242,20 @@ function contactFaults(contacts: readonly ContactRecord[]): Fault[] {
       faults.push({ pointer: `contact ${id}`, message: 'access needs authorizedKeys or a password' })
   }
   return faults
+}
+
+/** Channels that the file does not name must lie inside the roots that it gives their entity, too. */
+function rootFaults(entities: readonly LocalEntity[], channels: readonly ChannelRecord[]): Fault[] {
+  const owners = new Map(entities.map((entity) => [entity.code, entity]))
+  return channels.flatMap(({ code, localCode, config }) => {
+    const owner = owners.get(localCode)
+    if (!owner?.fileRoots) return []
+    const roots = rootsOf({ fileRoots: ['/'], scriptRoots: [] }, owner)
+    return folderFaults(config, roots).map(({ pointer, message }) => ({
+      pointer: `channel ${code}`,
+      message: `${pointer} ${message}`,
+    }))
+  })
 }
 
 function sharedBy<T>(

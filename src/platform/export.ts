@@ -49,8 +49,13 @@ function byKey<T>(items: readonly T[], key: (item: T) => string): T[] {
   return items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-function toEntity({ code, name, oftp2Id }: LocalEntity): PlatformEntity {
-  return { code, name, ...(oftp2Id !== null && { oftp2: { id: oftp2Id } }) }
+function toEntity({ code, name, oftp2Id, fileRoots }: LocalEntity): PlatformEntity {
+  return {
+    code,
+    name,
+    ...(oftp2Id !== null && { oftp2: { id: oftp2Id } }),
+    ...(fileRoots && { fileRoots: [...fileRoots] }),
+  }
 }
 
 function toUser(account: Account, withHash: boolean): PlatformUser {

@@ -43,10 +43,11 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
       code: entity.code,
       name: entity.name,
       oftp2Id: entity.oftp2?.id ?? null,
+      ...(entity.fileRoots && { fileRoots: entity.fileRoots }),
     })),
     {
       key: (entity) => entity.code,
-      shown: ({ name, oftp2Id }) => ({ name, oftp2: oftp2Id }),
+      shown: ({ name, oftp2Id, fileRoots }) => ({ name, oftp2: oftp2Id, fileRoots }),
       prune,
     },
   )

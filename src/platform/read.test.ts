@@ -290,6 +290,7 @@ test('a channel must lead to an entity, a contact and one of its remote codes, i
   const known = {
     usernames: new Set(['eva']),
     entityCodes: new Set(['BANCO']),
+    entityRoots: new Map(),
     contacts: new Map([
       ['acme', { protocol: 'sftp' as const, called: false, access: true, remoteCodes: ['ACME'] }],
     ]),

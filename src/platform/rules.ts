@@ -6,25 +6,34 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import { channelFaults } from '../domain/channel-faults.ts'
+import { fileRoots as allowedRoots, pathFaults } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
 import { otherCodeFields, parseCode } from '../domain/channel.ts'
+import { rootsOf } from '../domain/file-roots.ts'
 import { weakPassword } from '../domain/user.ts'
 import { isPasswordHash } from '../accounts/password.ts'
 import { diskFaults } from '../files/roots.ts'
 import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
 import type { Carrier, Findings } from './protocol-rules.ts'
 import { UNREAD } from './references.ts'
-import type { Platform, PlatformChannel, PlatformUser } from './schema.ts'
+import type { Platform, PlatformChannel, PlatformEntity, PlatformUser } from './schema.ts'
 
 /** What the database has beside the file, where that will stay. */
 export type Known = {
   entityCodes: ReadonlySet<string>
+  /** File roots of those that have their own. */
+  entityRoots: ReadonlyMap<string, readonly string[]>
   usernames: ReadonlySet<string>
   contacts: ReadonlyMap<string, KnownContact>
 }
 export type KnownContact = Carrier & { remoteCodes: readonly string[] }
 
-export const NOTHING_KNOWN: Known = { entityCodes: new Set(), usernames: new Set(), contacts: new Map() }
+export const NOTHING_KNOWN: Known = {
+  entityCodes: new Set(),
+  entityRoots: new Map(),
+  usernames: new Set(),
+  contacts: new Map(),
+}
 
 export function platformFindings(platform: Platform, roots: Roots, known: Known): Findings {
   const findings: Findings = { faults: [...uniqueFaults(platform), ...userFaults(platform)], warnings: [] }
@@ -32,12 +41,14 @@ export function platformFindings(platform: Platform, roots: Roots, known: Known)
     findings.faults.push(...found.faults.map((fault) => ({ ...fault, pointer: base + fault.pointer })))
     findings.warnings.push(...found.warnings.map((fault) => ({ ...fault, pointer: base + fault.pointer })))
   }
-  for (const [index, entity] of (platform.localEntities ?? []).entries())
+  for (const [index, entity] of (platform.localEntities ?? []).entries()) {
+    add(`/localEntities/${index}`, { faults: entityRootFaults(entity, roots), warnings: [] })
     if (!entity.oftp2?.id && !oftp2IdFits(entity.code))
       add(
         `/localEntities/${index}`,
         warning('/code', 'cannot stand as an OFTP2 identification: give oftp2.id if it is to speak OFTP2'),
       )
+  }
   for (const [index, contact] of (platform.contacts ?? []).entries())
     add(`/contacts/${index}`, contactFindings(contact))
   const around = surroundings(platform, known)
@@ -126,11 +137,7 @@ function passwordFault(user: PlatformUser): { field: string; message: string } |
 
 // Channels
 
-type Surroundings = {
-  entityCodes: ReadonlySet<string>
-  usernames: ReadonlySet<string>
-  contacts: ReadonlyMap<string, KnownContact>
-}
+type Surroundings = Known
 
 function surroundings(
   { localEntities = [], users = [], contacts = [] }: Platform,
@@ -145,13 +152,16 @@ function surroundings(
   ])
   return {
     entityCodes: new Set([...known.entityCodes, ...localEntities.map(({ code }) => code)]),
+    entityRoots: entityRootsOf(known, localEntities),
     usernames: new Set([...known.usernames, ...users.map(({ username }) => username)]),
     contacts: new Map([...known.contacts, ...described]),
   }
 }
 
-function oneChannel(channel: PlatformChannel, around: Surroundings, roots: Roots): Findings {
+function oneChannel(channel: PlatformChannel, around: Surroundings, nodeRoots: Roots): Findings {
   const plain = plainChannel(channel)
+  const { localCode: code = '' } = parseCode(channel.code) ?? {}
+  const roots = rootsOf(nodeRoots, { code, fileRoots: around.entityRoots.get(code) })
   const values = channelFaults(plain, roots)
   const links = touchesDisk(plain, roots) ? diskFaults(plain, roots) : []
   const faults = [
@@ -169,6 +179,19 @@ function oneChannel(channel: PlatformChannel, around: Surroundings, roots: Roots
   const contact = around.contacts.get(channel.contact)
   const carried = contact ? channelFindings(channel, contact) : { faults: [], warnings: [] }
   return { faults: [...faults, ...carried.faults], warnings: [...unknown, ...carried.warnings] }
+}
+
+function entityRootFaults({ fileRoots = [] }: PlatformEntity, roots: Roots): Fault[] {
+  return fileRoots.flatMap((root, index) => pathFaults(root, `/fileRoots/${index}`, allowedRoots(roots)))
+}
+
+/** An entity that the file describes has what the file says, also where that is nothing. */
+function entityRootsOf(known: Known, described: readonly PlatformEntity[]): Known['entityRoots'] {
+  const all = new Map(known.entityRoots)
+  for (const { code, fileRoots } of described)
+    if (fileRoots) all.set(code, fileRoots)
+    else all.delete(code)
+  return all
 }
 
 /** The part that the interface shows, without what is null or could not be read. */

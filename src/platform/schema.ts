@@ -30,6 +30,7 @@ export const PlatformEntity = closed({
   code: Type.String({ pattern: `^${CODE_PART}$` }),
   name: name(),
   oftp2: optional(closed({ id: optional(Oftp2Id) })),
+  fileRoots: optional(Type.Array(name(4096), { minItems: 1, maxItems: 100 })),
 })
 
 const flags = Object.fromEntries(AUTHS.map((auth) => [auth, optional(Type.Boolean())])) as Record<

@@ -70,6 +70,13 @@ export async function automatedChannels(db: Db): Promise<ChannelRecord[]> {
   )
 }
 
+/** Those that are not open to everybody. */
+export async function channelsNamingUsers(db: Db): Promise<ChannelRecord[]> {
+  // As toRow writes it: a list with something in it.
+  const rows = await db.selectFrom('channel').selectAll().where('config', 'like', '%"users":["%').execute()
+  return rows.map(toChannel)
+}
+
 /** The channel, locked until the transaction ends. */
 export async function lockChannel(tx: Tx, dialect: Dialect, code: string): Promise<ChannelRecord> {
   let query = tx.selectFrom('channel').selectAll().where('code', '=', code)

@@ -7,7 +7,13 @@ import type { Db, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
 import type { Tables } from './database/tables.ts'
 
-export type LocalEntity = { code: string; name: string; oftp2Id: string | null }
+export type LocalEntity = {
+  code: string
+  name: string
+  oftp2Id: string | null
+  /** Where its channels' directories must lie; all of the node's file roots without it. */
+  fileRoots?: readonly string[]
+}
 
 /** How a partner is reached: the protocol sections of the platform file. Secrets stand sealed beside them, by pointer. */
 export type ContactRecord = {
@@ -90,7 +96,21 @@ function toContact(row: Tables['contact']): ContactRecord {
 
 export async function listLocalEntities(db: Db): Promise<LocalEntity[]> {
   const rows = await db.selectFrom('local_entity').selectAll().orderBy('code').execute()
-  return rows.map((row) => ({ code: row.code, name: row.name, oftp2Id: row.oftp2_id }))
+  return rows.map(toLocalEntity)
+}
+
+export async function findLocalEntity(db: Db, code: string): Promise<LocalEntity | undefined> {
+  const row = await db.selectFrom('local_entity').selectAll().where('code', '=', code).executeTakeFirst()
+  return row && toLocalEntity(row)
+}
+
+function toLocalEntity(row: Tables['local_entity']): LocalEntity {
+  return {
+    code: row.code,
+    name: row.name,
+    oftp2Id: row.oftp2_id,
+    ...(row.file_roots !== null && { fileRoots: JSON.parse(row.file_roots) as string[] }), // written below alone
+  }
 }
 
 /** What it calls itself on the line. */
@@ -99,7 +119,12 @@ export function identificationOf({ code, oftp2Id }: LocalEntity): string {
 }
 
 export async function putLocalEntity(tx: Tx, entity: LocalEntity): Promise<void> {
-  const row = { code: entity.code, name: entity.name, oftp2_id: entity.oftp2Id }
+  const row = {
+    code: entity.code,
+    name: entity.name,
+    oftp2_id: entity.oftp2Id,
+    file_roots: entity.fileRoots ? JSON.stringify(entity.fileRoots) : null,
+  }
   await tx
     .insertInto('local_entity')
     .values(row)

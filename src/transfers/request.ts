@@ -11,10 +11,12 @@ import type { Channel } from '../contract/channel.ts'
 import type { TransferType } from '../contract/transfer.ts'
 import { closedBecause, directoriesFor, goes, parseCode } from '../domain/channel.ts'
 import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
+import { fileRootsOf } from '../domain/file-roots.ts'
 import { NodeError } from '../errors.ts'
 import { hashFile } from '../files/hash.ts'
 import { findSendSet } from '../files/send-set.ts'
 import type { Candidate } from '../files/send-set.ts'
+import { findLocalEntity } from '../store/contacts.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
@@ -77,7 +79,9 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
 }
 
 async function filesToSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<Candidate[]> {
-  const { files, places, busy } = await findSendSet(channel.config, asking.fileRoots, asking.now())
+  const local = await findLocalEntity(asking.store.db, channel.localCode)
+  const roots = fileRootsOf(asking.fileRoots, local?.fileRoots)
+  const { files, places, busy } = await findSendSet(channel.config, roots, asking.now())
   if (files.length === 0) {
     const wait = busy > 0 ? `; ${busy} still being written or locked` : ''
     throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}`)

@@ -2,6 +2,7 @@
 // check answers, and in which order.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { operations } from '../../src/contract/operations.ts'
@@ -23,6 +24,8 @@ const withChannel = protectedNames.filter((name) => operations[name].path.includ
 const EDIT: readonly Role[] = ['ROLE_GLOBALADMIN', 'ROLE_ADMIN', 'ROLE_ADVOPERATOR']
 const OPERATE: readonly Role[] = [...EDIT, 'ROLE_OPERATOR']
 const READ: readonly Role[] = [...OPERATE, 'ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF']
+/** These may call operation 7 for signature fields alone. */
+const SIGNERS: readonly Role[] = ['ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF']
 const EXPECTED: [numbers: number[], roles: readonly Role[], flag?: string][] = [
   [[3, 4, 5, 6], ROLES],
   [[7, 8, 9, 10, 11], EDIT, 'editChannels'],
@@ -38,6 +41,11 @@ test('the table of operations gives each of the 15 protected ones its roles and 
     assert.ok(expected, name)
     assert.deepEqual(new Set(operation.roles as readonly Role[]), new Set(expected[1]), name)
     assert.equal(operation.auth, expected[2], name)
+    assert.deepEqual(
+      operation.inPart && [operation.inPart.roles, operation.inPart.auth],
+      operation.number === 7 ? [SIGNERS, 'administrationFF'] : undefined,
+      name,
+    )
   }
   assert.deepEqual(
     protectedNames.map((name) => operations[name].number),
@@ -53,7 +61,9 @@ const BODIES: Partial<Record<OperationName, unknown>> = {
 }
 
 function bodyOf(node: TestNode, name: OperationName): unknown {
-  return name === 'setOutboundPath' || name === 'setInboundPath' ? { path: node.files } : BODIES[name]
+  return name === 'setOutboundPath' || name === 'setInboundPath'
+    ? { path: join(node.files, 'out') }
+    : BODIES[name]
 }
 
 for (const name of protectedNames)
@@ -76,8 +86,10 @@ for (const name of protectedNames)
           transferId: 'x',
           body: bodyOf(node, name),
         })
-        const allowed =
-          (operation.roles as readonly Role[]).includes(role) && (operation.auth === undefined || on)
+        const signs = operation.inPart?.roles.includes(role)
+        const allowed = signs
+          ? auths.administrationFF || auths.administration
+          : (operation.roles as readonly Role[]).includes(role) && (operation.auth === undefined || on)
         assert.equal(
           answer.status === 403,
           !allowed,
@@ -138,14 +150,16 @@ test('checks come in order: token, role and flag, form, existence, openness', as
   const status = async (as: string | null, code: string, body: unknown) => (await ask(as, code, body)).status
   assert.equal(await status(null, 'bad code', 'bad'), 401)
   assert.equal(await status('operator', 'bad code', 'bad'), 403)
-  assert.equal(await status('operator', 'NO-SUCH-CHANNEL', ['10.0.0.1']), 403)
-  assert.equal(await status('advoperator', 'bad code', ['10.0.0.1']), 400)
+  assert.equal(await status('operator', 'NO-SUCH-CHANNEL', ['127.0.0.1']), 403)
+  assert.equal(await status('advoperator', 'bad code', ['127.0.0.1']), 400)
   assert.equal(await status('advoperator', 'NO-SUCH-CHANNEL', 'bad'), 400)
   assert.equal(await status('advoperator', 'NO-SUCH-CHANNEL', ['not an address']), 400)
   assert.equal(await status('advoperator', CLOSED, ['not an address']), 400)
   assert.equal(await status('advoperator', 'NO-SUCH-CHANNEL', ['10.0.0.1']), 404)
-  assert.equal(await status('advoperator', CLOSED, ['10.0.0.1']), 403)
-  assert.equal(await status('advoperator', PLAIN, ['10.0.0.1']), 200)
+  assert.equal(await status('advoperator', CLOSED, ['127.0.0.1']), 403)
+  assert.equal(await status('advoperator', PLAIN, ['not an address']), 400)
+  assert.equal(await status('advoperator', PLAIN, ['10.0.0.1']), 403)
+  assert.equal(await status('advoperator', PLAIN, ['127.0.0.1']), 200)
 })
 
 test('a code of another form is malformed for some operations and unknown to the others', async (t) => {

@@ -76,7 +76,7 @@ testOnBoth(
           await node.call('updateChannel', {
             as,
             code: FULL,
-            body: { security: { localKey: SECRETS.localKey } },
+            body: { category: 'SALARIES' },
           }),
         )
       for (const { status, text } of answers) {

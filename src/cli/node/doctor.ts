@@ -9,13 +9,15 @@ import { join } from 'node:path'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { channelFaults } from '../../domain/channel-faults.ts'
+import type { Roots } from '../../domain/channel-rules.ts'
+import { rootsOf } from '../../domain/file-roots.ts'
 import { messageOf } from '../../errors.ts'
 import { readSecrets } from '../../files/secrets.ts'
 import { overlaps } from '../../files/root-overlap.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { listContacts, openProtocolSections } from '../../store/contacts.ts'
+import { listContacts, listLocalEntities, openProtocolSections } from '../../store/contacts.ts'
 import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { databaseTime, ping } from '../../store/database/probe.ts'
@@ -161,7 +163,9 @@ async function database(config: Config, store: Store): Promise<Finding[]> {
   const seal = makeSeal(readSecrets(config).masterKey)
   const channels = await listChannels(store.db)
   findings.push(ok('channels', `${channels.length} in the database`))
-  for (const channel of channels) findings.push(...channelFindings(config, seal, channel))
+  const entities = new Map((await listLocalEntities(store.db)).map((entity) => [entity.code, entity]))
+  for (const channel of channels)
+    findings.push(...channelFindings(rootsOf(config, entities.get(channel.localCode)), seal, channel))
   findings.push(...(await partners(store, seal, channels)))
   return findings
 }
@@ -177,11 +181,11 @@ async function clock(store: Store): Promise<Finding> {
     : wrong('clock', `${Math.round(skew)} ms off the database’s: synchronise them`)
 }
 
-function channelFindings(config: Config, seal: Seal, record: ChannelRecord): Finding[] {
+function channelFindings(roots: Roots, seal: Seal, record: ChannelRecord): Finding[] {
   const about = `channel ${record.code}`
   try {
     const channel = openChannel(seal, record)
-    const faults = [...channelFaults(channel, config), ...diskFaults(channel, config)]
+    const faults = [...channelFaults(channel, roots), ...diskFaults(channel, roots)]
     return [
       ...faults.map(({ pointer, message }) => wrong(about, `${pointer} ${message}`)),
       ...directoryFindings(about, channel.directories ?? []),

@@ -1,6 +1,7 @@
 // `esclusa keys …`: makes keys, and takes into use what partners have sent over key-exchange channels.
 
 import { writeFileSync } from 'node:fs'
+import { valueFaults } from '../../domain/channel-faults.ts'
 import { messageOf, NodeError, systemCode } from '../../errors.ts'
 import { addHistoryToAll, updateChannels } from '../../store/channel-batches.ts'
 import { channelsOfContact, lockChannel, openChannel, sealChannel } from '../../store/channels.ts'
@@ -70,6 +71,8 @@ async function useKey(
   proposal: KeyProposal,
   now: number,
 ): Promise<string[]> {
+  const [weak] = valueFaults({ security: { rsaRemoteKey: proposal.pem } }, { fileRoots: [], scriptRoots: [] })
+  if (weak) throw new NodeError('conflict', `key ${proposal.id} ${weak.message}; ask the partner for another`)
   if (!(await acceptKeyProposal(tx, proposal.id, now)))
     throw new NodeError('conflict', `key ${proposal.id} was accepted already`)
   const codes = (await channelsOfContact(tx, proposal.contactId)).map(({ code }) => code).sort()

@@ -7,6 +7,7 @@ import type { Zone } from '../../domain/time.ts'
 import { NodeError, fromFileError } from '../../errors.ts'
 import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
+import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 
@@ -70,6 +71,11 @@ async function isSame(file: Original): Promise<boolean> {
 }
 
 /** What `moveOriginal` needs of the transfer it moves for. */
-export function placesOf({ context, transfer }: Pick<RunningTransfer, 'context' | 'transfer'>) {
-  return { fileRoots: context.roots.fileRoots, at: transfer.startedAt ?? context.now(), zone: context.zone }
+export function placesOf({
+  context,
+  transfer,
+  plan,
+}: Pick<RunningTransfer, 'context' | 'transfer' | 'plan'>) {
+  const fileRoots = fileRootsOf(context.roots.fileRoots, plan.localRoots)
+  return { fileRoots, at: transfer.startedAt ?? context.now(), zone: context.zone }
 }

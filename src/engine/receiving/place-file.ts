@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
+import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
@@ -25,7 +26,7 @@ export async function placeWhole(
 ): Promise<void> {
   const { context, held, plan, transfer } = running
   const folder = directory.filePath ?? ''
-  await ensureInbound(folder, context)
+  await ensureInbound(folder, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
   const mayRename = plan.channel.integrations?.postReceptionRename === true
   for (let nth = 0; ; nth++) {
@@ -92,7 +93,7 @@ function nameFor(name: string, digits: number, nth: number, context: EngineConte
     : stampedName(name, 17, context.now(), context.zone, nth - 1)
 }
 
-async function ensureInbound(folder: string, context: EngineContext): Promise<void> {
-  requireConfined(folder, context.roots.fileRoots)
+async function ensureInbound(folder: string, fileRoots: readonly string[]): Promise<void> {
+  requireConfined(folder, fileRoots)
   await ensureFolder(folder)
 }

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { exists } from '../../files/place.ts'
+import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import type { Directory } from '../../contract/channel.ts'
 import type { Emission } from './emission.ts'
@@ -65,7 +66,7 @@ async function prepare(
 ): Promise<WireForm> {
   const { context, plan, signal } = emission
   if (file.path === '') return prepareCertificate(emission, file, form, id)
-  requireConfined(file.path, context.roots.fileRoots)
+  requireConfined(file.path, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   const before = plan.channel.integrations?.preEmisionFile
   if (!before && !form.check && isPlain(form, plan)) {
     // Nothing to do here; whoever sends it opens it, and looks whether it is still the same.

@@ -142,7 +142,11 @@ function describe(name: string, operation: Operation, names: Map<unknown, string
 function accessOf(operation: Operation): string {
   if (operation.roles === 'public') return 'Needs no token.'
   const flag = operation.auth ? `, with the permission ${operation.auth}` : ''
-  return `Roles: ${operation.roles.join(', ')}${flag}.`
+  const { inPart } = operation
+  const others = inPart
+    ? ` ${inPart.roles.join(', ')}, with the permission ${inPart.auth}, for ${inPart.of} alone.`
+    : ''
+  return `Roles: ${operation.roles.join(', ')}${flag}.${others}`
 }
 
 function parametersOf(schema: unknown, where: 'path' | 'query', names: Map<unknown, string>): Json[] {

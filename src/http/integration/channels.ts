@@ -8,7 +8,8 @@ import type { Channel, ChannelStatus } from '../../contract/channel.ts'
 import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
 import { channelFaults, valueFaults } from '../../domain/channel-faults.ts'
-import type { Fault } from '../../domain/channel-rules.ts'
+import type { Fault, Roots } from '../../domain/channel-rules.ts'
+import { rootsOf } from '../../domain/file-roots.ts'
 import {
   mergeChannel,
   otherCodeFields,
@@ -33,6 +34,7 @@ import {
   updateChannel as writeChannel,
 } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import { findLocalEntity } from '../../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
 import { activeTransfers, lastEnded } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
@@ -41,6 +43,7 @@ import { actorOf } from '../actor.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { askedPage, writePage } from './paging.ts'
 import { unparkTransfers } from '../../store/transfers/leases.ts'
+import { requireTrust } from './trust.ts'
 
 export const listChannels: Handler<'listChannels'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
@@ -105,6 +108,8 @@ type Change = {
   ofUsers?: boolean
   /** Turns the place of a fault in the channel into its place in the request's body. */
   inBody?: (pointer: string) => string
+  /** What is looked at on the disk for somebody who may ask for it. */
+  verify?: () => void
 }
 
 export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user, request }) => {
@@ -159,7 +164,7 @@ type PathCall = {
   request: FastifyRequest
 }
 
-async function setPath(
+function setPath(
   context: Context,
   { input, body, user, request }: PathCall,
   way: TransferDirection,
@@ -171,10 +176,8 @@ async function setPath(
     event: way === 'EMISION' ? 'OUTBOUND_PATH_UPDATED' : 'INBOUND_PATH_UPDATED',
     change: (channel) => withPath(channel, way, body.path),
     inBody: (pointer) => pointer.replace(/^\/directories\/\d+\/filePath/, '/path'),
+    ...(body.verifyExists && { verify: () => checkPathExists(body.path, way, context.roots, '/path') }),
   }
-  await checkValues(context, wanted)
-  await reachChannel(context, user, input.channelCode)
-  if (body.verifyExists) checkPathExists(body.path, way, context.roots, '/path')
   return change(context, wanted)
 }
 
@@ -199,8 +202,18 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     checkReach(user, before)
     const opened = openChannel(context.seal, before)
     const channel = wanted.change(opened)
+    const roots = rootsOf(context.roots, await findLocalEntity(tx, before.localCode))
+    refuse(newFaults(opened, channel, roots), wanted)
+    await requireTrust(tx, {
+      user,
+      contactId: before.contactId,
+      before: opened,
+      after: channel,
+      given: wanted.change({}),
+      inBody: wanted.inBody ?? ((pointer) => pointer),
+    })
+    wanted.verify?.()
     if (isDeepStrictEqual(channel, opened)) return { channel: before, isChanged: false }
-    refuse(newFaults(opened, channel, context), wanted)
     const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
     await writeChannel(tx, after)
     const [auditId] = await context.audit.add(tx, actorOf(wanted), [
@@ -224,11 +237,8 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
 const HIDDEN_FIELDS = SECRET_FIELDS.map((field) => `/security/${field}`)
 
 /** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */
-function newFaults(before: Channel, after: Channel, context: Context): Fault[] {
-  const faultsOf = (channel: Channel) => [
-    ...channelFaults(channel, context.roots),
-    ...diskFaults(channel, context.roots),
-  ]
+function newFaults(before: Channel, after: Channel, roots: Roots): Fault[] {
+  const faultsOf = (channel: Channel) => [...channelFaults(channel, roots), ...diskFaults(channel, roots)]
   const known = new Set(faultsOf(before).map((fault) => faultKey(before, fault)))
   return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
 }

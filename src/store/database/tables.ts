@@ -5,7 +5,7 @@ import type { Generated } from 'kysely'
 
 export type Tables = {
   meta: { name: string; value: string }
-  local_entity: { code: string; name: string; oftp2_id: string | null }
+  local_entity: { code: string; name: string; oftp2_id: string | null; file_roots: string | null }
   account: AccountRow
   contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
   channel: ChannelRow

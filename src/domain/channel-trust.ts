@@ -1,0 +1,99 @@
+// Changes of a channel that give away trust: whom it believes, whom it calls, who may reach it, what the node runs for
+// it. They need more than the permission to edit channels. A value that stays what it was is no change.
+
+import { SCRIPT_FIELDS, SECRET_FIELDS } from '../contract/channel.ts'
+import type { Channel, SecretField } from '../contract/channel.ts'
+import { canonicalAddress } from './addresses.ts'
+import { hasAuth } from './user.ts'
+import type { User } from './user.ts'
+
+/** What a change lacks; `needs` goes on from the field's name. */
+export type MissingTrust = { pointer: string; needs: string }
+
+export type TrustChange = {
+  user: User
+  before: Channel
+  after: Channel
+  /** What the request itself says, without what was there. */
+  given: Channel
+  /** Addresses that the contact is known to have. */
+  contactAddresses: readonly string[]
+}
+
+const SIGNATURE = new Set([
+  '/svcff',
+  '/emissionff',
+  '/receptionff',
+  '/security/rsaLocalKey',
+  '/security/rsaRemoteKey',
+  '/security/rsaLocalKeyName',
+  '/security/rsaRemoteKeyName',
+])
+const ADDRESSES = new Set(['/connection/ips', '/connection/proxyIps'])
+const TRUSTED = new Set([
+  '/keyExchangeChannel',
+  '/users',
+  '/connection/advancedConfigurationConnection/validateIp',
+  ...SCRIPT_FIELDS.map((field) => `/integrations/${field}`),
+])
+
+/** Roles that sign and nothing else: of a channel they may change what has to do with signatures. */
+const SIGNERS = new Set(['ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF'])
+
+export function missingTrust(change: TrustChange): MissingTrust[] {
+  const changed = new Set([...changedFields(change.before, change.after), ...guessedSecrets(change)])
+  return [...changed].flatMap((pointer) => {
+    const needs = needOf(pointer, change)
+    return needs === undefined ? [] : [{ pointer, needs }]
+  })
+}
+
+function needOf(pointer: string, { user, after, contactAddresses }: TrustChange): string | undefined {
+  const administers = user.auths.administration
+  if (SIGNATURE.has(pointer))
+    return hasAuth(user, 'administrationFF') ? undefined : lacks('administration or administrationFF', user)
+  if (SIGNERS.has(user.role))
+    return `may not be changed by ${user.role}, which changes svcff, emissionff, receptionff and the rsa… fields of security alone`
+  if (administers) return undefined
+  if (TRUSTED.has(pointer) || pointer.startsWith('/security')) return lacks('administration', user)
+  if (ADDRESSES.has(pointer)) {
+    const field = pointer === '/connection/ips' ? 'ips' : 'proxyIps'
+    const unknown = unknownAddress(after.connection?.[field] ?? [], contactAddresses)
+    return unknown && `${lacks('administration', user)}: ${unknown} is not one of the contact’s remoteIPs`
+  }
+  return undefined
+}
+
+function lacks(auth: string, { username }: User): string {
+  return `needs the permission ${auth}, which is off for ${username}`
+}
+
+function unknownAddress(addresses: readonly string[], known: readonly string[]): string | undefined {
+  const spelled = new Set(known.map(canonicalAddress))
+  return addresses.find((address) => !spelled.has(canonicalAddress(address)))
+}
+
+/** Whoever does not see the secrets must not find one out by sending it: there even the right value is a change. */
+function guessedSecrets({ given }: TrustChange): string[] {
+  return SECRET_FIELDS.filter((field: SecretField) => given.security?.[field] !== undefined).map(
+    (field) => `/security/${field}`,
+  )
+}
+
+type Json = { [key: string]: unknown }
+
+/** JSON pointers of what differs; a list counts as one value. */
+export function changedFields(before: object, after: object, base = ''): string[] {
+  const [one, other] = [before as Json, after as Json]
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) => {
+    const [old, now] = [one[name], other[name]]
+    const pointer = `${base}/${name}`
+    if (isObject(old) || isObject(now))
+      return changedFields(isObject(old) ? old : {}, isObject(now) ? now : {}, pointer)
+    return JSON.stringify(old) === JSON.stringify(now) ? [] : [pointer]
+  })
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,59 @@
+// Folders of channels that are closed to a user: what lies there is not theirs to send, nor to put files into. A path
+// that is such a folder, lies inside one or holds one is refused, as it really lies on the disk.
+
+import type { Channel, Directory } from '../contract/channel.ts'
+import { isInside } from '../domain/channel-rules.ts'
+import type { MissingTrust } from '../domain/channel-trust.ts'
+import { fixedPart, realPlace } from './roots.ts'
+
+type Named = { pointer: string; path: string }
+
+export function pathsOfOthers(before: Channel, after: Channel, closed: readonly Channel[]): MissingTrust[] {
+  const wanted = changedPaths(before, after)
+  if (wanted.length === 0) return []
+  const folders = closed.flatMap(pathsOf).map(({ path }) => placeOf(path))
+  return wanted
+    .filter(({ path }) => {
+      const place = placeOf(path)
+      return folders.some((folder) => isInside(place, folder) || isInside(folder, place))
+    })
+    .map(({ pointer }) => ({
+      pointer,
+      needs: 'needs a channel to be open to you that is not: its files lie there, inside it or around it',
+    }))
+}
+
+/** A glob reaches what lies under its fixed part. */
+function placeOf(path: string): string {
+  return realPlace(fixedPart(path))
+}
+
+/**
+ * A directory that stays as it is was agreed before. One whose direction or file groups change is looked at again: in a
+ * folder that two channels share those say which files are whose.
+ */
+function changedPaths(before: Channel, after: Channel): Named[] {
+  const known = new Set((before.directories ?? []).map(written))
+  const kept = (after.directories ?? []).map((directory) => known.has(written(directory)))
+  return pathsOf(after).filter(({ pointer }) => {
+    const [, list, name = ''] = pointer.split('/')
+    if (list === 'directories') return !kept[Number(name)]
+    const target = name as 'postEmisionDirectory'
+    return before.integrations?.[target] !== after.integrations?.[target]
+  })
+}
+
+function written(directory: Directory): string {
+  return JSON.stringify(Object.entries(directory).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function pathsOf({ directories = [], integrations = {} }: Channel): Named[] {
+  return [
+    ...directories.map(({ filePath }, index) => ({
+      pointer: `/directories/${index}/filePath`,
+      path: filePath,
+    })),
+    { pointer: '/integrations/postEmisionDirectory', path: integrations.postEmisionDirectory },
+    { pointer: '/integrations/postReceptionDirectory', path: integrations.postReceptionDirectory },
+  ].filter((one): one is Named => one.path !== undefined)
+}

@@ -1,0 +1,40 @@
+// 403 for a change of a channel that gives away trust its asker does not have: fields that need a permission of their
+// own, and folders of channels that are closed to the asker.
+
+import type { Channel } from '../../contract/channel.ts'
+import { missingTrust } from '../../domain/channel-trust.ts'
+import { isAdministrator, mayReach } from '../../domain/user.ts'
+import { NodeError } from '../../errors.ts'
+import { pathsOfOthers } from '../../files/others-folders.ts'
+import type { Account } from '../../store/accounts.ts'
+import { channelsNamingUsers } from '../../store/channels.ts'
+import { findContact } from '../../store/contacts.ts'
+import type { Tx } from '../../store/database/store.ts'
+
+export type Asked = {
+  user: Account
+  contactId: string
+  before: Channel
+  after: Channel
+  /** What the request itself says. */
+  given: Channel
+  /** Where a field of the channel stands in the request's body. */
+  inBody: (pointer: string) => string
+}
+
+export async function requireTrust(tx: Tx, asked: Asked): Promise<void> {
+  const { user, before, after, given, inBody } = asked
+  const contact = user.auths.administration ? undefined : await findContact(tx, asked.contactId)
+  const contactAddresses = (contact?.data.remoteIPs ?? []).flatMap(({ ipAddress }) => ipAddress ?? [])
+  const [missing] = [
+    ...missingTrust({ user, before, after, given, contactAddresses }),
+    ...pathsOfOthers(before, after, await closedTo(tx, user)),
+  ]
+  if (missing) throw new NodeError('forbidden', `${inBody(missing.pointer)} ${missing.needs}`)
+}
+
+async function closedTo(tx: Tx, user: Account): Promise<Channel[]> {
+  if (isAdministrator(user)) return []
+  const named = await channelsNamingUsers(tx)
+  return named.map(({ config }) => config).filter(({ users }) => !mayReach(user, users))
+}
