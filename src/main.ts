@@ -32,6 +32,7 @@ import { VERSION } from './root.ts'
 import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { openStore } from './store/database/open.ts'
+import { mendErrors } from './store/transfers/failures.ts'
 import type { Store } from './store/database/store.ts'
 import { makeSeal } from './store/seal.ts'
 
@@ -52,6 +53,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const secrets = readSecrets(config)
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   const store = await openStore(config)
+  // Where several nodes share a database, one that was just replaced may have been of the version before.
+  if (store.dialect.rowLocks) await mendErrors(store)
   const firstAdmin = await makeFirstAdmin(store)
   const context: Context = {
     store,

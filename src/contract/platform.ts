@@ -24,7 +24,7 @@ export type RetryAnswer = (typeof RETRY_ANSWERS)[number]
 
 const retry = oneOf(
   RETRY_ANSWERS,
-  'POSSIBLE; HANDLED: retried or reset already; SUPERSEDED: the channel’s last transfer is a later one; PARTNER: only the partner can send it again; BUSY: one in the same direction is under way; CLOSED: the channel is closed that way.',
+  'POSSIBLE; HANDLED: retried or reset already; SUPERSEDED: a retry takes a later failure of the channel first; PARTNER: only the partner can send it again; BUSY: one in the same direction is under way; CLOSED: the channel is closed that way.',
 )
 
 export const Session = Type.Object(

@@ -135,7 +135,7 @@ export function hoursOf(channel: Channel): Hours {
 export type Activity = {
   /** States of the active transfers, one per direction at most. */
   active: readonly TransferStatus[]
-  /** The last transfer that is over failed and was neither retried nor reset. */
+  /** In some direction the last transfer that is over failed, and was neither retried nor reset. */
   failed: boolean
 }
 

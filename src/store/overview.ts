@@ -34,15 +34,6 @@ export async function transfersUnderWay(db: Db): Promise<UnderWay[]> {
   }))
 }
 
-const errors = hot<object, { code: string; error_id: string | null }>((db) =>
-  db.selectFrom('channel_state').select(['code', 'error_id']).where('error_id', 'is not', null),
-)
-
-/** Channels whose last transfer failed and was neither retried nor reset, with that transfer. */
-export async function channelErrors(db: Db): Promise<Map<string, string>> {
-  return new Map((await errors(db, {})).map((row) => [row.code, row.error_id ?? '']))
-}
-
 export type ActiveRow = UnderWay & {
   requestedAt: number
   startedAt: number | null

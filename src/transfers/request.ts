@@ -1,14 +1,13 @@
-// Asking for a transfer: what `send` and `retry` do, and what the engine's automation does by itself. The transfer is
-// a durable PENDING row when these return; the engine finds it there.
+// Asking for a transfer: what `send` does, and what the engine's automation does by itself (retry.ts is the other way).
+// The transfer is a durable PENDING row when these return; the engine finds it there.
 //
 // Order: look at the files first (slow, no lock), then one transaction that locks the channel, looks at its state
 // again and inserts. Of two sends at once the unique index lets one through.
 
 import { LRUCache } from 'lru-cache'
 import { randomInt } from 'node:crypto'
-import { lstat } from 'node:fs/promises'
 import type { Channel } from '../contract/channel.ts'
-import type { TransferType } from '../contract/transfer.ts'
+import type { TransferDirection, TransferType } from '../contract/transfer.ts'
 import { closedBecause, directoriesFor, goes, parseCode } from '../domain/channel.ts'
 import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
 import { fileRootsOf } from '../domain/file-roots.ts'
@@ -22,13 +21,8 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
-import {
-  activeTransfers,
-  findTransfer,
-  insertTransfer,
-  lastEnded,
-  settle,
-} from '../store/transfers/transfers.ts'
+import { settle } from '../store/transfers/failures.ts'
+import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
 
 export type Asking = {
   store: Store
@@ -66,7 +60,7 @@ function requireOutbound({ code, config }: ChannelRecord): void {
     )
 }
 
-function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EMISION'): void {
+export function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EMISION'): void {
   const closed = closedBecause(channel, way)
   if (closed) throw new NodeError('conflict', closed)
 }
@@ -101,7 +95,7 @@ async function filesToSend(asking: Asking, channel: ChannelRecord, type: Transfe
 const hashes = new LRUCache<string, string>({ max: 10_000 })
 
 /** Hashes only a file whose name and size were sent before. */
-async function wasSent({ store }: Asking, code: string, file: Candidate): Promise<boolean> {
+export async function wasSent({ store }: Asking, code: string, file: Candidate): Promise<boolean> {
   const sent = await sentHashes(store.db, code, file.name, file.size)
   if (sent.length === 0) return false
   const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
@@ -154,7 +148,7 @@ let counted = randomInt(9999)
  * What names a file end to end on protocols that need it: the date, and the time with a four-digit counter, which goes
  * on from transfer to transfer: two of them in the same second must not name their files alike.
  */
-function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
+export function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
   const digits = new Date(now + Math.floor(index / 9999) * 1000).toISOString().replaceAll(/[^0-9]/g, '')
   counted = (counted + 1) % 9999
   const counter = counted + 1
@@ -165,10 +159,14 @@ type Insertion = {
   type: TransferType
   files: TransferFileRecord[]
   now: number
-  retryOf: TransferRecord | null
+  retryOf: { id: string; direction: TransferDirection } | null
 }
 
-async function insert(asking: Asking, channel: ChannelRecord, made: Insertion): Promise<TransferRecord> {
+export async function insert(
+  asking: Asking,
+  channel: ChannelRecord,
+  made: Insertion,
+): Promise<TransferRecord> {
   const id = newId(made.now)
   const direction = made.retryOf?.direction ?? 'EMISION'
   await asking.store.write(async (tx) => {
@@ -193,60 +191,4 @@ async function insert(asking: Asking, channel: ChannelRecord, made: Insertion): 
   const transfer = await findTransfer(asking.store.db, id)
   if (!transfer) throw new NodeError('conflict', `channel ${channel.code} was removed meanwhile`)
   return transfer
-}
-
-/** A new transfer with the same files that goes on from the failed one's last checkpoint. */
-export async function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
-  const last = await lastEnded(asking.store.db, channel.code)
-  if (last?.state !== 'FAILED' || last.settled)
-    throw new NodeError('conflict', `there is nothing to retry on channel ${channel.code}: ${whyNot(last)}`)
-  requireOpen(channel.config, last.direction)
-  if (!goes(channel.config, last.direction))
-    throw new NodeError(
-      'conflict',
-      `the direction of channel ${channel.code} no longer allows ${last.direction}`,
-    )
-  if (last.direction === 'RECEPCION' && last.type === 'REMOTE')
-    throw new NodeError(
-      'conflict',
-      `transfer ${last.id} was started by the partner: only the partner can send it again`,
-    )
-  const active = (await activeTransfers(asking.store.db, channel.code)).find(
-    (one) => one.direction === last.direction,
-  )
-  if (active)
-    throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
-  const failed = await findTransfer(asking.store.db, last.id)
-  const now = asking.now()
-  const files = (failed?.files ?? []).map((file) => toTryAgain(file, now))
-  if (last.direction === 'EMISION') for (const file of files) await requireUnchanged(file)
-  return insert(asking, channel, { type: 'RETRY', files, now, retryOf: last })
-}
-
-/**
- * Goes on where the file stands, with two exceptions. The partner's receipt said no: it is sent anew under a new key,
- * since the partner knows the old one. A received file could not be put in place: its bytes are gone, it is fetched
- * again.
- */
-function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
-  if (file.receipt === 'NEGATIVE')
-    return { ...file, ...ANEW, phase: 'WAITING', receipt: 'NONE', ...keyOf(now, file.index) }
-  return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
-}
-
-const ANEW = { position: 0, hash: null, wireHash: null, stagedPath: null }
-
-function whyNot(last: TransferRecord | undefined): string {
-  if (!last) return 'it has no transfer that ended'
-  if (last.state !== 'FAILED') return `the last transfer is ${last.state}`
-  return 'the last failed transfer was retried or reset already'
-}
-
-/** Only files that still have to travel matter; what has arrived may be gone by its post-action. */
-async function requireUnchanged(file: TransferFileRecord): Promise<void> {
-  if ((file.phase !== 'WAITING' && file.phase !== 'STAGED') || file.path === '') return
-  const stat = await lstat(file.path).catch(() => undefined)
-  if (!stat?.isFile()) throw new NodeError('conflict', `${file.path} is gone: it cannot be retried`)
-  if (stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt)
-    throw new NodeError('conflict', `${file.path} has changed since: send it anew`)
 }

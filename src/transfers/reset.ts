@@ -5,7 +5,8 @@ import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { HistoryEntry } from '../store/channels.ts'
 import type { Store, Tx } from '../store/database/store.ts'
-import { activeTransfers, lastEnded, moveTransfer, settle } from '../store/transfers/transfers.ts'
+import { settleAll } from '../store/transfers/failures.ts'
+import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
 /** Ids of the transfers that were cancelled. */
 export async function resetChannel(
@@ -18,8 +19,7 @@ export async function resetChannel(
 ): Promise<string[]> {
   return store.write(async (tx) => {
     await lockChannel(tx, store.dialect, channel.code)
-    const last = await lastEnded(tx, channel.code)
-    if (last?.state === 'FAILED') await settle(tx, last.id)
+    await settleAll(tx, channel.code)
     const cancelled = await cancelActive(tx, channel.code, now, by)
     const entries: HistoryEntry[] = cancelled.map((id) => ({
       at: now,

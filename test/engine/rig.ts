@@ -38,8 +38,10 @@ import { newId } from '../../src/store/database/ids.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { makeSeal } from '../../src/store/seal.ts'
-import { findTransfer, lastEnded } from '../../src/store/transfers/transfers.ts'
-import { requestRetry, requestSend } from '../../src/transfers/request.ts'
+import { lastEnded } from '../../src/store/transfers/failures.ts'
+import { findTransfer } from '../../src/store/transfers/transfers.ts'
+import { requestSend } from '../../src/transfers/request.ts'
+import { requestRetry } from '../../src/transfers/retry.ts'
 import { resetChannel } from '../../src/transfers/reset.ts'
 import { closeAfter, sqlite, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
@@ -336,8 +338,8 @@ export class Rig {
   /** The reception that ended last. */
   async lastReception(code = CODE): Promise<TransferRecord> {
     return waitFor('a reception that is over', async () => {
-      const last = await lastEnded(this.store.db, code)
-      return last?.direction === 'RECEPCION' ? this.transfer(last.id) : undefined
+      const last = await lastEnded(this.store.db, code, 'RECEPCION')
+      return last && this.transfer(last.id)
     }).then((found) => found as TransferRecord)
   }
 

@@ -94,7 +94,7 @@ export const en = {
   retry: {
     POSSIBLE: 'Can be retried',
     HANDLED: 'Retried or reset',
-    SUPERSEDED: 'A later transfer has ended since',
+    SUPERSEDED: 'A later failure is retried first',
     PARTNER: 'Only the partner can send it again',
     BUSY: 'Another transfer is under way',
     CLOSED: 'The channel is closed that way',

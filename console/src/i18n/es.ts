@@ -95,7 +95,7 @@ export const es: Words = {
   retry: {
     POSSIBLE: 'Se puede reintentar',
     HANDLED: 'Reintentada o reiniciada',
-    SUPERSEDED: 'Después terminó otra transferencia',
+    SUPERSEDED: 'Antes se reintenta un fallo posterior',
     PARTNER: 'Solo el interlocutor puede enviarla de nuevo',
     BUSY: 'Hay otra transferencia en curso',
     CLOSED: 'El canal está cerrado en ese sentido',

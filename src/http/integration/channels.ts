@@ -36,7 +36,8 @@ import {
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findLocalEntity } from '../../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
-import { activeTransfers, lastEnded } from '../../store/transfers/transfers.ts'
+import { isInError } from '../../store/transfers/failures.ts'
+import { activeTransfers } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
 import type { Context, Handler } from '../context.ts'
 import { actorOf } from '../actor.ts'
@@ -83,10 +84,9 @@ export const channelHistory: Handler<'channelHistory'> = async (context, { input
 export async function readStatus(context: Context, channel: ChannelRecord): Promise<ChannelStatus> {
   const { db } = context.store
   const active = await activeTransfers(db, channel.code)
-  const last = await lastEnded(db, channel.code)
   const activity = {
     active: active.map((one) => one.state),
-    failed: last?.state === 'FAILED' && !last.settled,
+    failed: await isInError(db, channel.code),
   }
   return {
     'channel-id': channel.id,

@@ -9,8 +9,9 @@ import { makeCatalogue } from '../../store/catalogue.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { View } from '../../store/channel-access.ts'
-import { channelErrors, transfersUnderWay } from '../../store/overview.ts'
+import { transfersUnderWay } from '../../store/overview.ts'
 import type { UnderWay } from '../../store/overview.ts'
+import { channelsInError } from '../../store/transfers/failures.ts'
 import type { Context } from '../context.ts'
 
 const MINUTE_MS = 60_000
@@ -30,8 +31,6 @@ export type Board = {
   view: View
   catalogue: Catalogue
   active: readonly UnderWay[]
-  /** Channel code -> the failed transfer that puts it in ERROR. */
-  errors: ReadonlyMap<string, string>
   reaches(code: string): boolean
   statusOf(code: string): ChannelStatusValue
   counts(): Counts
@@ -60,7 +59,7 @@ export function makeBoards(): (context: Context, user: Account) => Promise<Board
     if (base?.catalogue !== catalogue || base.minute !== minute)
       bases.set(view, (base = makeBase(context, view, catalogue, minute)))
     const active = (await transfersUnderWay(db)).filter((one) => base.statuses.has(one.channelCode))
-    return makeBoard(view, base, active, await channelErrors(db))
+    return makeBoard(view, base, active, await channelsInError(db))
   }
 }
 
@@ -78,18 +77,13 @@ function makeBase(context: Context, view: View, catalogue: Catalogue, minute: nu
   return { catalogue, minute, statuses, counts, searches: new Map() }
 }
 
-function makeBoard(
-  view: View,
-  base: Base,
-  active: readonly UnderWay[],
-  errors: ReadonlyMap<string, string>,
-): Board {
+function makeBoard(view: View, base: Base, active: readonly UnderWay[], failed: readonly string[]): Board {
   const over = new Map<string, ChannelStatusValue>()
   const lay = (code: string, status: ChannelStatusValue) => {
     const below = base.statuses.get(code)
     if (below !== undefined && below !== 'INACTIVE') over.set(code, status)
   }
-  for (const code of errors.keys()) lay(code, 'ERROR')
+  for (const code of failed) lay(code, 'ERROR')
   for (const one of active) if (one.state === 'PENDING') lay(one.channelCode, 'PENDING')
   for (const one of active) if (one.state === 'IN_PROGRESS') lay(one.channelCode, 'IN_PROGRESS')
   const status = (code: string) => over.get(code) ?? base.statuses.get(code) ?? 'IDLE'
@@ -97,7 +91,6 @@ function makeBoard(
     view,
     catalogue: base.catalogue,
     active,
-    errors,
     reaches: (code) => base.statuses.has(code),
     statusOf: status,
     counts: () => {

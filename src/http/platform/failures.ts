@@ -5,6 +5,7 @@ import type { FailedTransfer, RetryAnswer } from '../../contract/platform.ts'
 import { closedBecause } from '../../domain/channel.ts'
 import { showTime } from '../../domain/time.ts'
 import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
+import { retriableOf } from '../../store/transfers/failures.ts'
 import { failuresSince } from '../../store/overview.ts'
 import type { Failure } from '../../store/overview.ts'
 import { matcher } from './channel-board.ts'
@@ -29,7 +30,17 @@ export async function visibleFailures(
   return some.map(({ id }) => id)
 }
 
-export function failureToWire(context: Context, board: Board, failure: Failure): FailedTransfer {
+export async function failuresToWire(
+  context: Context,
+  board: Board,
+  failures: readonly Failure[],
+): Promise<FailedTransfer[]> {
+  const codes = failures.map(({ channelCode }) => channelCode)
+  const next = await retriableOf(context.store.db, codes)
+  return failures.map((failure) => toWire(context, board, failure, next.get(failure.channelCode)))
+}
+
+function toWire(context: Context, board: Board, failure: Failure, next: string | undefined): FailedTransfer {
   return {
     transferId: failure.id,
     ...channelOf(board, failure.channelCode),
@@ -38,17 +49,19 @@ export function failureToWire(context: Context, board: Board, failure: Failure):
     endedAt: showTime(failure.endedAt, context.zone),
     ...(failure.error !== null && { error: failure.error }),
     ...(failure.errorCode !== null && { errorCode: failure.errorCode }),
-    retry: retryAnswer(board, failure),
+    retry: retryAnswer(board, failure, next),
   }
 }
 
 export function retryAnswer(
   board: Board,
   failed: Pick<Failure, 'id' | 'channelCode' | 'direction' | 'type' | 'settled'>,
+  /** The failure of its channel that a retry would take. */
+  next: string | undefined,
 ): RetryAnswer {
   if (failed.settled) return 'HANDLED'
-  if (board.errors.get(failed.channelCode) !== failed.id) return 'SUPERSEDED'
   if (failed.direction === 'RECEPCION' && failed.type === 'REMOTE') return 'PARTNER'
+  if (next !== failed.id) return 'SUPERSEDED'
   const { channelCode, direction } = failed
   if (board.active.some((one) => one.channelCode === channelCode && one.direction === direction))
     return 'BUSY'

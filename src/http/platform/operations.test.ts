@@ -6,7 +6,8 @@ import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
 import { CLOSED, FULL, PLAIN } from '../../../test/support/seed.ts'
 import type { TestContext } from 'node:test'
 import type { TransferStatus } from '../../contract/transfer.ts'
-import { settle, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
+import { settle } from '../../store/transfers/failures.ts'
+import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import { recountEnded } from '../../store/transfers/transfer-stats.ts'
 import { newFile } from '../../transfers/request.ts'
 import { applyPlatform } from '../../platform/apply.ts'
@@ -102,7 +103,7 @@ testOnBoth('counters kept transfer by transfer are what a recount finds', async 
       .execute(),
     errors: await node.store.db
       .selectFrom('channel_state')
-      .select(['code', 'error_id'])
+      .select(['code', 'error_id', 'emission_error_id', 'reception_error_id'])
       .orderBy('code')
       .execute(),
   })

@@ -8,12 +8,13 @@ import { PARKED } from '../../domain/transfer.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { describeFailures, moreOfTransfer } from '../../store/overview.ts'
+import { lastRetriable } from '../../store/transfers/failures.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
 import { auditHandlers } from './audit.ts'
 import { makeBoards } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
-import { failureToWire, retryAnswer, visibleFailures } from './failures.ts'
+import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
@@ -48,11 +49,7 @@ export function makePlatformHandlers(): PlatformHandlers {
         context.store.db,
         ids.slice(asked.offset, asked.offset + asked.size),
       )
-      return makePage(
-        some.map((failure) => failureToWire(context, board, failure)),
-        ids.length,
-        asked,
-      )
+      return makePage(await failuresToWire(context, board, some), ids.length, asked)
     },
     transferFacts: async (context, { input, user }) => {
       const channel = await reachChannel(context, user, input.channelCode)
@@ -116,6 +113,8 @@ async function factsOf(
   transfer: TransferRecord,
 ): Promise<PlatformOutputOf<'transferFacts'>> {
   const more = await moreOfTransfer(context.store.db, transfer.id)
+  const isFailed = transfer.state === 'FAILED'
+  const next = isFailed ? await lastRetriable(context.store.db, transfer.channelCode) : undefined
   const waits = transfer.state === 'PENDING' && transfer.dueAt < PARKED
   return {
     transferId: transfer.id,
@@ -123,10 +122,10 @@ async function factsOf(
     requestedAt: showTime(transfer.requestedAt, context.zone),
     ...(more.requestedBy !== null && { requestedBy: more.requestedBy }),
     // The store counts those that were followed by another.
-    attempts: transfer.attempts + (transfer.state === 'FAILED' && transfer.startedAt !== null ? 1 : 0),
+    attempts: transfer.attempts + (isFailed && transfer.startedAt !== null ? 1 : 0),
     ...(waits && { nextAttemptAt: showTime(transfer.dueAt, context.zone) }),
     ...(more.errorCode !== null && { errorCode: more.errorCode }),
-    ...(transfer.state === 'FAILED' && { retry: retryAnswer(board, transfer) }),
+    ...(isFailed && { retry: retryAnswer(board, transfer, next?.id) }),
     ...(transfer.retryOf !== null && { retryOf: transfer.retryOf }),
     ...(more.retriedBy !== null && { retriedBy: more.retriedBy }),
     ...(more.output !== null && { output: more.output }),

@@ -10,7 +10,7 @@ import type { ActiveRow, HourSums } from '../../store/overview.ts'
 import { FAILURES_TO_BE_DOWN } from '../../store/partner-health.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
-import { channelOf, DAY_HOURS, failureToWire, visibleFailures } from './failures.ts'
+import { channelOf, DAY_HOURS, failuresToWire, visibleFailures } from './failures.ts'
 
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
@@ -38,7 +38,7 @@ export async function overview(
       transfers: shown.map((row) => activeToWire(context, board, row)),
     },
     hours: await hoursOf(context, board),
-    failures: { total: failed.length, transfers: failures.map((one) => failureToWire(context, board, one)) },
+    failures: { total: failed.length, transfers: await failuresToWire(context, board, failures) },
     ...(partners && { partners }),
   }
 }

@@ -9,7 +9,14 @@ export type Tables = {
   account: AccountRow
   contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
   channel: ChannelRow
-  channel_state: { code: string; history_count: number; transfer_count: number; error_id: string | null }
+  channel_state: {
+    code: string
+    history_count: number
+    transfer_count: number
+    error_id: string | null
+    emission_error_id: string | null
+    reception_error_id: string | null
+  }
   history: HistoryRow
   audit: AuditRow
   audit_head: { name: string; seq: number; hash: string; at: number; signature: string }

@@ -1,10 +1,11 @@
-// What is kept of transfers that ended, beside the transfers themselves: counters by hour and channel, and the failure
-// that puts a channel in ERROR. Written in the transaction that ends a transfer or settles a failure, so both are
-// always right and nobody counts a million rows.
+// What is kept of transfers that ended, beside the transfers themselves: counters by hour and channel, and the failures
+// that put a channel in ERROR (failures.ts). Written in the transaction that ends a transfer, so both are always right
+// and nobody counts a million rows.
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../../contract/transfer.ts'
 import type { Tx } from '../database/store.ts'
+import { noteAllErrors, noteErrors } from './failures.ts'
 
 export const HOUR_MS = 3_600_000
 /** Twice what the chart shows; nothing else reads them. */
@@ -41,7 +42,7 @@ export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ende
     .returning(['completed', 'failed', 'cancelled'])
     .executeTakeFirstOrThrow()
   if (counted.completed + counted.failed + counted.cancelled === 1) await dropOldHours(tx, channelCode, hour)
-  await noteError(tx, channelCode)
+  await noteErrors(tx, channelCode)
 }
 
 /**
@@ -56,14 +57,6 @@ async function dropOldHours(tx: Tx, channelCode: string, hour: number): Promise<
     .execute()
 }
 
-/** The same rule as the status operation's: the transfer that ended last, if it failed and is not settled. */
-export async function noteError(tx: Tx, channelCode: string): Promise<void> {
-  await sql`update channel_state set error_id = (
-    select case when state = 'FAILED' and settled = 0 then id end from transfer
-    where channel_code = ${channelCode} and ended_at is not null
-    order by ended_at desc, position desc limit 1) where code = ${channelCode}`.execute(tx)
-}
-
 /** Makes both anew from the transfers: for whoever writes finished transfers in bulk. */
 export async function recountEnded(tx: Tx): Promise<void> {
   await tx.deleteFrom('transfer_hour').execute()
@@ -76,10 +69,5 @@ export async function recountEnded(tx: Tx): Promise<void> {
         then (select sum(f.size) from transfer_file f where f.transfer_id = t.id) end), 0) as bigint)
     from transfer t where t.ended_at is not null
     group by t.ended_at / ${sql.lit(HOUR_MS)}, t.channel_code`.execute(tx)
-  // Looked for only where there is one to find: among a million of another channel that takes its time.
-  await sql`update channel_state set error_id = case
-    when exists (select 1 from transfer_hour h where h.channel_code = channel_state.code) then (
-      select case when t.state = 'FAILED' and t.settled = 0 then t.id end from transfer t
-      where t.channel_code = channel_state.code and t.ended_at is not null
-      order by t.ended_at desc, t.position desc limit 1) end`.execute(tx)
+  await noteAllErrors(tx)
 }

@@ -10,14 +10,7 @@ import { putContact, putLocalEntity } from '../contacts.ts'
 import { newId } from '../database/ids.ts'
 import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
-import {
-  activeTransfers,
-  findTransfer,
-  insertTransfer,
-  lastEnded,
-  moveTransfer,
-  settle,
-} from './transfers.ts'
+import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
 import { pageOfTransfers } from './transfer-pages.ts'
 
@@ -124,32 +117,6 @@ testOnBoth('a move happens once, from the state it names, under the fence it sho
     ['FAILED', 'no', 2000, 3000],
   )
 })
-
-testOnBoth('a failure is settled once', async (t, database) => {
-  const store = await withStore(t, database)
-  await withChannels(store)
-  const id = await insert(store, 1000)
-  await move(store, id, 'PENDING', 'FAILED', 2000)
-  assert.equal((await lastEnded(store.db, CODE))?.id, id)
-  const settled = await Promise.all(Array.from({ length: 5 }, () => store.write((tx) => settle(tx, id))))
-  assert.equal(settled.filter(Boolean).length, 1)
-  assert.equal((await lastEnded(store.db, CODE))?.settled, true)
-})
-
-testOnBoth(
-  'the last that ended is told by its end, whatever started or was asked for later',
-  async (t, database) => {
-    const store = await withStore(t, database)
-    await withChannels(store)
-    const first = await insert(store, 1000)
-    await move(store, first, 'PENDING', 'IN_PROGRESS', 1001)
-    const second = await insert(store, 2000, { direction: 'RECEPCION' })
-    await move(store, second, 'PENDING', 'FAILED', 3000)
-    await move(store, first, 'IN_PROGRESS', 'COMPLETED', 4000)
-    await insert(store, 5000)
-    assert.equal((await lastEnded(store.db, CODE))?.id, first)
-  },
-)
 
 testOnBoth('a page shows each transfer with its own files, as they are now', async (t, database) => {
   const store = await withStore(t, database)

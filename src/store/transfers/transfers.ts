@@ -10,7 +10,7 @@ import { isUniqueViolation } from '../database/driver-errors.ts'
 import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
 import { fileToRow, toTransfer } from './transfer-rows.ts'
-import { countEnd, noteError } from './transfer-stats.ts'
+import { countEnd } from './transfer-stats.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 
@@ -125,19 +125,6 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   return true
 }
 
-/** Marks a failure as dealt with (retried or reset). False: it was already. */
-export async function settle(tx: Tx, id: string): Promise<boolean> {
-  const done = await tx
-    .updateTable('transfer')
-    .set({ settled: 1 })
-    .where('id', '=', id)
-    .where('settled', '=', 0)
-    .returning('channel_code')
-    .executeTakeFirst()
-  if (done) await noteError(tx, done.channel_code)
-  return done !== undefined
-}
-
 // Reading
 
 type ByCode = { code: string }
@@ -150,26 +137,10 @@ const activeOf = hot<ByCode, ActiveRow>((db, arg) =>
     .where('channel_code', '=', arg('code'))
     .where('state', 'in', ACTIVE),
 )
-const lastOf = hot<ByCode, TransferRow>((db, arg) =>
-  db
-    .selectFrom('transfer')
-    .selectAll()
-    .where('channel_code', '=', arg('code'))
-    .where('ended_at', 'is not', null)
-    .orderBy('ended_at', 'desc')
-    .orderBy('position', 'desc')
-    .limit(1),
-)
-
 export type Active = { id: string; direction: TransferDirection; state: TransferStatus }
 
 export async function activeTransfers(db: Db, code: string): Promise<Active[]> {
   return (await activeOf(db, { code })) as Active[] // closed lists, written above alone
-}
-
-/** The transfer of the channel that ended last, without its files. */
-export async function lastEnded(db: Db, code: string): Promise<TransferRecord | undefined> {
-  return (await lastOf(db, { code })).map((row) => toTransfer(row, []))[0]
 }
 
 const byId = hot<{ id: string }, TransferRow>((db, arg) =>

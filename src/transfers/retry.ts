@@ -1,0 +1,93 @@
+// Retrying: a new transfer with the files of a failed one, which goes on from that one's last checkpoint. It takes the
+// channel's latest failure that was neither retried nor reset and that can be retried from here, whatever has ended
+// since.
+
+import { lstat } from 'node:fs/promises'
+import { goes } from '../domain/channel.ts'
+import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
+import { NodeError } from '../errors.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { lastEnded, lastRetriable, lastUnsettled } from '../store/transfers/failures.ts'
+import type { Ended } from '../store/transfers/failures.ts'
+import { activeTransfers, findTransfer } from '../store/transfers/transfers.ts'
+import { insert, keyOf, requireOpen, wasSent } from './request.ts'
+import type { Asking } from './request.ts'
+
+export async function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
+  const failed = await failureToRetry(asking, channel)
+  const { id, direction } = failed
+  requireOpen(channel.config, direction)
+  if (!goes(channel.config, direction))
+    throw new NodeError('conflict', `the direction of channel ${channel.code} no longer allows ${direction}`)
+  const active = (await activeTransfers(asking.store.db, channel.code)).find(
+    (one) => one.direction === direction,
+  )
+  if (active)
+    throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
+  const now = asking.now()
+  const found = (await findTransfer(asking.store.db, id))?.files ?? []
+  if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, file)
+  const files = found.map((file) => toTryAgain(file, now))
+  return insert(asking, channel, { type: 'RETRY', files, now, retryOf: failed })
+}
+
+async function failureToRetry({ store: { db } }: Asking, { code }: ChannelRecord): Promise<Ended> {
+  const failed = await lastRetriable(db, code)
+  if (failed) return failed
+  const theirs = await lastUnsettled(db, code)
+  if (theirs)
+    throw new NodeError(
+      'conflict',
+      `transfer ${theirs.id} was started by the partner: only the partner can send it again`,
+    )
+  const ends = [
+    ['emission', await lastEnded(db, code, 'EMISION')] as const,
+    ['reception', await lastEnded(db, code, 'RECEPCION')] as const,
+  ].flatMap(([what, last]) => (last ? [`the last ${what}, ${last.id}, is ${stateOf(last)}`] : []))
+  const why = ends.length > 0 ? ends.join('; ') : 'it has no transfer that ended'
+  throw new NodeError('conflict', `there is nothing to retry on channel ${code}: ${why}`)
+}
+
+function stateOf({ state, settled }: Ended): string {
+  return settled ? `${state} and was retried or reset already` : state
+}
+
+/**
+ * Goes on where the file stands, with two exceptions. The partner's receipt said no: it is sent anew under a new key,
+ * since the partner knows the old one. A received file could not be put in place: its bytes are gone, it is fetched
+ * again.
+ */
+function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
+  if (file.receipt === 'NEGATIVE')
+    return { ...file, ...ANEW, phase: 'WAITING', receipt: 'NONE', ...keyOf(now, file.index) }
+  return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
+}
+
+const ANEW = { position: 0, hash: null, wireHash: null, stagedPath: null }
+
+/**
+ * Only files that still have to travel matter; what has arrived may be gone by its post-action. Another transfer may
+ * have taken the file since: it is not sent twice where the channel does not allow that.
+ */
+async function requireSendable(
+  asking: Asking,
+  { code, config }: ChannelRecord,
+  file: TransferFileRecord,
+): Promise<void> {
+  const { phase, path, name, size, modifiedAt, receipt } = file
+  const mustTravel = phase === 'WAITING' || phase === 'STAGED' || receipt === 'NEGATIVE'
+  if (!mustTravel || path === '') return
+  const stat = await lstat(path).catch(() => undefined)
+  if (!stat?.isFile()) throw new NodeError('conflict', `${path} is gone: it cannot be retried`)
+  if (stat.size !== size || Math.floor(stat.mtimeMs) !== modifiedAt)
+    throw new NodeError('conflict', `${path} has changed since: send it anew`)
+  // Refused by its receipt it has not arrived, though it was sent.
+  if (config.allowSendDuplicateFiles || receipt === 'NEGATIVE' || size === null) return
+  const { directory } = file
+  const candidate = { directory, name, path, size, modifiedAt: stat.mtimeMs, changedAt: stat.ctimeMs }
+  if (await wasSent(asking, code, candidate))
+    throw new NodeError(
+      'conflict',
+      `${path} was sent by another transfer since, and allowSendDuplicateFiles is false`,
+    )
+}
