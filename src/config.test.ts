@@ -33,6 +33,11 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_LEASE_SECONDS: [['0', 'x'], /whole number from 1 to/],
   ESCLUSA_SCRIPT_SECONDS: [['0', 'x'], /whole number from 1 to/],
   ESCLUSA_LOG_LEVEL: [['verbose', 'INFO'], /one of trace, debug, info/],
+  ESCLUSA_PUBLIC_URL: [['esclusa.example', 'ftp://x', 'https://'], /begins with http:\/\/ or https:\/\//],
+  ESCLUSA_SMTP_URL: [['mail.example', 'http://mail.example'], /begins with smtp:\/\/ or smtps:\/\//],
+  ESCLUSA_MAIL_FROM: [['esclusa', 'a@b@c', 'Esclusa <esclusa>', 'a@b.example\nBcc: c'], /e-mail address/],
+  ESCLUSA_WEBHOOK_NETWORKS: [['all', '10.0.0/8'], /addresses or networks/],
+  ESCLUSA_KEEP_EVENTS_DAYS: [['0', 'ten'], /whole number from 1 to/],
 }
 /** Any text is a value of these; the TLS pair has a test of its own. */
 const FREE = [
@@ -58,6 +63,18 @@ for (const name of Object.keys(SETTINGS).filter((one) => !FREE.includes(one)))
         value,
       )
   })
+
+test('a mail server needs a sender', () => {
+  assert.throws(
+    () => readConfig({ ESCLUSA_SMTP_URL: 'smtp://mail.example' }),
+    /ESCLUSA_MAIL_FROM must be set too/,
+  )
+  const from = 'Esclusa <esclusa@banco.example>'
+  assert.equal(
+    readConfig({ ESCLUSA_SMTP_URL: 'smtp://mail.example', ESCLUSA_MAIL_FROM: from }).mailFrom,
+    from,
+  )
+})
 
 test('a secret that is too short is not shown in the message', () => {
   assert.throws(

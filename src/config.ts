@@ -36,6 +36,11 @@ export type Config = Readonly<{
   leaseSeconds: number
   scriptSeconds: number
   logLevel: LogLevel
+  publicUrl: string | undefined
+  smtpUrl: string | undefined
+  mailFrom: string | undefined
+  webhookNetworks: readonly string[]
+  keepEventsDays: number
 }>
 
 export const CODE_PAGES = ['1047', '037', '500', '1145', '1148'] as const
@@ -89,6 +94,17 @@ export const SETTINGS = {
   ESCLUSA_LEASE_SECONDS: ['15', 'how long a silent node keeps a transfer before another may take it over'],
   ESCLUSA_SCRIPT_SECONDS: ['300', 'time limit of integration scripts'],
   ESCLUSA_LOG_LEVEL: ['info', oneOrOther(LOG_LEVELS)],
+  ESCLUSA_PUBLIC_URL: ['none', 'how people reach the console, for links in mail'],
+  ESCLUSA_SMTP_URL: [
+    'none',
+    'mail server: smtp://user:password@host:587 (TLS where the server offers it) or smtps://…',
+  ],
+  ESCLUSA_MAIL_FROM: ['none', 'sender of mails; needed where ESCLUSA_SMTP_URL is set'],
+  ESCLUSA_WEBHOOK_NETWORKS: [
+    'none',
+    'loopback or private networks that webhooks may call, separated by commas',
+  ],
+  ESCLUSA_KEEP_EVENTS_DAYS: ['90', 'how long events and their deliveries are kept'],
 } as const satisfies Record<string, readonly [string, string]>
 
 type Name = keyof typeof SETTINGS
@@ -135,6 +151,11 @@ export function readConfig(env: Env): Config {
     leaseSeconds: integer('ESCLUSA_LEASE_SECONDS', 1, 3600),
     scriptSeconds: integer('ESCLUSA_SCRIPT_SECONDS', 1, 86_400),
     logLevel: oneOf('ESCLUSA_LOG_LEVEL', getOrDefault('ESCLUSA_LOG_LEVEL'), LOG_LEVELS),
+    publicUrl: address('ESCLUSA_PUBLIC_URL', get('ESCLUSA_PUBLIC_URL'), ['http:', 'https:']),
+    smtpUrl: address('ESCLUSA_SMTP_URL', get('ESCLUSA_SMTP_URL'), ['smtp:', 'smtps:']),
+    mailFrom: mailFrom(get('ESCLUSA_MAIL_FROM'), get('ESCLUSA_SMTP_URL')),
+    webhookNetworks: networks('ESCLUSA_WEBHOOK_NETWORKS', get('ESCLUSA_WEBHOOK_NETWORKS')),
+    keepEventsDays: integer('ESCLUSA_KEEP_EVENTS_DAYS', 1, 36_500),
   })
 }
 
@@ -205,6 +226,23 @@ function isNetwork(text: string): boolean {
   const version = isIP(address)
   const longest = version === 6 ? 128 : 32
   return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= longest
+}
+
+/** The value is never shown: it may hold a password. */
+function address(name: Name, value: string | undefined, protocols: readonly string[]): string | undefined {
+  if (value === undefined) return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !protocols.includes(url.protocol) || url.hostname === '')
+    throw wrong(name, `must be an address that begins with ${protocols.join('// or ')}//`)
+  return value
+}
+
+function mailFrom(value: string | undefined, smtpUrl: string | undefined): string | undefined {
+  if (value === undefined && smtpUrl !== undefined)
+    throw wrong('ESCLUSA_MAIL_FROM', 'must be set too: a mail needs a sender')
+  if (value !== undefined && !/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]* <[^\s@<>]+@[^\s@<>]+>$/.test(value))
+    throw wrong('ESCLUSA_MAIL_FROM', `must be an e-mail address, or a name and <address>, not "${value}"`)
+  return value
 }
 
 function databaseUrl(value: string | undefined): string | undefined {

@@ -26,6 +26,7 @@ import { addPlatformRoutes } from './http/health-and-console.ts'
 import { buildServer } from './http/server.ts'
 import { makeLog } from './log.ts'
 import { connectNodes } from './node-messages.ts'
+import { Notifier } from './notify/notifier.ts'
 import type { Nodes } from './node-messages.ts'
 import type { Log } from './log.ts'
 import { VERSION } from './root.ts'
@@ -33,6 +34,7 @@ import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { openStore } from './store/database/open.ts'
 import { mendErrors } from './store/transfers/failures.ts'
+import { tellNode } from './store/events/node-life.ts'
 import type { Store } from './store/database/store.ts'
 import { makeSeal } from './store/seal.ts'
 
@@ -92,28 +94,33 @@ export async function startNode(config: Config): Promise<RunningNode> {
     owner,
     // Others may speak before the engine is up; it looks for work by itself when it starts.
     tellEngine: (message) => running?.tell(message),
+    tellNotifier: () => notifier.nudge(),
     events,
   })
+  const notifier = new Notifier({ config, store, seal: context.seal, log, owner, version: VERSION })
   await app.listen({ host: config.host, port: config.port })
   const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
   running = engine
   // Partners may be waiting at the door; without listeners requests are served while the engine starts.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})
-  const parts = { app, context, log, readiness, engine, wakes, events, sealer }
+  const parts = { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner }
   if (listens)
     await engine.ready.catch(async (thrown: unknown) => {
       await stop(parts)
       throw thrown
     })
+  await store.write((tx) => tellNode(tx, { type: 'node.started', node: owner, now: Date.now() }))
+  notifier.start()
   readiness.ready = true
   const url = addressOf(app, config)
   log.info({ url }, 'ready')
+  let stopping: Promise<void> | undefined
   return {
     url,
     firstAdmin,
     context,
-    stop: () => started.then(() => stop(parts)),
+    stop: () => (stopping ??= started.then(() => stop(parts))),
   }
 }
 
@@ -126,13 +133,16 @@ type Parts = {
   wakes: Nodes
   events: EventHub
   sealer: Sealer
+  notifier: Notifier
+  owner: string
 }
 
 /** What requests get to end once everything else has. */
 const REQUEST_GRACE_MS = 2000
 
 /** First no new work, then what runs reaches a restart point, then the doors close. */
-async function stop({ app, context, log, readiness, engine, wakes, events, sealer }: Parts): Promise<void> {
+async function stop(parts: Parts): Promise<void> {
+  const { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner } = parts
   readiness.ready = false
   log.info('draining')
   await engine.stop()
@@ -143,7 +153,11 @@ async function stop({ app, context, log, readiness, engine, wakes, events, seale
   await app.close()
   clearTimeout(cut)
   const { store, audit } = context
-  await store.write((tx) => audit.add(tx, BY_ITSELF, [{ action: 'NODE_STOPPED' }]))
+  await store.write(async (tx) => {
+    await audit.add(tx, BY_ITSELF, [{ action: 'NODE_STOPPED' }])
+    await tellNode(tx, { type: 'node.stopped', node: owner, now: Date.now() })
+  })
+  await notifier.stop()
   await sealer.stop()
   await store.close()
   log.info('stopped')

@@ -27,10 +27,12 @@ type Parts = {
   log: Log
   owner: string
   tellEngine: (message: ToEngine) => void
+  tellNotifier: () => void
   events: EventHub
 }
 
-export async function connectNodes({ store, log, owner, tellEngine, events }: Parts): Promise<Nodes> {
+export async function connectNodes(parts: Parts): Promise<Nodes> {
+  const { store, log, owner, tellEngine, tellNotifier, events } = parts
   const tell = (what: Wake) => tellEngine(what.kind === 'cancelled' ? what : { kind: 'wake' })
   const spread = (word: Omit<Word, 'from'>) => {
     const text = JSON.stringify({ from: owner, ...word })
@@ -48,10 +50,12 @@ export async function connectNodes({ store, log, owner, tellEngine, events }: Pa
   return {
     wake: (what) => {
       tell(what)
+      tellNotifier()
       spread({ wake: what })
     },
     heard: (event) => {
       events.publish(event)
+      if (event.kind === 'state') tellNotifier()
       spread({ event })
     },
     close: async () => stopListening?.(),

@@ -22,6 +22,7 @@ const MAY: Record<string, string[]> = {
   'src/accounts': [],
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
+  'src/notify': ['src/contract', 'src/domain', 'src/store'],
   'src/http': [
     'src/contract',
     'src/domain',

@@ -31,6 +31,7 @@ export async function updateChannels(tx: Tx, channels: readonly ChannelRecord[])
           config: eb.ref('excluded.config'),
           secrets: eb.ref('excluded.secrets'),
           automation: eb.ref('excluded.automation'),
+          calendar: eb.ref('excluded.calendar'),
           revision: eb.ref('excluded.revision'),
         })),
       )

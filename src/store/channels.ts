@@ -2,6 +2,7 @@
 // it. Every change of a channel locks its row first, so two updates at once both apply.
 
 import { sql } from 'kysely'
+import type { OnHoliday } from '../contract/calendar.ts'
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { codeFields } from '../domain/channel.ts'
@@ -24,10 +25,19 @@ export type ChannelRecord = {
   config: Channel
   secrets: Partial<Record<SecretField, string>>
   automation: Automation | null
+  /** Whose working days it is open on; every day without one. */
+  calendar?: string | null | undefined
   revision: number
 }
 
-export type Automation = { watch?: boolean; every?: string; cron?: string }
+export type Automation = {
+  watch?: boolean
+  every?: string
+  cron?: string
+  /** With cron: which days are working days, and what becomes of the others. */
+  calendar?: string
+  onHoliday?: OnHoliday
+}
 
 const byCode = hot<{ code: string }, ChannelRow>((db, arg) =>
   db.selectFrom('channel').selectAll().where('code', '=', arg('code')),
@@ -75,6 +85,22 @@ export async function channelsNamingUsers(db: Db): Promise<ChannelRecord[]> {
   // As toRow writes it: a list with something in it.
   const rows = await db.selectFrom('channel').selectAll().where('config', 'like', '%"users":["%').execute()
   return rows.map(toChannel)
+}
+
+/** Codes of the channels of each of these partners. */
+export async function channelCodesByContact(
+  db: Db,
+  contactIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const codes = new Map<string, string[]>()
+  for (const some of batches([...new Set(contactIds)]))
+    for (const row of await db
+      .selectFrom('channel')
+      .select(['contact_id', 'code'])
+      .where('contact_id', 'in', some)
+      .execute())
+      codes.set(row.contact_id, [...(codes.get(row.contact_id) ?? []), row.code])
+  return codes
 }
 
 /** The channel, locked until the transaction ends. */
@@ -240,6 +266,7 @@ function parseRow(row: ChannelRow): ChannelRecord {
     config: { ...(JSON.parse(row.config) as Channel), ...codeFields(row.code) },
     secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
+    calendar: row.calendar,
     revision: row.revision,
   }
 }
@@ -260,6 +287,7 @@ export function toRow(channel: ChannelRecord): ChannelRow {
     config: JSON.stringify(withoutCode(channel.config)),
     secrets: JSON.stringify(channel.secrets),
     automation: channel.automation === null ? null : JSON.stringify(channel.automation),
+    calendar: channel.calendar ?? null,
     revision: channel.revision,
   }
 }

@@ -8,7 +8,13 @@ import { translate } from './driver-errors.ts'
 import type { Db, Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
-const POSTGRES: Dialect = { name: 'postgres', rowLocks: true, notify: true, arrivalOrder: 'seq' }
+const POSTGRES: Dialect = {
+  name: 'postgres',
+  rowLocks: true,
+  notify: true,
+  arrivalOrder: 'seq',
+  now: 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)',
+}
 
 const POOL_SIZE = 10
 const URGENT_SIZE = 2

@@ -13,7 +13,13 @@ import { readDirectly } from './prepared-queries.ts'
 import type { Dialect, Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
-const SQLITE: Dialect = { name: 'sqlite', rowLocks: false, notify: false, arrivalOrder: 'rowid' }
+const SQLITE: Dialect = {
+  name: 'sqlite',
+  rowLocks: false,
+  notify: false,
+  arrivalOrder: 'rowid',
+  now: "cast(unixepoch('subsec') * 1000 as integer)",
+}
 
 export function openSqlite(dataDir: string): Store {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })

@@ -19,6 +19,8 @@ export type Dialect = {
   notify: boolean
   /** The column of a table without a key that tells in which order its rows were written. */
   arrivalOrder: 'rowid' | 'seq'
+  /** What its clock shows, as SQL: milliseconds since 1970. */
+  now: string
 }
 
 export type Store = {

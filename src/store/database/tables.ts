@@ -126,6 +126,7 @@ export type ChannelRow = {
   config: string
   secrets: string
   automation: string | null
+  calendar: string | null
   revision: number
 }
 
@@ -205,6 +206,8 @@ export type SubscriptionRow = {
   failures: number
   failing_since: number | null
   mail_after: number
+  lease_owner: string | null
+  lease_until: number
 }
 
 export type DeliveryRow = {
@@ -214,8 +217,6 @@ export type DeliveryRow = {
   state: string
   attempts: number
   due_at: number
-  lease_owner: string | null
-  lease_until: number | null
   batch: string | null
   tries: string
   ended_at: number | null

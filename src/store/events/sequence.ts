@@ -5,20 +5,11 @@
 
 import { sql } from 'kysely'
 import type { EventData, EventType } from '../../contract/event-types.ts'
+import type { EventRecord } from '../../domain/event.ts'
 import { batches } from '../database/batches.ts'
 import type { Db, Dialect, Tx } from '../database/store.ts'
 import type { Tables } from '../database/tables.ts'
 import { makeEventId } from './event-id.ts'
-
-export type EventRecord = {
-  position: number
-  id: string
-  at: number
-  type: EventType
-  channelCode: string | null
-  contactId: string | null
-  data: EventData
-}
 
 const COUNTER = 'event_position'
 

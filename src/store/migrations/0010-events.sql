@@ -40,7 +40,9 @@ create table subscription (
   off_reason text,
   failures integer not null,               -- attempts in a row that failed
   failing_since bigint,
-  mail_after bigint not null               -- no mail before this, so that a storm becomes one
+  mail_after bigint not null,              -- no mail before this, so that a storm becomes one
+  lease_owner text,                        -- the node that delivers, while it renews this
+  lease_until bigint not null
 );
 
 -- One event for one subscription.
@@ -51,14 +53,12 @@ create table delivery (
   state text not null,                     -- PENDING, DELIVERED or FAILED
   attempts integer not null,
   due_at bigint not null,
-  lease_owner text,
-  lease_until bigint,
   batch text,                              -- the mail that tells it, once that is made
   tries text not null,                     -- what became of each attempt
   ended_at bigint,
   primary key (subscription_id, position)
 );
-create index delivery_pending on delivery (subscription_id, due_at) where state = 'PENDING';
+create index delivery_pending on delivery (subscription_id, due_at, position) where state = 'PENDING';
 create index delivery_position on delivery (position);
 
 create table calendar (
@@ -108,3 +108,6 @@ create table key_notice (
   told_at bigint not null,
   primary key (fingerprint, days)
 );
+
+-- Whose working days a channel is open on.
+alter table channel add column calendar text;

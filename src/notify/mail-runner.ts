@@ -1,0 +1,108 @@
+// Tells one subscription by mail while this node holds it: at most one mail in five minutes, with all that has happened
+// since the last. A mail gets its name before it is sent; if the node dies before it has noted that it was, the next one
+// sends the same mail again, under the same name.
+
+import { randomUUID } from 'node:crypto'
+import { dueDeliveries, setBatch } from '../store/events/deliveries.ts'
+import type { DueDelivery } from '../store/events/deliveries.ts'
+import { findSubscription, setMailAfter } from '../store/events/subscriptions.ts'
+import type { SubscriptionRecord } from '../store/events/subscriptions.ts'
+import { composeMail } from './mail/compose.ts'
+import { writeTogether } from './outcomes.ts'
+import type { Attempted } from './outcomes.ts'
+import type { NotifyParts } from './parts.ts'
+
+export const MAIL_EVERY_MS = 5 * 60_000
+/** In one mail; more follow in the next. */
+const MOST = 1000
+
+export class MailRunner {
+  readonly #parts: NotifyParts
+  readonly #id: string
+  readonly #publicUrl: string | undefined
+  #sending: Promise<void> | undefined
+  #stopped = false
+
+  constructor(parts: NotifyParts, id: string, publicUrl: string | undefined) {
+    this.#parts = parts
+    this.#id = id
+    this.#publicUrl = publicUrl
+  }
+
+  get idle(): boolean {
+    return this.#sending === undefined
+  }
+
+  look(): Promise<void> {
+    if (this.#sending || this.#stopped) return Promise.resolve()
+    this.#sending = this.#sendNext().finally(() => (this.#sending = undefined))
+    return this.#sending
+  }
+
+  async #sendNext(): Promise<void> {
+    const { store, now } = this.#parts
+    const subscription = await findSubscription(store.db, this.#id)
+    if (subscription?.state !== 'ON' || !subscription.settings.mail) return
+    const due = await dueDeliveries(store.db, this.#id, { now: now(), limit: MOST })
+    const some = nextBatch(due, subscription.mailAfter, now())
+    if (some.length === 0) return
+    const batch = some[0]?.batch ?? randomUUID()
+    await store.write(async (tx) => {
+      await setBatch(
+        tx,
+        this.#id,
+        some.map(({ position }) => position),
+        batch,
+      )
+      if (!some.every(isTest)) await setMailAfter(tx, this.#id, now() + MAIL_EVERY_MS)
+    })
+    await this.#send(subscription, some, batch)
+  }
+
+  async #send(subscription: SubscriptionRecord, some: DueDelivery[], batch: string): Promise<void> {
+    const { store, mailer, zone, now, log } = this.#parts
+    const { to = [], language = 'en' } = subscription.settings.mail ?? {}
+    const [at, began] = [now(), performance.now()]
+    const letter = composeMail(
+      some.map(({ event }) => event),
+      { language, zone, publicUrl: this.#publicUrl, subscriptionId: this.#id },
+    )
+    const { ok, ...answer } = mailer
+      ? await mailer.send({ to, ...letter, messageId: `<${batch}@esclusa>` })
+      : { ok: false, error: 'no mail server is set: ESCLUSA_SMTP_URL and ESCLUSA_MAIL_FROM' }
+    const attempt = { at, tookMs: Math.round(performance.now() - began), ...answer }
+    const made = some.map((delivery): Attempted => ({
+      delivery,
+      verdict: ok ? 'delivered' : 'failed',
+      attempt,
+    }))
+    if (!ok) log.warn({ subscription: this.#id, error: attempt.error }, 'a mail could not be sent')
+    await store.write(async (tx) => {
+      await writeTogether(tx, this.#id, subscription, made)
+      // Nobody has got anything: the next may come as soon as it is due.
+      if (!ok) await setMailAfter(tx, this.#id, 0)
+    })
+  }
+
+  refresh(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#sending?.catch(() => {})
+  }
+}
+
+function isTest({ event }: DueDelivery): boolean {
+  return event.type === 'subscription.test'
+}
+
+/** One that may have gone already, as it was; else a test, at once; else, when it is time, all that is due. */
+function nextBatch(due: readonly DueDelivery[], mailAfter: number, now: number): DueDelivery[] {
+  const begun = due.find(({ batch }) => batch !== null)?.batch
+  if (begun !== undefined) return due.filter(({ batch }) => batch === begun)
+  const tests = due.filter(isTest)
+  if (tests.length > 0) return tests
+  return now >= mailAfter ? [...due] : []
+}

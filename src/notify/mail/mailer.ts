@@ -1,0 +1,59 @@
+// Sends mail through the server that the settings name.
+
+import nodemailer from 'nodemailer'
+import { messageOf } from '../../errors.ts'
+
+export type Letter = {
+  to: readonly string[]
+  subject: string
+  text: string
+  html: string
+  /** Names the mail: sent again after a crash it has the same. */
+  messageId: string
+}
+
+export type MailAnswer = { ok: boolean; status?: number; answer?: string; error?: string }
+
+export type Mailer = { send(letter: Letter): Promise<MailAnswer>; close(): void }
+
+const TIME_LIMIT_MS = 15_000
+
+/**
+ * `smtp://` goes on to TLS where the server offers it, and insists on it where a password would be sent; `smtps://`
+ * begins with it. Login and port stand in the URL, further options of the library behind its `?`.
+ */
+export function makeMailer(url: string, from: string): Mailer {
+  const { password, searchParams } = new URL(url)
+  const transport = nodemailer.createTransport({
+    url,
+    ...(password !== '' && !searchParams.has('requireTLS') && { requireTLS: true }),
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: TIME_LIMIT_MS,
+    greetingTimeout: TIME_LIMIT_MS,
+    socketTimeout: 2 * TIME_LIMIT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return {
+    send: async ({ to, ...letter }) => {
+      try {
+        const sent = await transport.sendMail({ from, to: [...to], ...letter })
+        return { ok: true, status: codeOf(sent.response), answer: sent.response }
+      } catch (thrown) {
+        const { responseCode, response } = thrown as { responseCode?: number; response?: string }
+        return {
+          ok: false,
+          error: messageOf(thrown),
+          ...(responseCode !== undefined && { status: responseCode }),
+          ...(response !== undefined && { answer: response }),
+        }
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+function codeOf(response: string): number {
+  return Number(/^\d{3}/.exec(response)?.[0] ?? 250)
+}

@@ -1,0 +1,158 @@
+// The notifier: takes events, sees to it that whoever subscribed is told, and decides expectations. It runs on the HTTP
+// side of every node, so that the engine's thread is left alone; what each node does is settled in the database: events
+// are taken under one lock, a subscription is delivered by the node that holds its lease.
+//
+// It works when nudged (something happened on this node) and by its clock. Nothing depends on being nudged.
+
+import type { Config } from '../config.ts'
+import { networksOf } from '../domain/networks.ts'
+import { zoneOf } from '../domain/time.ts'
+import type { Log } from '../log.ts'
+import { databaseNow } from '../store/database/clock.ts'
+import type { Store } from '../store/database/store.ts'
+import { subscriptionsDue } from '../store/events/deliveries.ts'
+import { findSubscription, holdSubscriptions, releaseSubscriptions } from '../store/events/subscriptions.ts'
+import type { Seal } from '../store/seal.ts'
+import { makeMailer } from './mail/mailer.ts'
+import { MailRunner } from './mail-runner.ts'
+import type { NotifyParts } from './parts.ts'
+import { takeEvents } from './take-events.ts'
+import { makePoster } from './webhook.ts'
+import { WebhookRunner } from './webhook-runner.ts'
+
+/** At most ten takings a second, however much happens. */
+const TAKE_EVERY_MS = 100
+const LOOK_MS = 1000
+
+export type NotifierOptions = {
+  config: Pick<Config, 'webhookNetworks' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'timezone' | 'leaseSeconds'>
+  store: Store
+  seal: Seal
+  log: Log
+  owner: string
+  version: string
+  /** Told after events got their place. */
+  taken?: () => void
+}
+
+type Runner = WebhookRunner | MailRunner
+
+export class Notifier {
+  readonly #parts: NotifyParts
+  readonly #options: NotifierOptions
+  readonly #runners = new Map<string, { runner: Runner; heldUntil: number }>()
+  #clockOffset = 0
+  #timer: NodeJS.Timeout | undefined
+  #nudged = false
+  #working: Promise<void> | undefined
+  #lastTake = 0
+  #stopped = false
+
+  constructor(options: NotifierOptions) {
+    const { config, store, seal, log, owner, version } = options
+    const { smtpUrl, mailFrom } = config
+    this.#options = options
+    this.#parts = {
+      store,
+      seal,
+      log,
+      owner,
+      zone: zoneOf(config.timezone),
+      leaseMs: config.leaseSeconds * 1000,
+      now: () => Date.now() + this.#clockOffset,
+      poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`),
+      mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom) : undefined,
+    }
+  }
+
+  start(): void {
+    this.#schedule(0)
+  }
+
+  /** Something happened: it is taken within a tenth of a second. */
+  nudge(): void {
+    if (this.#nudged || this.#stopped) return
+    this.#nudged = true
+    if (!this.#working) this.#schedule(Math.max(0, this.#lastTake + TAKE_EVERY_MS - Date.now()))
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#turn(), ms)
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#working) return
+    this.#nudged = false
+    this.#lastTake = Date.now()
+    this.#working = this.#work()
+      .catch((thrown: unknown) => this.#parts.log.warn({ err: thrown }, 'the notifier could not do its work'))
+      .finally(() => {
+        this.#working = undefined
+        this.#schedule(this.#nudged ? Math.max(0, this.#lastTake + TAKE_EVERY_MS - Date.now()) : LOOK_MS)
+      })
+    await this.#working
+  }
+
+  async #work(): Promise<void> {
+    const { store } = this.#parts
+    this.#clockOffset = (await databaseNow(store.db, store.dialect)) - Date.now()
+    if ((await takeEvents(store, this.#parts.now())) > 0) this.#options.taken?.()
+    await this.#deliver()
+  }
+
+  /** Takes hold of what is due, keeps hold of what is under way, and lets the rest go. */
+  async #deliver(): Promise<void> {
+    const { store, owner, leaseMs, now } = this.#parts
+    const due = await subscriptionsDue(store.db, now())
+    for (const [id, { runner }] of this.#runners)
+      if (runner.idle && !due.includes(id)) this.#runners.delete(id)
+    const wanted = [...new Set([...due, ...this.#runners.keys()])]
+    const lapsing = wanted.filter((id) => (this.#runners.get(id)?.heldUntil ?? 0) < now() + leaseMs / 2)
+    if (lapsing.length > 0) {
+      const until = now() + leaseMs
+      const held = new Set(
+        await store.write((tx) => holdSubscriptions(tx, lapsing, { owner, now: now(), until })),
+      )
+      for (const id of lapsing) await this.#hold(id, held.has(id) ? until : undefined)
+    }
+    for (const { runner } of this.#runners.values())
+      runner
+        .look()
+        .catch((thrown: unknown) =>
+          this.#parts.log.warn({ err: thrown }, 'deliveries could not be looked for'),
+        )
+  }
+
+  /** undefined: it is another's, or off. */
+  async #hold(id: string, until: number | undefined): Promise<void> {
+    const known = this.#runners.get(id)
+    if (until === undefined) {
+      this.#runners.delete(id)
+      await known?.runner.stop()
+      return
+    }
+    if (known) {
+      known.heldUntil = until
+      return known.runner.refresh()
+    }
+    const subscription = await findSubscription(this.#parts.store.db, id)
+    if (!subscription) return
+    const runner = subscription.settings.mail
+      ? new MailRunner(this.#parts, id, this.#options.config.publicUrl)
+      : new WebhookRunner(this.#parts, subscription)
+    this.#runners.set(id, { runner, heldUntil: until })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#working
+    await Promise.all([...this.#runners.values()].map(({ runner }) => runner.stop()))
+    const { store, owner, poster, mailer } = this.#parts
+    await takeEvents(store, this.#parts.now()).catch(() => {})
+    await store.write((tx) => releaseSubscriptions(tx, owner)).catch(() => {})
+    poster.close()
+    mailer?.close()
+  }
+}

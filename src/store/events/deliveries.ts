@@ -1,0 +1,204 @@
+// One event for one subscription: made with the event's position, in the same transaction, so each is made once; then
+// tried until it is delivered or given up.
+
+import type { EventRecord } from '../../domain/event.ts'
+import { batches } from '../database/batches.ts'
+import type { Db, Tx } from '../database/store.ts'
+import type { DeliveryRow } from '../database/tables.ts'
+import { toEvent } from './sequence.ts'
+
+export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED'
+
+/** What became of one attempt. */
+export type Try = {
+  at: number
+  /** HTTP status, or SMTP's answer code. */
+  status?: number | undefined
+  tookMs: number
+  error?: string | undefined
+  /** The first kilobyte of the answer. */
+  answer?: string | undefined
+}
+
+export type Delivery = {
+  subscriptionId: string
+  position: number
+  lane: string
+  state: DeliveryState
+  attempts: number
+  dueAt: number
+  batch: string | null
+  tries: Try[]
+  endedAt: number | null
+}
+
+export type NewDelivery = { subscriptionId: string; event: EventRecord }
+
+export async function addDeliveries(tx: Tx, made: readonly NewDelivery[], now: number): Promise<void> {
+  const rows = made.map(({ subscriptionId, event }): DeliveryRow => ({
+    subscription_id: subscriptionId,
+    position: event.position,
+    lane: event.channelCode ?? event.contactId ?? '',
+    state: 'PENDING',
+    attempts: 0,
+    due_at: now,
+    batch: null,
+    tries: '[]',
+    ended_at: null,
+  }))
+  for (const some of batches(rows)) await tx.insertInto('delivery').values(some).execute()
+}
+
+/** Subscriptions that are on and have something due. One probe of an index each, however much is waiting. */
+export async function subscriptionsDue(db: Db, now: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('subscription')
+    .select('id')
+    .where('state', '=', 'ON')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('delivery')
+          .select('delivery.position')
+          .whereRef('delivery.subscription_id', '=', 'subscription.id')
+          .where('delivery.state', '=', 'PENDING')
+          .where('delivery.due_at', '<=', now),
+      ),
+    )
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+export type DueDelivery = Delivery & { event: EventRecord }
+
+/** The oldest first. */
+export async function dueDeliveries(
+  db: Db,
+  subscriptionId: string,
+  asked: { now: number; limit: number },
+): Promise<DueDelivery[]> {
+  const rows = await db
+    .selectFrom('delivery')
+    .innerJoin('event', 'event.position', 'delivery.position')
+    .selectAll('delivery')
+    .select(['event.id', 'event.at', 'event.type', 'event.channel_code', 'event.contact_id', 'event.body'])
+    .where('delivery.subscription_id', '=', subscriptionId)
+    .where('delivery.state', '=', 'PENDING')
+    .where('delivery.due_at', '<=', asked.now)
+    .orderBy('delivery.due_at')
+    .orderBy('delivery.position')
+    .limit(asked.limit)
+    .execute()
+  return rows.map((row) => ({ ...toDelivery(row), event: toEvent(row) }))
+}
+
+/** Lanes in which one waits for its first repetition: what follows it waits with it, so that the order is kept. */
+export async function lanesHeld(db: Db, subscriptionId: string, now: number): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('delivery')
+    .select('lane')
+    .distinct()
+    .where('subscription_id', '=', subscriptionId)
+    .where('state', '=', 'PENDING')
+    .where('due_at', '>', now)
+    .where('attempts', '=', 1)
+    .execute()
+  return new Set(rows.map((row) => row.lane))
+}
+
+export type Outcome = {
+  subscriptionId: string
+  position: number
+  state: DeliveryState
+  attempts: number
+  dueAt: number
+  /** All that are known, this one last. */
+  tries: readonly Try[]
+  at: number
+}
+
+const TRIES_KEPT = 12
+
+/** After an attempt. One that was given up meanwhile stays so. */
+export async function recordOutcome(tx: Tx, made: Outcome): Promise<void> {
+  await tx
+    .updateTable('delivery')
+    .set({
+      state: made.state,
+      attempts: made.attempts,
+      due_at: made.dueAt,
+      batch: null,
+      tries: JSON.stringify(made.tries.slice(-TRIES_KEPT)),
+      ended_at: made.state === 'PENDING' ? null : made.at,
+    })
+    .where('subscription_id', '=', made.subscriptionId)
+    .where('position', '=', made.position)
+    .where('state', '=', 'PENDING')
+    .execute()
+}
+
+/** These go into one mail, known by that name from before it is sent: sent again after a crash it is the same mail. */
+export async function setBatch(
+  tx: Tx,
+  subscriptionId: string,
+  positions: readonly number[],
+  batch: string,
+): Promise<void> {
+  for (const some of batches(positions))
+    await tx
+      .updateTable('delivery')
+      .set({ batch })
+      .where('subscription_id', '=', subscriptionId)
+      .where('position', 'in', some)
+      .execute()
+}
+
+/** The endpoint answers again: what waits for it is due now, in its order. */
+export async function releaseWaiting(tx: Tx, subscriptionId: string, now: number): Promise<void> {
+  await tx
+    .updateTable('delivery')
+    .set({ due_at: now })
+    .where('subscription_id', '=', subscriptionId)
+    .where('state', '=', 'PENDING')
+    .where('due_at', '>', now)
+    .execute()
+}
+
+/** Of a subscription that is switched off: what it has not heard it will not hear. */
+export async function giveUpWaiting(tx: Tx, subscriptionId: string, now: number): Promise<void> {
+  await tx
+    .updateTable('delivery')
+    .set({ state: 'FAILED', ended_at: now })
+    .where('subscription_id', '=', subscriptionId)
+    .where('state', '=', 'PENDING')
+    .execute()
+}
+
+/** From the beginning, whatever became of it. False: there is none. */
+export async function sendAgain(
+  tx: Tx,
+  key: { subscriptionId: string; position: number },
+  now: number,
+): Promise<boolean> {
+  const done = await tx
+    .updateTable('delivery')
+    .set({ state: 'PENDING', attempts: 0, due_at: now, batch: null, ended_at: null })
+    .where('subscription_id', '=', key.subscriptionId)
+    .where('position', '=', key.position)
+    .executeTakeFirst()
+  return done.numUpdatedRows === 1n
+}
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    subscriptionId: row.subscription_id,
+    position: row.position,
+    lane: row.lane,
+    state: row.state as DeliveryState, // written by this file alone
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    batch: row.batch,
+    tries: JSON.parse(row.tries) as Try[],
+    endedAt: row.ended_at,
+  }
+}

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SMTPServer } from 'smtp-server'
+import type { Store } from '../../src/store/database/store.ts'
+import { addEvent } from '../../src/store/events/outbox.ts'
+import { findSubscription } from '../../src/store/events/subscriptions.ts'
+import { closeAfter, sqlite, testOnBoth, waitFor, withStore } from '../support/harness.ts'
+import { found, happen, startNotifier, subscribe } from './scene.ts'
+
+type Mail = { from: string; to: string[]; raw: string; secure: boolean; user: string | undefined }
+
+type Post = { port: number; mails: Mail[]; refuse: string | undefined }
+
+/** A real SMTP server; `login` demands one, over TLS. */
+async function startPost(t: TestContext, login?: { user: string; password: string }): Promise<Post> {
+  const post: Post = { port: 0, mails: [], refuse: undefined }
+  const server = new SMTPServer({
+    authOptional: login === undefined,
+    disabledCommands: login ? [] : ['STARTTLS'],
+    onAuth: ({ username, password }, _session, done) =>
+      username === login?.user && password === login?.password
+        ? done(null, { user: username })
+        : done(new Error('no such user')),
+    onData: (stream, session, done) => {
+      let raw = ''
+      stream.setEncoding('utf8').on('data', (part: string) => (raw += part))
+      stream.on('end', () => {
+        if (post.refuse !== undefined)
+          return done(Object.assign(new Error(post.refuse), { responseCode: 451 }))
+        const from = session.envelope.mailFrom
+        post.mails.push({
+          from: from ? from.address : '',
+          to: session.envelope.rcptTo.map(({ address }) => address),
+          raw,
+          secure: session.secure,
+          user: session.user as string | undefined,
+        })
+        done()
+      })
+    },
+  })
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  post.port = (server.server.address() as AddressInfo).port
+  closeAfter(t, () => new Promise((resolve) => server.close(() => resolve())))
+  return post
+}
+
+const settingsFor = ({ port }: Post, login = '') => ({
+  ESCLUSA_SMTP_URL: `smtp://${login}127.0.0.1:${port}`,
+  ESCLUSA_MAIL_FROM: 'Esclusa <esclusa@banco.example>',
+  ESCLUSA_PUBLIC_URL: 'https://esclusa.banco.example/',
+})
+
+function header({ raw }: Mail, name: string): string {
+  const lines = raw.slice(0, raw.indexOf('\r\n\r\n')).replaceAll(/\r\n[ \t]+/g, ' ')
+  const value = new RegExp(`^${name}: (.*)$`, 'im').exec(lines)?.[1] ?? ''
+  // Adjacent encoded words are one.
+  const joined = value.replaceAll(/\?= +=\?/g, '?==?')
+  return joined.replaceAll(/=\?UTF-8\?Q\?(.*?)\?=/gi, (_, text: string) =>
+    decodeQuoted(text.replaceAll('_', ' ')),
+  )
+}
+
+function decodeQuoted(text: string): string {
+  const bytes = text
+    .replaceAll(/=\r\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
+/** Plain and HTML, decoded. */
+function bodies({ raw }: Mail): string[] {
+  const boundary = /boundary="([^"]+)"/.exec(raw)?.[1] ?? ''
+  const parts = raw.split(`--${boundary}`).slice(1, -1)
+  return parts.map((part) => {
+    const [head = '', ...body] = part.split('\r\n\r\n')
+    const text = body.join('\r\n\r\n')
+    if (/base64/i.test(head)) return Buffer.from(text, 'base64').toString('utf8')
+    return /quoted-printable/i.test(head) ? decodeQuoted(text) : text
+  })
+}
+
+async function fail(
+  store: Store,
+  count: number,
+  channelCode = 'BANCO-ACME-NÓMINA'.normalize(),
+): Promise<void> {
+  await store.write(async (tx) => {
+    for (let nth = 0; nth < count; nth++)
+      await addEvent(tx, {
+        type: 'transfer.failed',
+        at: Date.now(),
+        channelCode,
+        data: {
+          transferId: `t${nth}`,
+          direction: 'EMISION',
+          type: 'MANUAL',
+          error: '<b>no</b> answer',
+          errorCode: 'x',
+        },
+      })
+  })
+}
+
+function pending(store: Store) {
+  return store.db
+    .selectFrom('delivery')
+    .selectAll()
+    .where('state', '=', 'PENDING')
+    .orderBy('position')
+    .execute()
+}
+
+test('a failure becomes a mail in the reader’s language, plain and HTML, with a link', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  await subscribe(store, 'night', {
+    mail: { to: ['night@banco.example', 'ops@banco.example'], language: 'es' },
+  })
+  await startNotifier(t, store, { settings: settingsFor(post) })
+  await fail(store, 1)
+  const mail = await found('the mail', () => post.mails[0])
+  assert.deepEqual(
+    [mail.from, mail.to],
+    ['esclusa@banco.example', ['night@banco.example', 'ops@banco.example']],
+  )
+  assert.equal(header(mail, 'Subject'), '[Esclusa] Transferencia fallida: BANCO-ACME-NÓMINA')
+  const [plain = '', html = ''] = bodies(mail)
+  assert.match(plain, /Motivo: <b>no<\/b> answer/)
+  const link = 'https://esclusa.banco.example/console/channels/BANCO-ACME-N%C3%93MINA/transfers/t0'
+  assert.ok(plain.includes(`Abrir en la consola: ${link}`))
+  assert.ok(html.includes(`<a href="${link}">Abrir en la consola</a>`))
+  assert.ok(html.includes('&lt;b&gt;no&lt;/b&gt; answer') && !html.includes('<b>no</b>'))
+  assert.match(html, /<html lang="es">/)
+})
+
+testOnBoth('a storm becomes one mail in five minutes, with a summary', async (t, database) => {
+  const store = await withStore(t, database)
+  const post = await startPost(t)
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  const notifier = await startNotifier(t, store, { settings: settingsFor(post) })
+  await fail(store, 1)
+  await waitFor('the first mail', () => post.mails.length === 1)
+  await fail(store, 120)
+  await happen(store, ['A-B-C', 'A-B-C'])
+  notifier.nudge()
+  await waitFor('all of them to wait', async () => (await pending(store)).length === 122)
+  const after = (await findSubscription(store.db, 'night'))?.mailAfter ?? 0
+  assert.ok(after > Date.now() + 280_000 && after <= Date.now() + 300_000)
+  assert.equal(post.mails.length, 1)
+  await store.write((tx) => tx.updateTable('subscription').set({ mail_after: 0 }).execute())
+  notifier.nudge()
+  const mail = await found('the summary', () => post.mails[1])
+  assert.equal(header(mail, 'Subject'), '[Esclusa] 122 events: 120 transfers failed, 2 changes of channels')
+  const [plain = ''] = bodies(mail)
+  assert.match(plain, /… and 72 more/)
+  await waitFor('the note', async () => (await pending(store)).length === 0)
+  assert.equal(post.mails.length, 2)
+})
+
+test('a mail that the server does not take is tried again, with whatever happened since', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  post.refuse = 'try again later'
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  const notifier = await startNotifier(t, store, { settings: settingsFor(post) })
+  await fail(store, 1)
+  const failed = await found('the failure', async () =>
+    (await pending(store)).find(({ attempts }) => attempts === 1),
+  )
+  assert.match(failed.tries, /"status":451/)
+  assert.ok(failed.due_at - Date.now() < 6500)
+  await fail(store, 1, 'OTHER-A-B')
+  notifier.nudge()
+  await waitFor('the second', async () => {
+    const all = await pending(store)
+    return all.length === 2 && all.every(({ attempts }) => attempts > 0)
+  })
+  post.refuse = undefined
+  await store.write((tx) => tx.updateTable('delivery').set({ due_at: 0 }).execute())
+  notifier.nudge()
+  const mail = await found('the mail', () => post.mails[0])
+  assert.equal(header(mail, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
+  await waitFor('the note', async () => (await pending(store)).length === 0)
+})
+
+test('a login is not given away to a server without TLS', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  await startNotifier(t, store, { settings: settingsFor(post, 'esclusa:secret@') })
+  await fail(store, 1)
+  const failed = await found('the failure', async () =>
+    (await pending(store)).find(({ attempts }) => attempts === 1),
+  )
+  assert.match(failed.tries, /TLS/)
+  assert.equal(post.mails.length, 0)
+})
+
+test('a mail whose sending was cut off is sent again as the same mail', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  const first = await startNotifier(t, store, { settings: settingsFor(post) })
+  await fail(store, 2)
+  await waitFor('the mail', async () => post.mails.length === 1 && (await pending(store)).length === 0)
+  await first.stop()
+  const id = header(post.mails[0] as Mail, 'Message-ID')
+  // As it lies in the database when a node dies between sending and noting it.
+  const batch = id.slice(1, id.indexOf('@'))
+  await store.write((tx) => tx.updateTable('delivery').set({ state: 'PENDING', batch }).execute())
+  await fail(store, 1)
+  await startNotifier(t, store, { settings: settingsFor(post), owner: 'two' })
+  const again = await found('the mail again', () => post.mails[1])
+  assert.equal(header(again, 'Message-ID'), id)
+  assert.equal(header(again, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
+})
+
+test('a server that asks for it gets TLS and a login', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t, { user: 'esclusa', password: 'p@ss word' })
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  const login = `esclusa:${encodeURIComponent('p@ss word')}@`
+  const settings = { ...settingsFor(post, login) }
+  // The server's certificate is its own; a real one is checked.
+  settings.ESCLUSA_SMTP_URL += '/?tls.rejectUnauthorized=false'
+  await startNotifier(t, store, { settings })
+  await fail(store, 1)
+  const mail = await found('the mail', () => post.mails[0])
+  assert.deepEqual([mail.secure, mail.user], [true, 'esclusa'])
+})
+
+test('a certificate that nobody vouches for is refused', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t, { user: 'esclusa', password: 'x' })
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  await startNotifier(t, store, { settings: settingsFor(post, 'esclusa:x@') })
+  await fail(store, 1)
+  const failed = await found('the failure', async () =>
+    (await pending(store)).find(({ attempts }) => attempts === 1),
+  )
+  assert.match(failed.tries, /certificate/)
+  assert.equal(post.mails.length, 0)
+})
+
+test('without a mail server a mail fails and says what is missing', async (t) => {
+  const store = await withStore(t, sqlite)
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  await startNotifier(t, store)
+  await fail(store, 1)
+  const failed = await found('the failure', async () =>
+    (await pending(store)).find(({ attempts }) => attempts === 1),
+  )
+  assert.match(failed.tries, /no mail server is set: ESCLUSA_SMTP_URL/)
+})
