@@ -14,7 +14,6 @@ import type {
   Operations,
   OutputOf,
 } from '../src/contract/operations.ts'
-
 import { platformOperations } from '../src/contract/platform.ts'
 import type {
   PlatformInputOf,
@@ -22,7 +21,12 @@ import type {
   PlatformOperations,
   PlatformOutputOf,
 } from '../src/contract/platform.ts'
+import type { CallOptions, ClientOptions } from './client-options.ts'
+import { ClientError, UnreachableError } from './errors.ts'
 
+export type { CallOptions, ClientOptions, Credentials } from './client-options.ts'
+export { ClientError, UnreachableError } from './errors.ts'
+export { collect, pages } from './pages.ts'
 export type {
   Channel,
   ChannelHistory,
@@ -44,25 +48,11 @@ export type {
 } from '../src/contract/platform.ts'
 export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
 
-export type ClientOptions = {
-  /** Where the node is, e.g. http://127.0.0.1:8080; with or without /connect-back. */
-  url: string
-  token?: string | undefined
-  credentials?: Credentials | undefined
-  /** How long one request may take; 30 seconds if left out. */
-  timeoutMs?: number | undefined
-  fetch?: typeof globalThis.fetch | undefined
-}
-
-export type Credentials = { username: string; password: string }
-
-export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined }
-
 /** Path and query parameters by name; the body, where the operation has one, as `body`. */
-export type CallInput<N extends OperationName> = InputOf<N> &
+type CallInput<N extends OperationName> = InputOf<N> &
   (Operations[N] extends { body: unknown } ? { body: BodyOf<N> } : unknown)
 
-export type CallArguments<N extends OperationName> =
+type CallArguments<N extends OperationName> =
   object extends CallInput<N>
     ? [input?: CallInput<N>, options?: CallOptions]
     : [input: CallInput<N>, options?: CallOptions]
@@ -85,30 +75,6 @@ export type PlatformClient = {
 export type Client = {
   readonly [N in OperationName]: (...call: CallArguments<N>) => Promise<OutputOf<N>>
 } & { readonly platform: PlatformClient }
-
-/** The node answered, and the answer is no. `body` is the node's own words. */
-export class ClientError extends Error {
-  readonly status: number
-  readonly body: ErrorBody
-
-  constructor(body: ErrorBody) {
-    super(body.message)
-    this.name = 'ClientError'
-    this.status = body.status
-    this.body = body
-  }
-}
-
-/** No answer, or none in time: whether the request was carried out is not known. */
-export class UnreachableError extends Error {
-  readonly url: string
-
-  constructor(url: string, why: string, cause: unknown) {
-    super(`${url} is not reachable: ${why}`, { cause })
-    this.name = 'UnreachableError'
-    this.url = url
-  }
-}
 
 const TIMEOUT_MS = 30_000
 
@@ -247,30 +213,4 @@ function withLogin(options: ClientOptions, send: Authorized): Send {
       return send(operation, input, call, await freshToken(first))
     }
   }
-}
-
-type Listed = { content: unknown[]; last: boolean }
-type List = (input: never, options?: CallOptions) => Promise<Listed>
-type ItemOf<L extends List> = Awaited<ReturnType<L>>['content'][number]
-
-const PAGE_SIZE = 100
-
-/** All items of a list, page by page: `for await (const transfer of pages(client.listTransfers, { channelCode }))`. */
-export async function* pages<L extends List>(
-  list: L,
-  input: NonNullable<Parameters<L>[0]>,
-  options?: CallOptions,
-): AsyncGenerator<ItemOf<L>, void, undefined> {
-  const { page: first = 1, size = PAGE_SIZE } = input as { page?: number; size?: number } // every list has these two
-  for (let page = first; ; page++) {
-    const answer = await list({ ...(input as object), page, size } as never, options)
-    yield* answer.content as ItemOf<L>[]
-    if (answer.last) return
-  }
-}
-
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
 }

@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 
 /** The product's own files: no tests. */
 function productFiles(...patterns: string[]): string[] {
-  return globSync(patterns, { cwd: ROOT, exclude: (path) => path.includes('node_modules') })
+  return globSync(patterns, { cwd: ROOT, exclude: (path) => /node_modules|\/dist(\/|$)/.test(path) })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => !path.includes('.test.'))
     .toSorted()

@@ -1,6 +1,6 @@
 // Send, retry, reset: each asks first and says what it will do; the node's refusal is told in its own words.
 
-import type { Transfer } from '@esclusa/sdk'
+import type { Transfer } from '../../../sdk/index.ts'
 import { Anchor, Button, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import { notifications } from '@mantine/notifications'

@@ -1,6 +1,6 @@
 // A channel in short: what to do about its status, what is under way, why the last transfer failed.
 
-import type { Channel, Transfer } from '@esclusa/sdk'
+import type { Channel, Transfer } from '../../../sdk/index.ts'
 import { Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { ChannelStatusValue } from '../../../src/contract/channel.ts'

@@ -1,6 +1,6 @@
 // Transfers of one channel as rows.
 
-import type { Transfer } from '@esclusa/sdk'
+import type { Transfer } from '../../../sdk/index.ts'
 import { Anchor, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { useFormats, useWords } from '../i18n/language.tsx'

@@ -1,8 +1,8 @@
 // The configuration to change. Checked as it is typed once a review was asked for; a review shows what will change;
 // saved, or refused with the node's message at the field it names.
 
-import { ClientError } from '@esclusa/sdk'
-import type { Channel } from '@esclusa/sdk'
+import { ClientError } from '../../../sdk/index.ts'
+import type { Channel } from '../../../sdk/index.ts'
 import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconPlus, IconTrash } from '@tabler/icons-react'

@@ -1,6 +1,6 @@
 // The configuration: read by all who may reach the channel, changed by those who may.
 
-import type { Channel } from '@esclusa/sdk'
+import type { Channel } from '../../../sdk/index.ts'
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconPencil } from '@tabler/icons-react'
 import { useState } from 'react'

@@ -1,6 +1,6 @@
 // The whole configuration to read: groups, names in words, what each field does.
 
-import type { Channel } from '@esclusa/sdk'
+import type { Channel } from '../../../sdk/index.ts'
 import { Stack, Text, Title } from '@mantine/core'
 import { useWords } from '../i18n/language.tsx'
 import { Panel } from '../parts/panel.tsx'

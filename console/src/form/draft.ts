@@ -1,7 +1,7 @@
 // A configuration being edited: every field as the text that stands in its control, by pointer. Read back, it gives
 // the smallest update that makes the channel be what the form says.
 
-import type { Channel, ChannelPatch } from '@esclusa/sdk'
+import type { Channel, ChannelPatch } from '../../../sdk/index.ts'
 import { DIRECTORY_FIELDS, GROUPS, isFixed, isSecret, schemaAt } from './schema.ts'
 import type { FieldSchema } from './schema.ts'
 

@@ -1,6 +1,6 @@
 // All channels the user may reach: searched, filtered and paged by the node.
 
-import type { ChannelSummary } from '@esclusa/sdk'
+import type { ChannelSummary } from '../../../sdk/index.ts'
 import { Anchor, Button, NativeSelect, Paper, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'

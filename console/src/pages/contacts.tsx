@@ -1,6 +1,6 @@
 // The partners: their channels, codes, addresses and people. Personal data: who may not see it is told so.
 
-import type { Contact } from '@esclusa/sdk'
+import type { Contact } from '../../../sdk/index.ts'
 import { Anchor, Button, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { IconLock, IconMail, IconPhone } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'

@@ -1,6 +1,6 @@
 // The platform at a glance: what is moving, what is stuck, what failed, whom we cannot reach.
 
-import type { Overview } from '@esclusa/sdk'
+import type { Overview } from '../../../sdk/index.ts'
 import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
 import { IconCircleCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'

@@ -1,6 +1,6 @@
 // One transfer: how far it is, its files, what went wrong and where files went afterwards.
 
-import type { Transfer, TransferFacts } from '@esclusa/sdk'
+import type { Transfer, TransferFacts } from '../../../sdk/index.ts'
 import {
   Anchor,
   Code,

@@ -1,6 +1,6 @@
 // Failed transfers with their reason, and a retry where there is one to be had.
 
-import type { FailedTransfer } from '@esclusa/sdk'
+import type { FailedTransfer } from '../../../sdk/index.ts'
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { ActionButton } from '../channel/actions.tsx'

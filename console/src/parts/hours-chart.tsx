@@ -1,6 +1,6 @@
 // The last 24 hours as bars, or as the table behind them.
 
-import type { Overview } from '@esclusa/sdk'
+import type { Overview } from '../../../sdk/index.ts'
 import { Button, Group, SegmentedControl, Table, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useFormats, useWords } from '../i18n/language.tsx'

@@ -1,6 +1,6 @@
 // The states of a page that has nothing to show: loading, failed, empty, not there.
 
-import { ClientError } from '@esclusa/sdk'
+import { ClientError } from '../../../sdk/index.ts'
 import { Button, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { IconAlertTriangle, IconInbox, IconLock, IconMapOff } from '@tabler/icons-react'
 import type { ReactNode } from 'react'

@@ -1,7 +1,7 @@
 // What the user may do, read from the same table that the node checks: what is not allowed is not offered. The node
 // still refuses it.
 
-import type { Session } from '@esclusa/sdk'
+import type { Session } from '../../../sdk/index.ts'
 import { operations } from '../../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../../src/contract/operations.ts'
 

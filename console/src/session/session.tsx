@@ -1,8 +1,8 @@
 // The session: the token, in memory and nowhere else, the client that carries it, and what the user may do. It ends
 // with the token, by signing out, or when the node answers 401; a reload of the page ends it too.
 
-import { ClientError, createClient } from '@esclusa/sdk'
-import type { Client, Session } from '@esclusa/sdk'
+import { ClientError, createClient } from '../../../sdk/index.ts'
+import type { Client, Session } from '../../../sdk/index.ts'
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import type { ReactNode } from 'react'

@@ -1,7 +1,7 @@
 // Where everybody begins. Also shown when a session has ended: the address stays, so that the next session goes on
 // at the same place.
 
-import { ClientError } from '@esclusa/sdk'
+import { ClientError } from '../../../sdk/index.ts'
 import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent } from 'react'
