@@ -33,7 +33,7 @@ export const Transfer = allOptional(
     status: oneOf(TRANSFER_STATUSES, 'Where it stands.'),
     error: out('What went wrong, in words.'),
     type: oneOf(TRANSFER_TYPES, 'What started it.'),
-    encryption: flag('The session or the files were encrypted.'),
+    encryption: flag('A file was encrypted on its way, by its session or by itself.'),
     files: Type.Array(TransferFile, { description: 'The files it carries.' }),
   },
   'A transmission over a channel.',

@@ -166,6 +166,10 @@ async function exchange(pair: Pair, row: Row): Promise<void> {
   const arrived = await pair.arrived(relation, to, 'FILES', 'Nómina de mayo.txt')
   assert.ok(arrived.equals(expected), `${arrived.length} octets arrived, ${expected.length} were expected`)
   assert.equal((await pair.received(relation, to, 'FILES')).length, 1)
+  const { content } = (
+    await pair[to].call('listTransfers', { code: relation.code(to, 'FILES'), as: 'admin' })
+  ).body
+  assert.equal(content[0].encryption, row.ciphrate !== 'NO')
 }
 
 test('two nodes exchange files, and bytes and records are identical', async (t) => {

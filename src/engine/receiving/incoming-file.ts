@@ -8,7 +8,7 @@ import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { findHalfFile, putHalfFile, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import { insertFiles } from '../../store/transfers/transfers.ts'
+import { insertFiles, markEncrypted } from '../../store/transfers/transfers.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
@@ -146,6 +146,7 @@ export class IncomingFile implements Incoming {
       await context.store.write(async (tx) => {
         await requireHeld(tx, context.store.dialect, fetching.held)
         await insertFiles(tx, fetching.transfer.id, [this.#record])
+        if (this.#offer.encryptedSession) await markEncrypted(tx, fetching.transfer.id)
       })
       this.#running = { ...fetching, plan: this.#plan }
     } else {

@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs'
 import { NodeError } from '../../errors.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { FileSource, piecesOf } from '../staging/file-source.ts'
+import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { localPath, stage } from '../staging/staging.ts'
@@ -19,11 +20,12 @@ export type Unwrapped = { path: string; size: number; hash: string; wireHash: st
 
 export async function unwrap(
   { context, capabilities }: ReceivingContext,
-  { plan, signal }: RunningTransfer,
+  running: RunningTransfer,
   { directory }: Inbound,
   offer: Offer,
   received: Received,
 ): Promise<Unwrapped> {
+  const { plan, signal } = running
   // Only now, and not when it was offered: a file that is not signed fails its transfer and is kept in quarantine.
   if (capabilities.envelopes && plan.signedFilesOnly && !offer.envelope?.signed)
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
@@ -35,6 +37,8 @@ export async function unwrap(
   const path = localPath(received.path)
   await using source = await FileSource.open(received.path)
   const size = await stage(piecesOf(source, signal), steps, path)
+  // It opened, so it was encrypted; where protocols do not say so before.
+  if (plan.encryptFiles) await noteEncryption(running)
   await using local = await FileSource.open(path)
   return { path, size, hash: await local.finish(), wireHash }
 }

@@ -21,7 +21,7 @@ import type { Claim, Held } from '../../store/transfers/leases.ts'
 import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { receiptsAwaited, setReceiptDeadline } from '../../store/transfers/receptions.ts'
-import { markEncrypted, moveTransfer, removeUnfinishedFiles } from '../../store/transfers/transfers.ts'
+import { moveTransfer, removeUnfinishedFiles } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { sendFiles } from '../sending/send-files.ts'
 import { actOnSent } from '../sending/sent-action.ts'
@@ -140,7 +140,6 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
-    if (lent.session.encrypted || plan.encryptFiles) await noteEncryption(running)
     const { receiptsAwaited } = await sendFiles({ ...running, session: lent.session, capabilities })
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
@@ -149,14 +148,6 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
   } finally {
     await lent.giveBack(ok)
   }
-}
-
-async function noteEncryption({ context, transfer, held }: RunningTransfer): Promise<void> {
-  if (transfer.encryption) return
-  await context.store.write(async (tx) => {
-    await requireHeld(tx, context.store.dialect, held)
-    await markEncrypted(tx, transfer.id)
-  })
 }
 
 export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {

@@ -7,6 +7,7 @@ import type { ProgressMeter } from '../events.ts'
 import type { FileSource } from '../staging/file-source.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
+import { noteEncryption } from '../staging/note-encryption.ts'
 import { directoryOf, wantsReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
@@ -16,7 +17,11 @@ export function watchPush(
   file: TransferFileRecord,
   source: FileSource,
   progress: ProgressMeter,
-): PushProgress & { settled: () => Promise<void> } {
+): PushProgress & {
+  /** The file has gone, whether or not its octets were told one by one. */
+  travelled: () => Promise<void>
+  settled: () => Promise<void>
+} {
   const every = restartEvery(emission.plan, directoryOf(emission, file))
   let kept = file.position
   let latest = file.position
@@ -31,8 +36,16 @@ export function watchPush(
     }
     writing = false
   }
+  const { session, plan } = emission
+  const isEncrypted = session.encrypted || plan.encryptFiles
+  let noting: Promise<void> | undefined
+  const note = () => (noting ??= isEncrypted ? noteEncryption(emission) : Promise.resolve())
   return {
-    moved: (position) => progress.moved({ index: file.index, name: file.name, size: source.size }, position),
+    moved: (position) => {
+      // A lost lease is found by the next write that matters.
+      if (noting === undefined && position > file.position) note().catch(() => {})
+      progress.moved({ index: file.index, name: file.name, size: source.size }, position)
+    },
     safe: (position) => {
       if (position < source.size) latest = position
       if (writing) return
@@ -53,7 +66,11 @@ export function watchPush(
         ...receipt,
       })
     },
-    settled: () => keeping,
+    travelled: note,
+    settled: async () => {
+      await keeping
+      await noting?.catch(() => {})
+    },
   }
 }
 

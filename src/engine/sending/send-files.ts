@@ -138,6 +138,7 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
   let result: PushResult
   try {
     result = await emission.session.push(wire, watched, emission.signal)
+    await watched.travelled()
   } finally {
     // Whatever happens, no restart point may be written after what follows here.
     await watched.settled()
