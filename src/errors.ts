@@ -129,6 +129,12 @@ export const ERROR_CODES = {
     means: 'An integration script failed or took too long.',
   },
   cancelled: { status: 500, retry: false, exit: 1, means: 'The transfer was stopped by a reset.' },
+  restored: {
+    status: 500,
+    retry: false,
+    exit: 1,
+    means: 'The database was restored from a backup, and what became of the transfer since is not known.',
+  },
   lease_lost: { status: 500, retry: false, exit: 1, means: 'Another node has taken the transfer over.' },
 } as const satisfies Record<string, Row>
 

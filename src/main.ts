@@ -17,6 +17,7 @@ import { authsOf } from './domain/user.ts'
 import { zoneOf } from './domain/time.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
+import { refuseHalfRestored } from './files/half-restored.ts'
 import { requireApart } from './files/root-overlap.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
@@ -50,6 +51,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const log = makeLog(config.logLevel, owner)
   requireApart(config)
+  refuseHalfRestored(config.dataDir)
   // Nobody else on this machine has business with what a node makes, in whatever folder.
   process.umask(0o077)
   const secrets = readSecrets(config)

@@ -19,6 +19,7 @@ const MAY: Record<string, string[]> = {
   'src/domain': ['src/contract'],
   'src/store': ['src/contract', 'src/domain'],
   'src/files': ['src/contract', 'src/domain'],
+  'src/backup': ['src/contract', 'src/domain', 'src/store', 'src/files'],
   'src/accounts': [],
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],

@@ -18,6 +18,7 @@ import type { Candidate } from '../files/send-set.ts'
 import { findLocalEntity } from '../store/contacts.ts'
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
+import { heldIn, releasePaths } from '../store/held-files.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
@@ -75,10 +76,13 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
 async function filesToSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<Candidate[]> {
   const local = await findLocalEntity(asking.store.db, channel.localCode)
   const roots = fileRootsOf(asking.fileRoots, local?.fileRoots)
-  const { files, places, busy } = await findSendSet(channel.config, roots, asking.now())
+  const { files: found, places, busy } = await findSendSet(channel.config, roots, asking.now())
+  const isHeld = await heldIn(asking.store.db, channel.code)
+  const files = found.filter((file) => !isHeld(file))
   if (files.length === 0) {
     const wait = busy > 0 ? `; ${busy} still being written or locked` : ''
-    throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}`)
+    const held = found.length > 0 ? `; ${found.length} held since a restore (esclusa held)` : ''
+    throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}${held}`)
   }
   const repeats = channel.config.allowSendDuplicateFiles === true
   if (repeats && type !== 'AUTOMATIC') return files
@@ -174,6 +178,12 @@ export async function insert(
     requireOpen(current.config, direction)
     if (made.retryOf && !(await settle(tx, made.retryOf.id)))
       throw new NodeError('conflict', `transfer ${made.retryOf.id} was retried already`)
+    if (made.retryOf)
+      await releasePaths(
+        tx,
+        channel.code,
+        made.files.map(({ path }) => path),
+      )
     await insertTransfer(tx, {
       id,
       channelCode: channel.code,

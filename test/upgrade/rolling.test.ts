@@ -16,6 +16,8 @@ import { previousRelease, skipWithoutHistory } from './previous-release.ts'
 const NODES = LONG ? 3 : 2
 const CHANNELS = LONG ? 50 : 8
 const ROUNDS = LONG ? 20 : 1
+/** When nobody has anything to do: what was put in is done already. */
+const MORE_AFTER_MS = 1000
 const SETTINGS = { ESCLUSA_LEASE_SECONDS: '4' }
 
 test(
@@ -51,26 +53,27 @@ test(
   },
 )
 
-/** Files everywhere, and a word to each node in turn; returns while they are on their way. */
+/** Files everywhere, and a word to each node in turn; returns while some are on their way. */
 async function traffic(trial: Trial, nodes: readonly NodeProcess[]): Promise<void> {
+  let putAt = 0
+  const look = async () => {
+    if (Date.now() - putAt > MORE_AFTER_MS) {
+      await putEverywhere(trial, nodes)
+      putAt = Date.now()
+    }
+    const held = trial.db.selectFrom('transfer').select('id').where('lease_owner', 'is not', null)
+    return (await held.executeTakeFirst()) !== undefined
+  }
+  await waitFor('somebody to be at work', look, 60_000)
+}
+
+async function putEverywhere(trial: Trial, nodes: readonly NodeProcess[]): Promise<void> {
   for (const route of trial.routes)
     if (route.original === 'stays' || (await visible(route.source)).length < 10)
       await putFiles(route, trial, { small: 6, big: 4 * MIB })
   for (const [nth, { kind, sends }] of trial.routes.entries())
     if (kind === 'asked' && sends)
       await ask(nodes[nth % nodes.length]?.url ?? '', trial.token, 'sendTransfer', sends)
-  await waitFor(
-    'somebody to be at work',
-    async () => {
-      const held = await trial.db
-        .selectFrom('transfer')
-        .select('id')
-        .where('lease_owner', 'is not', null)
-        .executeTakeFirst()
-      return held !== undefined
-    },
-    30_000,
-  )
 }
 
 /** In turn as one should, and as machines do it. */

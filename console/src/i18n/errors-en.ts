@@ -40,5 +40,6 @@ export const errorsEn: Record<ErrorCode, string> = {
   no_rights: 'The node may not read or write there. Give it rights, then retry.',
   script_failed: 'An integration script failed or took too long. Its output says more.',
   cancelled: 'The transfer was stopped by a reset.',
+  restored: 'The platform was restored from a backup; what became of the transfer since is not known.',
   lease_lost: 'Another node has taken the transfer over.',
 }

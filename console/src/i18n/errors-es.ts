@@ -43,5 +43,7 @@ export const errorsEs: Record<ErrorCode, string> = {
   no_rights: 'El nodo no puede leer o escribir ahí. Dele permisos y reintente.',
   script_failed: 'Un script de integración falló o tardó demasiado. Su salida dice más.',
   cancelled: 'La transferencia se detuvo por un reinicio del canal.',
+  restored:
+    'La plataforma se restauró desde una copia; no se sabe qué fue de la transferencia desde entonces.',
   lease_lost: 'Otro nodo se hizo cargo de la transferencia.',
 }

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { count, day } from '../arguments.ts'
+import { addUpkeepCommands } from './upkeep-commands.ts'
 
 export function addNodeCommands(program: Command): void {
   program
@@ -45,6 +46,7 @@ export function addNodeCommands(program: Command): void {
     .action(async (options) => (await import('./token.ts')).createToken(options))
   addKeyCommands(program)
   addAuditCommands(program)
+  addUpkeepCommands(program)
 }
 
 function addUserCommands(program: Command): void {

@@ -6,6 +6,7 @@ import { makeAuditTrail } from '../../audit/trail.ts'
 import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
+import { refuseHalfRestored } from '../../files/half-restored.ts'
 import { readSecrets } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
@@ -25,6 +26,7 @@ export type OpenPlatform = {
 
 export async function withPlatform<T>(run: (platform: OpenPlatform) => Promise<T>): Promise<T> {
   const config = readConfig(process.env)
+  refuseHalfRestored(config.dataDir)
   const secrets = readSecrets(config)
   const store = await openStore(config)
   try {

@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { isOlder } from '../../domain/version.ts'
 import { NodeError } from '../../errors.ts'
 import { fromRoot } from '../../root.ts'
-import type { Db, Store, Tx } from './store.ts'
+import type { Db, Dialect, Store, Tx } from './store.ts'
 
 export type Migration = { name: string; text: string }
 
@@ -34,21 +34,36 @@ export async function migrate(
   const before = await appliedNames(store.db).catch(() => new Set<string>()) // the table may not exist yet
   if (missing(migrations, before).length === 0) return
   await store.write(async (tx) => {
-    if (store.dialect.rowLocks) await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx)
-    await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(
-      tx,
-    )
+    await lockMigrations(tx, store.dialect)
+    await makeRecord(tx)
     for (const migration of missing(migrations, await appliedNames(tx))) await apply(tx, migration)
   })
 }
 
-async function appliedNames(db: Db): Promise<Set<string>> {
+/** Until the end of the transaction nobody else changes the schema. */
+export async function lockMigrations(tx: Tx, dialect: Dialect): Promise<void> {
+  if (dialect.rowLocks) await sql`select pg_advisory_xact_lock(${LOCK_KEY})`.execute(tx)
+}
+
+async function makeRecord(tx: Tx): Promise<void> {
+  await sql`create table if not exists migration (version integer primary key, name text not null, applied_at bigint not null)`.execute(
+    tx,
+  )
+}
+
+/** For whoever makes a database piece by piece, under `lockMigrations`. */
+export async function applyMigrations(tx: Tx, migrations: readonly Migration[]): Promise<void> {
+  await makeRecord(tx)
+  for (const migration of migrations) await apply(tx, migration)
+}
+
+export async function appliedNames(db: Db): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`select name from migration`.execute(db)
   return new Set(rows.map(({ name }) => name))
 }
 
 /** Those that the database lacks, in their order. */
-function missing(migrations: readonly Migration[], applied: ReadonlySet<string>): Migration[] {
+export function missing(migrations: readonly Migration[], applied: ReadonlySet<string>): Migration[] {
   const known = new Set(migrations.map(({ name }) => name))
   const unknown = [...applied].filter((name) => !known.has(name)).sort()
   if (unknown.length > 0)

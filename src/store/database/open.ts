@@ -25,8 +25,8 @@ export async function openStore(options: OpenOptions): Promise<Store> {
   }
 }
 
-/** Only the driver that is needed is loaded. */
-async function connectTo({ databaseUrl, dataDir, leaseSeconds }: OpenOptions): Promise<Store> {
+/** Opens the database as it is, whatever version made it. Only the driver that is needed is loaded. */
+export async function connectTo({ databaseUrl, dataDir, leaseSeconds }: OpenOptions): Promise<Store> {
   if (databaseUrl) return (await import('./postgres.ts')).openPostgres(databaseUrl, leaseSeconds)
   return (await import('./sqlite.ts')).openSqlite(dataDir)
 }

@@ -61,6 +61,17 @@ export type Tables = {
     idx: number
     taken_at: number | null
   }
+  held_file: {
+    id: string
+    channel_code: string
+    path: string
+    name: string
+    size: number
+    modified_at: number
+    outbox_id: string | null
+    held_at: number
+    dropped_at: number | null
+  }
   key_proposal: {
     id: string
     contact_id: string

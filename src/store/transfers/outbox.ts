@@ -27,7 +27,18 @@ export async function waitingFiles(db: Db, channelCode: string, limit: number): 
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(toFile)
+  return rows.map(toOutboxFile)
+}
+
+/** Of every channel. */
+export async function allWaitingFiles(db: Db): Promise<OutboxFile[]> {
+  const rows = await db
+    .selectFrom('outbox_file')
+    .selectAll()
+    .where('taken_at', 'is', null)
+    .orderBy('id')
+    .execute()
+  return rows.map(toOutboxFile)
 }
 
 const byName = hot<{ channelCode: string; name: string }, OutboxFileRow>((db, arg) =>
@@ -44,7 +55,7 @@ export async function waitingFile(
   channelCode: string,
   name: string,
 ): Promise<OutboxFile | undefined> {
-  return (await byName(db, { channelCode, name })).map(toFile)[0]
+  return (await byName(db, { channelCode, name })).map(toOutboxFile)[0]
 }
 
 /** The unique index refuses a second waiting file of the same name. */
@@ -76,7 +87,7 @@ export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Pro
   await recordReceipt(tx, file.transferId, file.index, 'POSITIVE', now)
 }
 
-function toFile(row: OutboxFileRow): OutboxFile {
+export function toOutboxFile(row: OutboxFileRow): OutboxFile {
   return {
     id: row.id,
     channelCode: row.channel_code,

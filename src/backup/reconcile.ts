@@ -1,0 +1,169 @@
+// Makes a restored database safe to work on. Since the backup files were sent and received of which it knows nothing:
+//
+//   - What the database before it still knows is brought over: memories against duplicates, events, and how far the
+//     transfers got that were active. If it cannot be read, nothing is known.
+//   - An emission of which nothing is known ends as FAILED (`restored`): a retry sends it, a reset gives it up. One that
+//     only waits for receipts goes on waiting. A reception ends likewise; the partner sends again what it has no
+//     receipt for.
+//   - Files that lie in outbound directories, or ready for a partner who calls, and may have been sent since, are held
+//     until a person decides (store/held-files.ts).
+//   - Half files that the backup lacks are forgotten: the partner begins anew.
+
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { goes } from '../domain/channel.ts'
+import type { TransferRecord } from '../domain/transfer.ts'
+import { messageOf } from '../errors.ts'
+import { hashFile } from '../files/hash.ts'
+import { findSendSet } from '../files/send-set.ts'
+import type { Candidate } from '../files/send-set.ts'
+import {
+  bringOver,
+  catchUp,
+  forgetEngines,
+  forgetHalfFile,
+  halfFiles,
+  knownBefore,
+  movePaths,
+  outboxBefore,
+  takenSince,
+} from '../store/after-restore.ts'
+import type { Before } from '../store/after-restore.ts'
+import { addHistory, listChannels } from '../store/channels.ts'
+import type { ChannelRecord } from '../store/channels.ts'
+import { newId } from '../store/database/ids.ts'
+import { tryInside } from '../store/database/savepoint.ts'
+import type { Tx } from '../store/database/store.ts'
+import { holdFile, holdInOutbox } from '../store/held-files.ts'
+import { allWaitingFiles, takeFromOutbox } from '../store/transfers/outbox.ts'
+import { sentHashes } from '../store/transfers/sent-files.ts'
+import { activeIds } from '../store/transfers/staged-paths.ts'
+import { findTransfer, moveTransfer } from '../store/transfers/transfers.ts'
+import type { Manifest } from './manifest.ts'
+
+export type Reconciling = {
+  manifest: Manifest
+  dataDir: string
+  /** Where the data folder's files lie until they are moved in. */
+  unpacked: string
+  fileRoots: readonly string[]
+  now: number
+  before: Before | undefined
+  warn: (text: string) => void
+}
+
+export async function reconcile(tx: Tx, work: Reconciling): Promise<void> {
+  await forgetEngines(tx)
+  if (work.manifest.dataDir !== work.dataDir) await movePaths(tx, work.manifest.dataDir, work.dataDir)
+  await forgetLostHalves(tx, work)
+  const { before } = work
+  if (before) {
+    try {
+      return await tryInside(tx, () => sortOut(tx, work, before))
+    } catch (thrown) {
+      work.warn(
+        `the database before could not be read (${messageOf(thrown)}): what was sent since is not known`,
+      )
+    }
+  }
+  await sortOut(tx, work, undefined)
+}
+
+async function sortOut(tx: Tx, work: Reconciling, before: Before | undefined): Promise<void> {
+  if (before) await bringOver(tx, before)
+  for (const id of await activeIds(tx)) {
+    const known = before && (await knownBefore(before, id))
+    if (known) await catchUp(tx, id, known)
+    else await giveUp(tx, id, work)
+  }
+  await holdWaiting(tx, work, before)
+  for (const channel of await listChannels(tx))
+    if (goes(channel.config, 'EMISION')) await holdLying(tx, work, channel, before)
+}
+
+async function forgetLostHalves(tx: Tx, { dataDir, unpacked }: Reconciling): Promise<void> {
+  for (const { path, position } of await halfFiles(tx)) {
+    const lies = path.startsWith(`${dataDir}/`) ? join(unpacked, path.slice(dataDir.length + 1)) : path
+    const found = await stat(lies).catch(() => undefined)
+    if ((found?.size ?? -1) < position) await forgetHalfFile(tx, path)
+  }
+}
+
+async function giveUp(tx: Tx, id: string, { manifest, now }: Reconciling): Promise<void> {
+  const transfer = await findTransfer(tx, id)
+  if (!transfer || waitsForReceipts(transfer)) return
+  const since = new Date(manifest.madeAt).toISOString()
+  const message =
+    transfer.direction === 'EMISION'
+      ? `restored from a backup of ${since}: the partner may have it since; retry sends it, reset gives it up`
+      : `restored from a backup of ${since}: the partner sends again what it has no receipt for`
+  await moveTransfer(tx, id, {
+    from: transfer.state,
+    to: 'FAILED',
+    now,
+    error: { message, code: 'restored' },
+  })
+  await addHistory(tx, transfer.channelCode, [
+    { at: now, event: 'TRANSFER_FAILED', detail: `${id}: ${message}` },
+  ])
+}
+
+function waitsForReceipts({ direction, files, receiptsUntil }: TransferRecord): boolean {
+  const there = files.every(({ phase }) => phase === 'ARRIVED' || phase === 'DONE')
+  return direction === 'EMISION' && receiptsUntil !== null && there
+}
+
+/** Files that a partner would find when it calls. */
+async function holdWaiting(tx: Tx, { now }: Reconciling, before: Before | undefined): Promise<void> {
+  for (const file of await allWaitingFiles(tx)) {
+    const known = before && (await outboxBefore(before, file.id))
+    if (known === 'waiting') continue
+    if (known === 'taken') {
+      await takeFromOutbox(tx, file, now)
+      continue
+    }
+    const { channelCode, path, name, size, modifiedAt } = file
+    await holdInOutbox(tx, {
+      id: newId(now),
+      channelCode,
+      path,
+      name,
+      size,
+      modifiedAt,
+      outboxId: file.id,
+      heldAt: now,
+    })
+  }
+}
+
+async function holdLying(
+  tx: Tx,
+  { fileRoots, manifest, now, warn }: Reconciling,
+  channel: ChannelRecord,
+  before: Before | undefined,
+): Promise<void> {
+  const { code } = channel
+  const found = await findSendSet(channel.config, fileRoots, now).catch((thrown: unknown) => {
+    warn(`channel ${code}: nothing could be held, see to it before a node starts: ${messageOf(thrown)}`)
+  })
+  for (const file of found?.files ?? []) {
+    if (await isKnownSent(tx, code, file)) continue
+    if (before && !(await takenSince(before, code, file, manifest.madeAt))) continue
+    const { path, name, size, modifiedAt } = file
+    await holdFile(tx, {
+      id: newId(now),
+      channelCode: code,
+      path,
+      name,
+      size,
+      modifiedAt,
+      outboxId: null,
+      heldAt: now,
+    })
+  }
+}
+
+async function isKnownSent(tx: Tx, code: string, file: Candidate): Promise<boolean> {
+  const hashes = await sentHashes(tx, code, file.name, file.size)
+  return hashes.length > 0 && hashes.includes(await hashFile(file.path))
+}

@@ -1,0 +1,233 @@
+// What a restored database must be told before a node works on it: who ran what is over, paths may begin otherwise, and
+// whatever the database before it still knows (if it can be read) is brought over: memories against duplicates, ends of
+// transfers, events.
+
+import { sql } from 'kysely'
+import type { TransferStatus } from '../contract/transfer.ts'
+import { ACTIVE } from '../domain/transfer.ts'
+import { batches } from './database/batches.ts'
+import { loadRows, rowsOf } from './database/snapshot.ts'
+import type { Row } from './database/snapshot.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
+import type { TransferFileRow, TransferRow } from './database/tables.ts'
+import { moveTransfer } from './transfers/transfers.ts'
+
+/** The database that the restored one takes the place of. */
+export type Before = {
+  db: Db
+  dialect: Dialect
+  /** Which it has: it may be of another version. */
+  tables: ReadonlySet<string>
+  /** A table's name as raw SQL must say it. */
+  nameOf(table: string): string
+}
+
+/** No engine of the time of the backup is alive. */
+export async function forgetEngines(tx: Tx): Promise<void> {
+  await tx.deleteFrom('sign_of_life').execute()
+  await tx
+    .updateTable('transfer')
+    .set({ lease_owner: null, lease_until: null })
+    .where('state', 'in', ACTIVE)
+    .execute()
+  await tx.updateTable('automation_run').set({ held_by: null, held_until: 0 }).execute()
+}
+
+/** The data folder was elsewhere. */
+export async function movePaths(tx: Tx, from: string, to: string): Promise<void> {
+  const inside = `${from}/`
+  for (const [table, column] of [
+    ['partial_file', 'path'],
+    ['outbox_file', 'path'],
+    ['transfer_file', 'staged_path'],
+  ] as const) {
+    const path = sql.ref(column)
+    await sql`update ${sql.table(table)} set ${path} = ${`${to}/`} || substr(${path}, ${inside.length + 1})
+      where substr(${path}, 1, ${inside.length}) = ${inside}`.execute(tx)
+  }
+}
+
+/** Memories and events of channels that both databases have, where the restored one lacks them. */
+export async function bringOver(tx: Tx, before: Before): Promise<void> {
+  const codes = new Set((await tx.selectFrom('channel').select('code').execute()).map(({ code }) => code))
+  for (const table of ['sent_file', 'received_file'] as const)
+    for await (const rows of rowsOf(before.db, before.dialect, before.nameOf(table)))
+      for (const some of batches(rows.filter((row) => codes.has(String(row.channel_code)))))
+        await tx
+          .insertInto(table)
+          .values(some.map((row) => only(row, MEMORY[table])) as never) // rows of the very same table
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+  if (before.tables.has('event')) await bringEvents(tx, before)
+  if (before.tables.has('audit')) await bringAudit(tx, before)
+}
+
+const MEMORY = {
+  sent_file: ['channel_code', 'name', 'hash', 'size'],
+  received_file: ['channel_code', 'key_name', 'key_date', 'key_time', 'transfer_id', 'size'],
+} as const
+
+/** A newer database may have columns that this program does not know. */
+function only(row: Row, columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map((name) => [name, row[name]]))
+}
+
+/** Whoever has read up to a position must not find another event there. */
+async function bringEvents(tx: Tx, { db }: Before): Promise<void> {
+  const columns = ['position', 'id', 'at', 'type', 'channel_code', 'contact_id', 'body'] as const
+  const newest = await tx
+    .selectFrom('event')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  const rows = await db
+    .selectFrom('event')
+    .select(columns)
+    .where('position', '>', newest?.position ?? 0)
+    .orderBy('position')
+    .execute()
+  for (const some of batches(rows)) await tx.insertInto('event').values(some).execute()
+  const last = await db
+    .selectFrom('meta')
+    .select('value')
+    .where('name', '=', 'event_position')
+    .executeTakeFirstOrThrow()
+  if (rows.length > 0)
+    await tx.updateTable('meta').set({ value: last.value }).where('name', '=', 'event_position').execute()
+}
+
+/** The trail that is there is the beginning of the one that was: all of it is taken, with its signed points. */
+async function bringAudit(tx: Tx, before: Before): Promise<void> {
+  for (const table of ['audit', 'audit_head'] as const) {
+    await tx.deleteFrom(table).execute()
+    for await (const rows of rowsOf(before.db, before.dialect, before.nameOf(table)))
+      await loadRows(tx, table, rows)
+  }
+}
+
+const REACHED = ['fence', 'attempts', 'due_at', 'receipts_until', 'snapshot'] as const
+const FILE_REACHED = [
+  'idx',
+  'size',
+  'hash',
+  'phase',
+  'position',
+  'staged_path',
+  'wire_hash',
+  'receipt',
+  'action_post',
+  'path_post',
+] as const
+
+export type KnownTransfer = {
+  row: Pick<
+    TransferRow,
+    (typeof REACHED)[number] | 'state' | 'started_at' | 'ended_at' | 'error' | 'error_code'
+  >
+  files: Pick<TransferFileRow, (typeof FILE_REACHED)[number]>[]
+}
+
+export async function knownBefore({ db }: Before, id: string): Promise<KnownTransfer | undefined> {
+  const row = await db
+    .selectFrom('transfer')
+    .select([...REACHED, 'state', 'started_at', 'ended_at', 'error', 'error_code'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!row) return undefined
+  const files = db.selectFrom('transfer_file').select(FILE_REACHED).where('transfer_id', '=', id)
+  return { row, files: await files.execute() }
+}
+
+/** A transfer that was active at the time of the backup gets as far as it is known to have got since. */
+export async function catchUp(tx: Tx, id: string, { row, files }: KnownTransfer): Promise<void> {
+  const { state, started_at, ended_at, error, error_code, ...reached } = row
+  let { state: from } = await tx
+    .selectFrom('transfer')
+    .select('state')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  const move = (to: TransferStatus, now: number) => {
+    const failed = error === null ? {} : { error: { message: error, code: error_code ?? 'internal' } }
+    return moveTransfer(tx, id, { from: from as TransferStatus, to, now, ...failed }) // closed lists, written by us
+  }
+  await tx.updateTable('transfer').set(reached).where('id', '=', id).execute()
+  for (const file of files)
+    await tx
+      .updateTable('transfer_file')
+      .set(file)
+      .where('transfer_id', '=', id)
+      .where('idx', '=', file.idx)
+      .execute()
+  if (from === 'PENDING' && started_at !== null) {
+    await move('IN_PROGRESS', started_at)
+    from = 'IN_PROGRESS'
+  }
+  if (state !== from) await move(state as TransferStatus, ended_at ?? started_at ?? 0)
+}
+
+/** Half files by their paths; those whose file is gone or too short are forgotten by `forgetHalfFile`. */
+export function halfFiles(db: Db): Promise<{ path: string; position: number }[]> {
+  return db.selectFrom('partial_file').select(['path', 'position']).execute()
+}
+
+export async function forgetHalfFile(tx: Tx, path: string): Promise<void> {
+  await tx.deleteFrom('partial_file').where('path', '=', path).execute()
+}
+
+/** Whether a transfer that the restored database does not have took that file as it lies there. */
+export async function takenSince(
+  before: Before,
+  channelCode: string,
+  file: { path: string; size: number; modifiedAt: number },
+  since: number,
+): Promise<boolean> {
+  const row = await before.db
+    .selectFrom('transfer')
+    .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
+    .select('transfer.id')
+    .where('transfer.channel_code', '=', channelCode)
+    .where('transfer.requested_at', '>=', since)
+    .where('transfer.state', '!=', 'CANCELLED')
+    .where('transfer_file.path', '=', file.path)
+    .where('transfer_file.size', '=', file.size)
+    .where('transfer_file.modified_at', '=', file.modifiedAt)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether a file that lay ready for a partner at the time of the backup still does. */
+export async function outboxBefore({ db }: Before, id: string): Promise<'waiting' | 'taken' | undefined> {
+  const row = await db.selectFrom('outbox_file').select('taken_at').where('id', '=', id).executeTakeFirst()
+  return row && (row.taken_at === null ? 'waiting' : 'taken')
+}
+
+export async function hasChannels(db: Db): Promise<boolean> {
+  return (await db.selectFrom('channel').select('code').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Transfers whose fate a person must decide: neither retried nor reset since the restore. */
+export async function undecidedTransfers(
+  db: Db,
+): Promise<{ id: string; channelCode: string; direction: string; files: number }[]> {
+  const rows = await db
+    .selectFrom('transfer')
+    .select(['id', 'channel_code', 'direction'])
+    .select((eb) =>
+      eb
+        .selectFrom('transfer_file')
+        .whereRef('transfer_file.transfer_id', '=', 'transfer.id')
+        .select((count) => count.fn.countAll<number>().as('files'))
+        .as('files'),
+    )
+    .where('state', '=', 'FAILED')
+    .where('settled', '=', 0)
+    .where('error_code', '=', 'restored')
+    .where('direction', '=', 'EMISION')
+    .orderBy('channel_code')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    channelCode: row.channel_code,
+    direction: row.direction,
+    files: Number(row.files),
+  }))
+}

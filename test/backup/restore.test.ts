@@ -1,0 +1,181 @@
+// Yesterday's backup is restored: nothing that partners have is sent again by itself, nothing that came in is lost, and
+// what nobody can know waits for a person.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { verifyBackup } from '../../src/backup/verify-backup.ts'
+import { esclusa } from '../crash/node-process.ts'
+import { postgres, sqlite, testOnBoth, waitFor } from '../support/harness.ts'
+import { LEDGER, ORDERS, PAYMENTS, SALARIES, setScene } from './scene.ts'
+import type { Scene } from './scene.ts'
+
+/** A day of work: some before the backup, more after it. */
+async function work(scene: Scene): Promise<void> {
+  await scene.put('files/out/one.txt', 'one')
+  await scene.put('files/waiting/ledger.txt', 'ledger')
+  await scene.put('acme/out/order-one.txt', 'order one')
+  await scene.start()
+  await send(scene)
+  assert.equal((await scene.ask('sendTransfer', LEDGER)).status, 200)
+  assert.equal((await scene.ask('sendTransfer', PAYMENTS)).status, 200)
+  await scene.until(LEDGER, 'IN_PROGRESS')
+  await scene.until(ORDERS, 'COMPLETED')
+  await scene.run('backup', scene.at('backup.tar.gz'))
+  await scene.put('files/out/two.txt', 'two')
+  await send(scene)
+  await scene.put('acme/out/order-two.txt', 'order two')
+  await waitFor('the second order', async () => (await scene.list('files/in')).includes('order-two.txt'))
+  await scene.until(ORDERS, 'COMPLETED')
+  await scene.stop()
+  assert.deepEqual(await scene.list('acme/in'), ['one.txt', 'two.txt'])
+  await takeAway(scene)
+}
+
+async function send(scene: Scene): Promise<void> {
+  assert.equal((await scene.ask('sendTransfer', SALARIES)).status, 200)
+  await scene.until(SALARIES, 'COMPLETED')
+}
+
+/** The partner takes its files away: only what is sent again would be seen there. */
+async function takeAway(scene: Scene): Promise<void> {
+  for (const name of await scene.list('acme/in')) await rename(scene.at('acme/in', name), scene.at(name))
+}
+
+async function held(scene: Scene): Promise<string[]> {
+  const files = JSON.parse(await scene.run('held', 'list', '--json')) as {
+    channelCode: string
+    name: string
+  }[]
+  return files.map(({ channelCode, name }) => `${channelCode} ${name}`)
+}
+
+testOnBoth(
+  'a restored platform sends nothing twice and loses nothing, and says what it cannot know',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await work(scene)
+    await withTheOldDatabase(scene)
+    await takeAway(scene)
+    await scene.lose('data')
+    await withoutIt(scene)
+  },
+)
+
+async function withTheOldDatabase(scene: Scene): Promise<void> {
+  const file = scene.at('backup.tar.gz')
+  await assert.rejects(scene.run('restore', file), /there is a platform already: --replace/)
+  const said = await scene.run('restore', file, '--replace')
+  assert.match(said, /what it took the place of lies in/)
+  assert.match(said, /nothing is left to decide/)
+  await scene.start()
+  await scene.put('files/out/three.txt', 'three')
+  await send(scene)
+  assert.deepEqual(await scene.list('acme/in'), ['three.txt'], 'one and two were sent before')
+  await scene.until(LEDGER, 'IN_PROGRESS')
+  await scene.until(PAYMENTS, 'PENDING')
+  assert.deepEqual(await scene.list('files/in'), ['order-one.txt', 'order-two.txt'])
+  await assert.rejects(scene.run('restore', file, '--replace'), /nodes are at work on this database/)
+  await scene.stop()
+}
+
+async function withoutIt(scene: Scene): Promise<void> {
+  const said = await scene.run('restore', scene.at('backup.tar.gz'))
+  assert.match(
+    said,
+    new RegExp(`to decide: transfer \\S+ of ${PAYMENTS}, 1 files: esclusa retry ${PAYMENTS}, or reset`),
+  )
+  // The ledger lies in one folder that two channels send from, and ready for the partner who calls.
+  const lying = [
+    `${SALARIES} three.txt`,
+    `${SALARIES} two.txt`,
+    `${LEDGER} ledger.txt`,
+    `${LEDGER} ledger.txt`,
+  ]
+  assert.deepEqual(await held(scene), [...lying, `${PAYMENTS} ledger.txt`])
+  await scene.start()
+  assert.match((await scene.ask('sendTransfer', SALARIES)).message, /one\.txt was sent already/)
+  await scene.until(PAYMENTS, 'FAILED')
+  // The partner has the one, and does not have the other.
+  await scene.run('held', 'drop', '--channel', SALARIES)
+  assert.match((await scene.ask('sendTransfer', SALARIES)).message, /was sent already/)
+  await scene.run('held', 'send', '--channel', LEDGER)
+  assert.equal((await scene.ask('retryTransfer', PAYMENTS)).status, 200)
+  assert.deepEqual(await held(scene), [])
+  await scene.put('files/out/four.txt', 'four')
+  await send(scene)
+  assert.deepEqual(await scene.list('acme/in'), ['four.txt'])
+  assert.deepEqual(await scene.list('files/in'), ['order-one.txt', 'order-two.txt'])
+  await scene.stop()
+}
+
+testOnBoth(
+  'a sealed backup opens with its key alone, and is restored into another folder',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await writeFile(scene.at('key'), 'a key for backups\n')
+    await writeFile(scene.at('other-key'), 'another key for backups')
+    const file = scene.at('sealed.backup')
+    await scene.run('backup', file, '--key-file', scene.at('key'))
+    const masterKey = readFileSync(scene.at('data/master-key'), 'utf8').trim()
+    assert.equal((await readFile(file)).includes(masterKey), false)
+    const verify = (key: string) => scene.run('backup', 'verify', file, '--key-file', scene.at(key))
+    await assert.rejects(verify('other-key'), /is the passphrase right/)
+    assert.match(await verify('key'), /is whole: made 20/)
+    await assert.rejects(scene.run('backup', file), /exists already/)
+    await scene.lose('data')
+    const elsewhere = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('elsewhere') }
+    await esclusa(elsewhere, 'restore', file, '--key-file', scene.at('key'))
+    assert.equal(readFileSync(scene.at('elsewhere/master-key'), 'utf8').trim(), masterKey)
+    assert.match(await esclusa(elsewhere, 'export', '--secrets'), /session-secret-of-ours/)
+  },
+)
+
+test(
+  'a platform moves from one kind of database to the other and back by its backup',
+  { skip: postgres.skip ?? false },
+  async (t) => {
+    const scene = await setScene(t, sqlite)
+    const exported = await scene.run('export', '--secrets')
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    const databaseUrl = (await postgres.create(t)) ?? ''
+    const there = {
+      ...scene.settings,
+      ESCLUSA_DATA_DIR: scene.at('there'),
+      ESCLUSA_DATABASE_URL: databaseUrl,
+    }
+    await esclusa(there, 'restore', scene.at('backup.tar.gz'))
+    assert.equal(await esclusa(there, 'export', '--secrets'), exported)
+    await esclusa(there, 'backup', scene.at('back-again.tar.gz'))
+    const back = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('back') }
+    await esclusa(back, 'restore', scene.at('back-again.tar.gz'))
+    assert.equal(await esclusa(back, 'export', '--secrets'), exported)
+  },
+)
+
+testOnBoth(
+  'a backup with a wrong octet, or cut off, is refused and nothing is changed',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await scene.run('backup', scene.at('b.tar.gz'))
+    const bytes = await readFile(scene.at('b.tar.gz'))
+    await verifyBackup(scene.at('b.tar.gz'), undefined)
+    const wrong = Buffer.from(bytes)
+    for (let nth = 1; nth <= 20; nth++) {
+      const at = Math.floor((bytes.length * nth) / 21)
+      wrong[at] = (wrong[at] ?? 0) ^ 1
+      await writeFile(scene.at('wrong'), wrong)
+      await assert.rejects(verifyBackup(scene.at('wrong'), undefined), /damaged|cannot be read|no backup/)
+      wrong[at] ^= 1
+      await writeFile(scene.at('cut'), bytes.subarray(0, at))
+      await assert.rejects(verifyBackup(scene.at('cut'), undefined), /damaged|cannot be read|no backup/)
+    }
+    const exported = await scene.run('export', '--secrets')
+    await assert.rejects(
+      scene.run('restore', scene.at('cut'), '--replace'),
+      /damaged|cannot be read|no backup/,
+    )
+    assert.equal(await scene.run('export', '--secrets'), exported)
+  },
+)
