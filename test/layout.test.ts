@@ -66,3 +66,69 @@ test('the engine names no protocol outside its transports and the file that puts
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 }
+
+const MOST_FILES = 20
+const MOST_LINES = 400
+
+test('folders of src have about 20 product files at the most, product files 400 lines', () => {
+  const crowded = Map.groupBy(productFiles('src/**/*.ts'), dirname)
+  assert.deepEqual(
+    [...crowded].filter(([, files]) => files.length > MOST_FILES).map(([folder]) => folder),
+    [],
+  )
+  const long = productFiles('{src,console/src,sdk}/**/*.{ts,tsx}').filter(
+    (path) => readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n').length > MOST_LINES,
+  )
+  assert.deepEqual(long, [])
+})
+
+type Package = { dependencies?: Record<string, string>; devDependencies?: Record<string, string> }
+
+/** Started by their command, not imported. */
+const PROGRAMS = new Set(['oxfmt', 'oxlint', 'oxlint-tsgolint', 'typescript'])
+
+test('every package that is declared is used, by the workspace that declares it', () => {
+  const textOf = (...patterns: string[]) =>
+    globSync(patterns, { cwd: ROOT, exclude: (path) => /node_modules|\/dist(\/|$)/.test(path) })
+      .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+      .join('\n')
+  const unused = (names: Record<string, string> = {}, text: string) =>
+    Object.keys(names).filter(
+      (name) =>
+        !name.startsWith('@types/') &&
+        !PROGRAMS.has(name) &&
+        !new RegExp(`['"/]${name.replace('/', '\\/')}['"/]`).test(text),
+    )
+  const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Package
+  const root = read('package.json')
+  const product = textOf('src/**/*.ts', 'bin/*', 'tools/**/*.mjs')
+  assert.deepEqual(unused(root.dependencies, product), [])
+  assert.deepEqual(unused(root.devDependencies, product + textOf('{test,bench,tools}/**/*.ts')), [])
+  const console = read('console/package.json')
+  assert.deepEqual(
+    unused(
+      console.devDependencies,
+      textOf('console/**/*.{ts,tsx,css,json}').replaceAll(/^ {4}"[^"]+": "\d[^"]*",?$/gm, ''),
+    ),
+    [],
+  )
+  const sdk = read('sdk/package.json')
+  assert.deepEqual(sdk.dependencies, undefined, 'the client needs nothing')
+  assert.deepEqual(unused(sdk.devDependencies, textOf('sdk/*.ts', 'src/contract/*.ts', 'tools/sdk/*.ts')), [])
+})
+
+test('the console imports only what it declares', () => {
+  const { devDependencies = {} } = JSON.parse(
+    readFileSync(join(ROOT, 'console/package.json'), 'utf8'),
+  ) as Package
+  const imported = productFiles('console/src/**/*.{ts,tsx}').flatMap((path) =>
+    [
+      ...readFileSync(join(ROOT, path), 'utf8').matchAll(/^import\s[^'"]*?'((?:@[\w-]+\/)?[\w-]+)[^']*'/gm),
+    ].map(([, name = '']) => name),
+  )
+  assert.ok(imported.includes('react'))
+  assert.deepEqual(
+    [...new Set(imported)].filter((name) => !(name in devDependencies)),
+    [],
+  )
+})

@@ -6,9 +6,10 @@ import { NodeError } from '../../../errors.ts'
 import { MAX_DATA, MAX_PACKET, OPEN, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
 import type { Admission } from '../transport.ts'
-
 import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
 import type { ChannelIo } from './channel-io.ts'
+import { Handles, refused } from './handles.ts'
+import type { Listing } from './handles.ts'
 import { HandedOver } from './inbox.ts'
 import type { Inbox } from './inbox.ts'
 import type { SftpServerLimits } from './limits.ts'
@@ -40,27 +41,24 @@ export interface FileSessionParts {
 }
 
 type FilePlace = Place & { kind: 'file' }
-type Listing = { entries: { name: string; attrs: Attrs }[] }
-type Handle = Upload | HandedOver | Reading | Listing
 
 const LIST_BATCH = 100
 /** What a request costs besides its octets; without it a flood of tiny ones would count as nothing. */
 const REQUEST_WEIGHT = 1024
 const EXTENSIONS = ['limits@openssh.com', '1', 'posix-rename@openssh.com', '1', 'fsync@openssh.com', '1']
-const refused = () => new NodeError('forbidden', 'not allowed here')
 const asFolder = (name: string) => ({ name, attrs: FOLDER_ATTRS })
 const missing = () => new NodeError('not_found', 'there is no such file')
 
 export class FileSession {
   readonly #parts: FileSessionParts
-  readonly #handles = new Map<number, Handle>()
+  readonly #handles: Handles
   readonly #running = new Set<Promise<void>>()
-  #nextHandle = 1
   #state: 'greeting' | 'open' | 'over' = 'greeting'
   #ended: Promise<void> | undefined
 
   constructor(parts: FileSessionParts) {
     this.#parts = parts
+    this.#handles = new Handles(parts.limits.handlesPerChannel)
   }
 
   take(whole: Buffer): void {
@@ -93,9 +91,7 @@ export class FileSession {
   async #finish(reason: unknown): Promise<void> {
     await Promise.allSettled(this.#running)
     const { downloads, inbox } = this.#parts.files
-    const readings = [...this.#handles.values()].filter((handle) => handle instanceof Reading)
-    this.#handles.clear()
-    await Promise.allSettled(readings.map((reading) => downloads.lost(reading)))
+    await Promise.allSettled(this.#handles.closeAll().map((reading) => downloads.lost(reading)))
     await inbox.leaveAll(this, reason)
   }
 
@@ -189,37 +185,15 @@ export class FileSession {
     return this.#parts.admission.ways !== 'R'
   }
 
-  #keep(handle: Handle): Buffer {
-    const number = this.#nextHandle++
-    this.#handles.set(number, handle)
-    const written = Buffer.allocUnsafe(4)
-    written.writeUInt32BE(number)
-    return written
-  }
-
-  #handle(written: Buffer): Handle {
-    const handle = written.length === 4 ? this.#handles.get(written.readUInt32BE(0)) : undefined
-    if (handle === undefined) throw new NodeError('conflict', 'no such handle')
-    return handle
-  }
-
-  #upload(written: Buffer): Upload {
-    const handle = this.#handle(written)
-    if (handle instanceof HandedOver) throw new NodeError('forbidden', 'the file was handed over already')
-    if (!(handle instanceof Upload)) throw refused()
-    return handle
-  }
-
   async #open(id: number, path: string | undefined, flags: number, attrs: Attrs): Promise<void> {
     const place = this.#file(path)
-    if (this.#handles.size >= this.#parts.limits.handlesPerChannel)
-      throw new NodeError('too_many', 'too many files are open')
+    this.#handles.requireRoom()
     const writes = (flags & (OPEN.WRITE | OPEN.APPEND)) !== 0
     if (writes ? place.side !== 'in' || !this.#mayPut() : place.side !== 'out' || !this.#mayGet())
       throw refused()
     const handle = writes ? await this.#openUpload(place, flags) : await this.#openReading(place)
     if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
-    if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#keep(handle)))
+    if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add(handle)))
     // The channel ended while the engine was asked: nobody will close this one.
     if (handle instanceof Reading) await this.#parts.files.downloads.lost(handle)
   }
@@ -248,8 +222,7 @@ export class FileSession {
   }
 
   async #close(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handle(written)
-    this.#handles.delete(written.readUInt32BE(0))
+    const handle = this.#handles.close(written)
     const { inbox, outbox, downloads } = this.#parts.files
     if (handle instanceof Upload)
       await this.#inTurn(
@@ -261,7 +234,7 @@ export class FileSession {
   }
 
   async #read(id: number, written: Buffer, position: number, length: number): Promise<void> {
-    const handle = this.#handle(written)
+    const handle = this.#handles.find(written)
     if (!(handle instanceof Reading)) throw refused()
     const { io } = this.#parts
     await handle.inTurn(async () => {
@@ -276,12 +249,12 @@ export class FileSession {
   }
 
   async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
-    await this.#upload(written).write(bytes, position)
+    await this.#handles.upload(written).write(bytes, position)
     this.#ok(id)
   }
 
   async #sync(id: number, written: Buffer): Promise<void> {
-    await this.#upload(written).settled()
+    await this.#handles.upload(written).settled()
     this.#ok(id)
   }
 
@@ -304,7 +277,7 @@ export class FileSession {
   }
 
   async #fstat(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handle(written)
+    const handle = this.#handles.find(written)
     let attrs = FOLDER_ATTRS
     if (handle instanceof Upload) {
       await handle.settled()
@@ -326,8 +299,8 @@ export class FileSession {
   }
 
   async #setStatOpen(id: number, written: Buffer, attrs: Attrs): Promise<void> {
-    if (attrs.size === undefined && this.#handle(written) instanceof HandedOver) return this.#ok(id)
-    const upload = this.#upload(written)
+    if (attrs.size === undefined && this.#handles.find(written) instanceof HandedOver) return this.#ok(id)
+    const upload = this.#handles.upload(written)
     if (attrs.size !== undefined) await upload.resize(attrs.size)
     else await upload.settled()
     if (attrs.mtime !== undefined) upload.mtime = attrs.mtime
@@ -337,10 +310,9 @@ export class FileSession {
   async #openFolder(id: number, path: string | undefined): Promise<void> {
     const place = this.#place(path)
     if (place.kind === 'file') throw missing()
-    if (this.#handles.size >= this.#parts.limits.handlesPerChannel)
-      throw new NodeError('too_many', 'too many files are open')
+    this.#handles.requireRoom()
     const entries = (await this.#entriesOf(place)).slice(0, this.#parts.limits.listEntries)
-    this.#parts.io.send(packet(TYPE.HANDLE, id, this.#keep({ entries })))
+    this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add({ entries })))
   }
 
   async #entriesOf(place: Place): Promise<Listing['entries']> {
@@ -360,7 +332,7 @@ export class FileSession {
   }
 
   async #readFolder(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handle(written)
+    const handle = this.#handles.find(written)
     if (!('entries' in handle)) throw refused()
     const batch = handle.entries.splice(0, LIST_BATCH)
     this.#parts.io.send(batch.length === 0 ? statusPacket(id, STATUS.EOF, 'no more') : namePacket(id, batch))
