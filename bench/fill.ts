@@ -10,6 +10,7 @@ import { putContact, putLocalEntity } from '../src/store/contacts.ts'
 import { channelAccessChanged } from '../src/store/channel-access.ts'
 import type { TransferFileRecord } from '../src/domain/transfer.ts'
 import type { TransferFileRow, TransferRow } from '../src/store/database/tables.ts'
+import { nameKey } from '../src/store/transfers/file-names.ts'
 import { insertTransfer } from '../src/store/transfers/transfers.ts'
 import { newFile } from '../src/transfers/request.ts'
 import { accountOf, contactOf, fullChannel } from '../test/support/seed.ts'
@@ -57,8 +58,8 @@ export async function fillChannels(store: Store, from: number, to: number): Prom
   })
 }
 
-/** Transfers number from+1 to `to` of the channel, one a minute, all completed, one file each. */
-export async function fillTransfers(store: Store, from: number, to: number): Promise<void> {
+/** Transfers number from+1 to `to` of the channel, one a minute, all completed, with so many files each. */
+export async function fillTransfers(store: Store, from: number, to: number, filesEach = 1): Promise<void> {
   await store.write(async (tx) => {
     const { transfer, file } = await template(tx)
     for (let at = from; at < to; at += BATCH) {
@@ -67,10 +68,11 @@ export async function fillTransfers(store: Store, from: number, to: number): Pro
         .insertInto('transfer')
         .values(numbers.map((number) => transferRow(transfer, number)))
         .execute()
-      await tx
-        .insertInto('transfer_file')
-        .values(numbers.map((number) => fileRow(file, number)))
-        .execute()
+      for (let index = 0; index < filesEach; index++)
+        await tx
+          .insertInto('transfer_file')
+          .values(numbers.map((number) => fileRow(file, number, index)))
+          .execute()
     }
     await tx.updateTable('channel_state').set({ transfer_count: to }).where('code', '=', CHANNEL).execute()
   })
@@ -121,14 +123,14 @@ function transferRow(row: TransferRow, number: number): TransferRow {
   }
 }
 
-function fileRow(row: TransferFileRow, number: number): TransferFileRow {
-  const name = `NOM${String(number).padStart(8, '0')}.txt`
+function fileRow(row: TransferFileRow, number: number, idx: number): TransferFileRow {
+  const name = `NOM${String(number).padStart(8, '0')}${idx === 0 ? '' : `-${idx}`}.txt`
   const path = `/srv/files/out/${name}`
   const done = {
     phase: 'DONE',
-    hash: 'ab'.repeat(32),
+    hash: String(number).padStart(8, '0').repeat(8),
     action_post: 'EMISION_MOVE',
     path_post: `/srv/files/done/${name}`,
   }
-  return { ...row, ...done, transfer_id: idOf(number), name, path }
+  return { ...row, ...done, transfer_id: idOf(number), idx, name, path, name_key: nameKey(name) }
 }

@@ -41,6 +41,9 @@ const QUERIES = {
   'channels in error': '/channels?size=25&status=ERROR',
   'channels idle': '/channels?size=25&status=IDLE',
   'failed transfers': '/failed-transfers?size=25',
+  'all transfers': '/transfers?size=25',
+  'all transfers, failed': '/transfers?size=25&status=FAILED',
+  'audit trail': '/audit?size=25',
   'one transfer': `/channels/${CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
 }
 

@@ -46,6 +46,7 @@ export type {
   Session,
   TransferFacts,
 } from '../src/contract/platform.ts'
+export type { TransferSearch, TransferSummary } from '../src/contract/transfer-search.ts'
 export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
 
 /** Path and query parameters by name; the body, where the operation has one, as `body`. */

@@ -38,6 +38,7 @@ import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
 import type { Store } from './store/database/store.ts'
 import { makeSeal } from './store/seal.ts'
+import { fillAllNameKeys } from './store/transfers/file-names.ts'
 
 export type RunningNode = {
   url: string
@@ -112,6 +113,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
       await stop(parts)
       throw thrown
     })
+  const filling = new AbortController()
+  const filled = fillAllNameKeys(store, filling.signal).catch((thrown: unknown) =>
+    log.warn({ err: thrown }, 'file names could not be made ready for searches'),
+  )
   await store.write((tx) => tellNode(tx, { type: 'node.started', node: owner, now: Date.now() }))
   notifier.start()
   readiness.ready = true
@@ -122,7 +127,12 @@ export async function startNode(config: Config): Promise<RunningNode> {
     url,
     firstAdmin,
     context,
-    stop: () => (stopping ??= started.then(() => stop(parts))),
+    stop: () =>
+      (stopping ??= started.then(async () => {
+        filling.abort()
+        await filled
+        await stop(parts)
+      })),
   }
 }
 

@@ -1,6 +1,7 @@
 // Entries as lines of a file: JSON with everything that was hashed, so that whoever has the head and the public key can
 // check it elsewhere; or CSV for a table.
 
+import { csvLine } from '../domain/csv.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { auditPoint } from '../store/audit.ts'
@@ -69,13 +70,4 @@ export async function* csvLines(rows: Rows, zone: Zone): AsyncGenerator<string> 
   yield csvLine(COLUMNS)
   for await (const row of rows)
     yield csvLine(COLUMNS.map((name) => (name === 'at' ? showTime(row.at, zone) : String(row[name] ?? ''))))
-}
-
-/** RFC 4180; what a spreadsheet would take for a formula gets an apostrophe before it. */
-export function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map((cell) => {
-    const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-  })
-  return `${quoted.join(',')}\r\n`
 }

@@ -419,3 +419,18 @@ test('audit verify says whether the trail is whole, of the database and of an ex
   const csv = await run('audit export --format csv --action TOKEN_CREATED')
   assert.match(csv.stdout, /^seq,at,node,who/)
 })
+
+test('transfers --all finds those of all channels by what is known of them, as a table, JSON or CSV', async (t) => {
+  const { node, run } = await setUp(t)
+  writeFileSync(join(node.files, 'out', 'payroll.txt'), 'x')
+  await run(`send ${PLAIN}`)
+  const all = await run('transfers --all --file pay*')
+  assert.equal(all.exit, 0, all.stderr)
+  assert.match(all.stdout, /BANCO-ACME-FACTURA  PENDING +EMISION +MANUAL .* payroll\.txt/)
+  assert.match((await run('transfers --all --status FAILED')).stderr, /there is no such transfer/)
+  const { content } = JSON.parse((await run('transfers --all --json')).stdout) as { content: unknown[] }
+  assert.equal(content.length, 1)
+  assert.match((await run('transfers --csv')).stdout, /^transferId,.*\r\n.*payroll\.txt,1,,/)
+  assert.equal((await run('transfers')).exit, 2)
+  assert.equal((await run('transfers --all --status DONE')).exit, 2)
+})

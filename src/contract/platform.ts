@@ -8,6 +8,7 @@ import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts
 import type { Operation } from './operations.ts'
 import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
+import { transferSearchOperations } from './transfer-search.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
 import { AUTHS, ROLES, TRANSFER_READERS } from './user.ts'
 import type { Auth } from './user.ts'
@@ -217,7 +218,7 @@ const ChannelQuery = query({
   ...paging,
 })
 const FailureQuery = query({
-  search: text('As in the list of channels.'),
+  search: text('Words that must all occur in the channel, the reason or a file’s name; case is ignored.'),
   contactId: text('Only channels of this partner.'),
   hours: Int('How far back to look; 168 at the most.', 24, 168),
   ...paging,
@@ -281,6 +282,7 @@ export const platformOperations = {
     ok: TransferFacts,
     codes: [401, 403, 404, 500],
   },
+  ...transferSearchOperations,
   ...auditOperations,
 } as const satisfies Record<string, Operation>
 

@@ -165,6 +165,16 @@ export async function describeFailures(db: Db, ids: readonly string[]): Promise<
   return ids.flatMap((id) => found.get(id) ?? [])
 }
 
+/** Why they failed, by id: the words and the code. */
+export async function reasonsOf(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('transfer')
+    .select(['id', 'error', 'error_code'])
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map((row) => [row.id, `${row.error ?? ''} ${row.error_code ?? ''}`]))
+}
+
 // One transfer, and partners
 
 const more = hot<

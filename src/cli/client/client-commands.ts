@@ -33,10 +33,21 @@ export function addClientCommands(program: Command): void {
 }
 
 function addTransferCommands(program: Command): void {
-  list(program, 'transfers <channel>', 'list a channel’s transfers, newest first')
+  list(program, 'transfers [channel]', 'list the transfers of a channel, or with --all those of all channels')
     .option('--from <day>', 'first day, yyyy-MM-dd', day)
     .option('--to <day>', 'last day, yyyy-MM-dd, included', day)
-    .action(async (code: string, options) => (await import('./transfers.ts')).transfers(code, options))
+    .option('--file <name>', 'only with a file of this name, or a part of it; * and ? may stand in it')
+    .option('--hash <sha256>', 'only with a file of this hash')
+    .option('--channels <words>', 'only of channels with these words')
+    .option('--contact <id>', 'only with this partner')
+    .option('--status <status>', 'such as FAILED')
+    .option('--direction <direction>', 'EMISION or RECEPCION')
+    .option('--type <type>', 'such as AUTOMATIC')
+    .option('--oldest', 'the oldest first')
+    .option('--csv', 'everything that fits, as CSV')
+    .action(async (code: string | undefined, options) =>
+      (await import('./transfers.ts')).transfers(code, options),
+    )
   command(program, 'transfer <channel> <id>', 'print one transfer and its files').action(
     async (code: string, id: string, options) => (await import('./transfers.ts')).transfer(code, id, options),
   )

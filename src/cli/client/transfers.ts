@@ -2,17 +2,32 @@
 
 import { collect, pages } from '../../../sdk/index.ts'
 import type { Client, Transfer } from '../../../sdk/index.ts'
+import { NodeError } from '../../errors.ts'
 import { sayStatus } from './channels.ts'
 import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
-import type { ListFlags } from './contacts.ts'
+import type { SearchFlags } from './transfer-search.ts'
 import { bytes, remarkPage, say, sayJson, sayTable, when } from '../print.ts'
 import { watch } from './watch.ts'
 
-export async function transfers(
-  channelCode: string,
-  options: ListFlags & { from?: string; to?: string },
-): Promise<void> {
+/** What the interface's own list cannot look for is asked of the platform. */
+const SEARCHING = [
+  'file',
+  'hash',
+  'channels',
+  'contact',
+  'status',
+  'direction',
+  'type',
+  'oldest',
+  'csv',
+] as const
+
+export async function transfers(channelCode: string | undefined, options: SearchFlags): Promise<void> {
+  if (channelCode === undefined && !options.all && !SEARCHING.some((name) => options[name] !== undefined))
+    throw new NodeError('bad_use', 'name a channel, or give --all for the transfers of all channels')
+  if (channelCode === undefined || SEARCHING.some((name) => options[name] !== undefined))
+    return (await import('./transfer-search.ts')).searchTransfers(channelCode, options)
   const { page, size, from, to } = options
   const filter = { channelCode, ...(from && { initialDate: from }), ...(to && { endDate: to }) }
   await withNode(options, async (client) => {

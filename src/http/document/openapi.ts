@@ -30,6 +30,7 @@ import {
   TransferFacts,
   UnreachablePartner,
 } from '../../contract/platform.ts'
+import { TransferSearch, TransferSummary } from '../../contract/transfer-search.ts'
 import { Transfer, TransferFile } from '../../contract/transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../../contract/user.ts'
 import { STATUS_CODES } from '../status-codes.ts'
@@ -65,6 +66,8 @@ const COMPONENTS = {
   ChannelFilters,
   TransferFacts,
   FileProgress,
+  TransferSummary,
+  TransferSearch,
   AuditChange,
   AuditEntry,
   AuditPage,

@@ -173,11 +173,16 @@ function kept(base: Base, key: string, find: () => readonly string[]): readonly 
   return codes
 }
 
-export function matcher(filter: ChannelFilter): (facts: ChannelFacts | undefined) => boolean {
-  const words = (filter.search ?? '')
+/** Lower case, as the texts are that they are looked for in. */
+export function wordsOf(search: string): string[] {
+  return search
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
+}
+
+export function matcher(filter: ChannelFilter): (facts: ChannelFacts | undefined) => boolean {
+  const words = wordsOf(filter.search ?? '')
   return (facts) =>
     facts !== undefined &&
     (filter.contactId === undefined || facts.contactId === filter.contactId) &&

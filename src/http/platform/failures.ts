@@ -6,9 +6,11 @@ import { closedBecause } from '../../domain/channel.ts'
 import { showTime } from '../../domain/time.ts'
 import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
 import { retriableOf } from '../../store/transfers/failures.ts'
-import { failuresSince } from '../../store/overview.ts'
+import { batches } from '../../store/database/batches.ts'
+import { failuresSince, reasonsOf } from '../../store/overview.ts'
 import type { Failure } from '../../store/overview.ts'
-import { matcher } from './channel-board.ts'
+import { namesOf } from '../../store/transfers/file-names.ts'
+import { matcher, wordsOf } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 
@@ -23,11 +25,44 @@ export async function visibleFailures(
   { hours, search, contactId }: Wanted,
 ): Promise<string[]> {
   const all = await failuresSince(context.store.db, context.now() - (hours ?? DAY_HOURS) * HOUR_MS)
-  const matches = matcher({ search, contactId })
+  const matches = matcher({ contactId })
   const some = all.filter(
     ({ channelCode }) => board.reaches(channelCode) && matches(board.catalogue.channels.get(channelCode)),
   )
-  return some.map(({ id }) => id)
+  const found = search === undefined ? some : await withWords(context, board, some, wordsOf(search))
+  return found.map(({ id }) => id)
+}
+
+type Failed = { id: string; channelCode: string }
+
+/** Each word may occur in the channel, in the reason or in a file's name. */
+async function withWords(
+  context: Context,
+  board: Board,
+  all: readonly Failed[],
+  words: readonly string[],
+): Promise<Failed[]> {
+  const found: Failed[] = []
+  for (const some of batches(all)) {
+    const left = new Map(some.map((one) => [one.id, missing(words, textOf(board, one))]))
+    const asked = some.map(({ id }) => id).filter((id) => left.get(id)?.length)
+    const reasons = asked.length > 0 ? await reasonsOf(context.store.db, asked) : new Map<string, string>()
+    const names = asked.length > 0 ? await namesOf(context.store.db, asked) : new Map<string, string[]>()
+    const fits = ({ id }: Failed) => {
+      const text = [reasons.get(id) ?? '', ...(names.get(id) ?? [])].join('\n').toLowerCase()
+      return missing(left.get(id) ?? [], text).length === 0
+    }
+    found.push(...some.filter(fits))
+  }
+  return found
+}
+
+function textOf(board: Board, { channelCode }: Failed): string {
+  return board.catalogue.channels.get(channelCode)?.text ?? ''
+}
+
+function missing(words: readonly string[], text: string): string[] {
+  return words.filter((word) => !text.includes(word))
 }
 
 export async function failuresToWire(

@@ -264,3 +264,74 @@ testOnBoth(
     )
   },
 )
+
+test('transfers of all channels are found by name, hash, channel, partner, status and day, as far as the user may reach', async (t) => {
+  const { node, as, admin } = await platformOf(t)
+  await leave(node, 'done-1', FULL, 'COMPLETED')
+  await leave(node, 'failed-1', PLAIN, 'FAILED')
+  await leave(node, 'done-2', CLOSED, 'COMPLETED')
+  const ids = async (filter: object, who = admin) =>
+    (await who.searchTransfers(filter)).content.map(({ transferId }) => transferId).sort()
+  assert.deepEqual(await ids({}), ['done-1', 'done-2', 'failed-1'])
+  assert.deepEqual(await ids({}, await as('advoperator')), ['done-1', 'failed-1'])
+  assert.deepEqual(await ids({ status: 'FAILED' }), ['failed-1'])
+  assert.deepEqual(await ids({ contactId: 'beta' }), ['done-2'])
+  assert.deepEqual(await ids({ channels: 'nóminas' }), ['done-1'])
+  assert.deepEqual(await ids({ channelCode: PLAIN }), ['failed-1'])
+  assert.equal((await ids({ fileName: 'A.TXT' })).length, 3)
+  assert.equal((await ids({ fileName: 'b*' })).length, 0)
+  const today = new Date().toISOString().slice(0, 10)
+  assert.equal((await ids({ initialDate: today, endDate: today })).length, 3)
+  assert.equal((await ids({ endDate: '2020-01-01' })).length, 0)
+  const { content, counted, more } = await admin.searchTransfers({ size: 1, sort: 'OLDEST' })
+  assert.deepEqual([content[0]?.transferId, counted, more], ['done-1', 3, false])
+  const { requestedAt: _at, startedAt: _started, endedAt: _ended, ...rest } = content[0] ?? {}
+  assert.deepEqual(rest, {
+    transferId: 'done-1',
+    channelCode: FULL,
+    channelName: 'Nóminas',
+    contactId: 'acme',
+    contactName: 'acme SA',
+    direction: 'EMISION',
+    status: 'COMPLETED',
+    type: 'MANUAL',
+    requestedBy: 'operator',
+    files: 1,
+    bytes: 1000,
+    fileNames: ['a.txt'],
+  })
+  await assert.rejects(
+    (await as('advoperator')).searchTransfers({ channelCode: CLOSED }),
+    /not open to advoperator/,
+  )
+  await assert.rejects(admin.searchTransfers({ page: 1000, size: 1000 }), /at most 10000/)
+  await assert.rejects(admin.searchTransfers({ hash: 'xyz' }), /hash/)
+})
+
+test('what was found is taken out as a table with a line for each file', async (t) => {
+  const { node, as } = await platformOf(t)
+  await leave(node, 'done-1', FULL, 'COMPLETED')
+  await leave(node, 'done-2', CLOSED, 'COMPLETED')
+  const answer = await (await as('advoperator')).exportTransfers({ fileName: '*.txt' })
+  const [head, line, end] = (await answer.text()).split('\r\n')
+  assert.equal(
+    head,
+    'transferId,channelCode,contactId,direction,status,type,requestedAt,requestedBy,startedAt,endedAt,error,fileName,size,hash,path',
+  )
+  assert.match(
+    line ?? '',
+    /^done-1,BANCO-ACME-NOMINA,acme,EMISION,COMPLETED,MANUAL,.*,a\.txt,1000,,\/a\.txt$/,
+  )
+  assert.equal(end, '')
+})
+
+test('failures are found by the words of their channel, reason and files together', async (t) => {
+  const { node, admin } = await platformOf(t)
+  await leave(node, 'failed-1', FULL, 'FAILED')
+  await leave(node, 'failed-2', PLAIN, 'FAILED')
+  const found = async (search: string) => (await admin.failedTransfers({ search, size: 10 })).totalElements
+  assert.equal(await found('nóminas'), 1)
+  assert.equal(await found('Connection'), 2)
+  assert.equal(await found('connect_failed a.txt factura'), 1)
+  assert.equal(await found('A.TXT nothing'), 0)
+})

@@ -18,6 +18,7 @@ import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
+import { makeTransferSearch } from './transfer-search.ts'
 import { askedPage } from '../integration/paging.ts'
 
 /** One set per server: it keeps what is known of channels between requests. */
@@ -26,6 +27,7 @@ export function makePlatformHandlers(): PlatformHandlers {
   const hoursOf = makeHours()
   return {
     ...auditHandlers,
+    ...makeTransferSearch(boardOf),
     session,
     overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),
     searchChannels: async (context, { input, user }) => {

@@ -19,6 +19,7 @@ export type Tables = {
   }
   history: HistoryRow
   audit: AuditRow
+  console_session: ConsoleSessionRow
   audit_head: { name: string; seq: number; hash: string; at: number; signature: string }
   transfer: TransferRow
   transfer_file: TransferFileRow
@@ -111,6 +112,18 @@ export type AuditRow = {
   hash: string | null
 }
 
+export type ConsoleSessionRow = {
+  id: string
+  secret_hash: string
+  username: string
+  credential_version: number
+  created_at: number
+  seen_at: number
+  expires_at: number
+  address: string | null
+  agent: string | null
+}
+
 export type FileKeyRow = { channel_code: string; key_name: string; key_date: string; key_time: string }
 
 export type AccountRow = {
@@ -166,6 +179,8 @@ export type TransferRow = {
   fence: number
   snapshot: string | null
   output: string | null
+  comment: string | null
+  resend_of: string | null
 }
 
 export type TransferHourRow = {
@@ -196,6 +211,7 @@ export type TransferFileRow = {
   receipt: string
   action_post: string | null
   path_post: string | null
+  name_key: Buffer | null
 }
 
 export type EventColumns = {

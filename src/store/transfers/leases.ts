@@ -12,6 +12,7 @@ import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { isDelivered, tellFile } from '../events/told.ts'
 import { toTransfer } from './transfer-rows.ts'
+import { nameKey } from './file-names.ts'
 
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
 export type Holder = { owner: string; until: number; now: number }
@@ -195,7 +196,7 @@ export async function updateFile(
   const before = TELLING.has(changes.phase ?? '') ? await fileState(tx, held.id, index) : undefined
   const after = await tx
     .updateTable('transfer_file')
-    .set(changes)
+    .set(changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) })
     .where('transfer_id', '=', held.id)
     .where('idx', '=', index)
     .returningAll()

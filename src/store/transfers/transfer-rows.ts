@@ -3,6 +3,7 @@
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
 import type { FilePhase, ReceiptState, TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
+import { nameKey } from './file-names.ts'
 
 export function toTransfer(row: TransferRow, files: TransferFileRow[]): TransferRecord {
   return {
@@ -68,5 +69,6 @@ export function fileToRow(transferId: string, file: TransferFileRecord): Transfe
     receipt: file.receipt,
     action_post: file.actionPost,
     path_post: file.pathPost,
+    name_key: nameKey(file.name),
   }
 }

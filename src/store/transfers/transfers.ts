@@ -21,6 +21,10 @@ export type NewTransfer = {
   type: TransferType
   requestedBy: string | null
   retryOf: string | null
+  /** Why somebody asked for it, in their words. */
+  comment?: string | undefined
+  /** The completed transfer whose files it sends once more. */
+  resendOf?: string | undefined
   now: number
   files: readonly TransferFileRecord[]
 }
@@ -52,6 +56,8 @@ export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
     fence: 0,
     snapshot: null,
     output: null,
+    comment: made.comment ?? null,
+    resend_of: made.resendOf ?? null,
   }
   try {
     await tx.insertInto('transfer').values(row).execute()
