@@ -13,10 +13,13 @@ import type { Store } from '../store/database/store.ts'
 import { subscriptionsDue } from '../store/events/deliveries.ts'
 import { findSubscription, holdSubscriptions, releaseSubscriptions } from '../store/events/subscriptions.ts'
 import type { Seal } from '../store/seal.ts'
+import { watchExpectations } from './expectations/watch.ts'
 import { makeMailer } from './mail/mailer.ts'
 import { MailRunner } from './mail-runner.ts'
 import type { NotifyParts } from './parts.ts'
 import { takeEvents } from './take-events.ts'
+import { makeUpkeep } from './upkeep.ts'
+import type { Upkeep } from './upkeep.ts'
 import { makePoster } from './webhook.ts'
 import { WebhookRunner } from './webhook-runner.ts'
 
@@ -25,7 +28,10 @@ const TAKE_EVERY_MS = 100
 const LOOK_MS = 1000
 
 export type NotifierOptions = {
-  config: Pick<Config, 'webhookNetworks' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'timezone' | 'leaseSeconds'>
+  config: Pick<
+    Config,
+    'webhookNetworks' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'timezone' | 'leaseSeconds' | 'keepEventsDays'
+  >
   store: Store
   seal: Seal
   log: Log
@@ -46,6 +52,8 @@ export class Notifier {
   #nudged = false
   #working: Promise<void> | undefined
   #lastTake = 0
+  #nextWatch = 0
+  readonly #upkeep: Upkeep
   #stopped = false
 
   constructor(options: NotifierOptions) {
@@ -63,6 +71,7 @@ export class Notifier {
       poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`),
       mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom) : undefined,
     }
+    this.#upkeep = makeUpkeep(this.#parts, config.keepEventsDays)
   }
 
   start(): void {
@@ -95,10 +104,21 @@ export class Notifier {
   }
 
   async #work(): Promise<void> {
-    const { store } = this.#parts
+    const { store, zone, now } = this.#parts
     this.#clockOffset = (await databaseNow(store.db, store.dialect)) - Date.now()
-    if ((await takeEvents(store, this.#parts.now())) > 0) this.#options.taken?.()
+    await this.#take()
+    // What has come is counted before the clock decides; what the clock decided is told at once.
+    if (now() >= this.#nextWatch) {
+      this.#nextWatch = now() + LOOK_MS
+      if (await watchExpectations(store, zone, now())) await this.#take()
+    }
+    await this.#upkeep.look(now())
     await this.#deliver()
+  }
+
+  async #take(): Promise<void> {
+    const { store, zone, now } = this.#parts
+    if ((await takeEvents(store, zone, now())) > 0) this.#options.taken?.()
   }
 
   /** Takes hold of what is due, keeps hold of what is under way, and lets the rest go. */
@@ -149,8 +169,8 @@ export class Notifier {
     clearTimeout(this.#timer)
     await this.#working
     await Promise.all([...this.#runners.values()].map(({ runner }) => runner.stop()))
-    const { store, owner, poster, mailer } = this.#parts
-    await takeEvents(store, this.#parts.now()).catch(() => {})
+    const { store, zone, owner, poster, mailer } = this.#parts
+    await takeEvents(store, zone, this.#parts.now()).catch(() => {})
     await store.write((tx) => releaseSubscriptions(tx, owner)).catch(() => {})
     poster.close()
     mailer?.close()

@@ -1,6 +1,7 @@
 // Takes what has happened: each new event gets its place, a delivery for every subscription that is told of it, and is
 // counted where it is expected. All in one transaction, so each of the three happens once.
 
+import type { Zone } from '../domain/time.ts'
 import { hears } from '../domain/event.ts'
 import type { EventRecord } from '../domain/event.ts'
 import { channelCodesByContact } from '../store/channels.ts'
@@ -9,23 +10,26 @@ import { addDeliveries } from '../store/events/deliveries.ts'
 import type { NewDelivery } from '../store/events/deliveries.ts'
 import { hasNewEvents, sequenceEvents } from '../store/events/sequence.ts'
 import { listSubscriptions } from '../store/events/subscriptions.ts'
+import { countFiles } from './expectations/count-files.ts'
 
 const AT_ONCE = 500
 
 /** How many there were. */
-export async function takeEvents(store: Store, now: number): Promise<number> {
+export async function takeEvents(store: Store, zone: Zone, now: number): Promise<number> {
   let count = 0
   while (await hasNewEvents(store.db)) {
-    const some = await store.write((tx) => takeSome(tx, store, now))
+    const some = await store.write((tx) => takeSome(tx, store, zone, now))
     count += some.length
     if (some.length < AT_ONCE) break
   }
   return count
 }
 
-export async function takeSome(tx: Tx, store: Store, now: number): Promise<EventRecord[]> {
+export async function takeSome(tx: Tx, store: Store, zone: Zone, now: number): Promise<EventRecord[]> {
   const events = await sequenceEvents(tx, store.dialect, { now, limit: AT_ONCE })
-  if (events.length > 0) await fanOut(tx, events, now)
+  if (events.length === 0) return events
+  await fanOut(tx, events, now)
+  await countFiles(tx, events, zone, now)
   return events
 }
 

@@ -1,7 +1,7 @@
 // What nodes tell of themselves, and of others that fell silent.
 
 import { VERSION } from '../../root.ts'
-import type { Tx } from '../database/store.ts'
+import type { Db, Tx } from '../database/store.ts'
 import { addEvent, addEvents } from './outbox.ts'
 
 export async function tellNode(
@@ -10,6 +10,18 @@ export async function tellNode(
 ): Promise<void> {
   if (type === 'node.stopped') await addEvent(tx, { type, at: now, data: { node } })
   else await addEvent(tx, { type, at: now, data: { node, version: VERSION } })
+}
+
+/** A look without a lock: an idle node must not write at every tick. */
+export async function hasLostNodes(db: Db, silentSince: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('sign_of_life')
+    .select('owner')
+    .where('alive_until', '<', silentSince)
+    .where('lost', '=', 0)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** An engine that stops takes its sign of life away; one that is still there, and old, was lost. Told once. */

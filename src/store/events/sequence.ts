@@ -24,7 +24,7 @@ export async function sequenceEvents(
   dialect: Dialect,
   asked: { now: number; limit: number },
 ): Promise<EventRecord[]> {
-  const last = await lockCounter(tx, dialect)
+  const last = await lockEvents(tx, dialect)
   const arrival = sql.ref<number>(dialect.arrivalOrder)
   const found = await tx
     .selectFrom('event_outbox')
@@ -50,7 +50,8 @@ export async function sequenceEvents(
   return rows.map(toEvent)
 }
 
-async function lockCounter(tx: Tx, dialect: Dialect): Promise<{ position: number; at: number }> {
+/** Until the transaction ends nobody else gives out positions, or decides what depends on them. */
+export async function lockEvents(tx: Tx, dialect: Dialect): Promise<{ position: number; at: number }> {
   let query = tx.selectFrom('meta').select('value').where('name', '=', COUNTER)
   if (dialect.rowLocks) query = query.forUpdate()
   const { value } = await query.executeTakeFirstOrThrow()

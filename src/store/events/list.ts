@@ -1,0 +1,89 @@
+// Events as they are read: on from a position, by filter, of a channel.
+
+import { hot } from '../database/prepared-queries.ts'
+import type { Db, Tx } from '../database/store.ts'
+import type { Tables } from '../database/tables.ts'
+import type { EventRecord } from '../../domain/event.ts'
+import { toEvent } from './sequence.ts'
+
+type Row = Tables['event']
+
+const following = hot<{ after: number; limit: number }, Row>((db, arg) =>
+  db
+    .selectFrom('event')
+    .selectAll()
+    .where('position', '>', arg('after'))
+    .orderBy('position')
+    .limit(arg('limit')),
+)
+const last = hot<object, { position: number }>((db) =>
+  db.selectFrom('event').select('position').orderBy('position', 'desc').limit(1),
+)
+const first = hot<object, { position: number }>((db) =>
+  db.selectFrom('event').select('position').orderBy('position').limit(1),
+)
+
+/** Those after that position, the oldest first. */
+export async function eventsAfter(db: Db, after: number, limit: number): Promise<EventRecord[]> {
+  return (await following(db, { after, limit })).map(toEvent)
+}
+
+/** The positions of the oldest and the newest that are kept; 0 where there is none. */
+export async function eventSpan(db: Db): Promise<{ first: number; last: number }> {
+  return { first: (await first(db, {}))[0]?.position ?? 0, last: (await last(db, {}))[0]?.position ?? 0 }
+}
+
+/** Events of a channel that happened at that time or later. */
+export async function eventsOfChannelSince(
+  db: Db,
+  channelCode: string,
+  since: number,
+): Promise<EventRecord[]> {
+  const { from } = await db
+    .selectFrom('event')
+    .select((eb) => eb.fn.min('position').as('from'))
+    .where('at', '>=', since)
+    .executeTakeFirstOrThrow()
+  if (from === null) return []
+  const rows = await db
+    .selectFrom('event')
+    .selectAll()
+    .where('channel_code', '=', channelCode)
+    .where('position', '>=', from)
+    .where('at', '>=', since)
+    .orderBy('position')
+    .execute()
+  return rows.map(toEvent)
+}
+
+/** Happened before that, and waits for nobody: forgotten, with its deliveries. How many there were. */
+export async function forgetEvents(tx: Tx, before: number, limit: number): Promise<number> {
+  const rows = await tx
+    .selectFrom('event')
+    .select('position')
+    .where('at', '<', before)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('delivery')
+            .select('delivery.position')
+            .whereRef('delivery.position', '=', 'event.position')
+            .where('delivery.state', '=', 'PENDING'),
+        ),
+      ),
+    )
+    .orderBy('at')
+    .limit(limit)
+    .execute()
+  if (rows.length === 0) return 0
+  await tx
+    .deleteFrom('event')
+    .where(
+      'position',
+      'in',
+      rows.map(({ position }) => position),
+    )
+    .execute()
+  return rows.length
+}
