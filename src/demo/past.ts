@@ -149,6 +149,8 @@ function fileOf({ habit, path, ...past }: Past, id: string, files: string, arriv
   const size = found?.size ?? kib * 1024 + (Math.floor(at) % (kib * 300))
   return {
     index: 0,
+    content: 'FILE' as const,
+    maybeVisible: false,
     directory: 0,
     name,
     path: path ?? `${folder}/${name}`,

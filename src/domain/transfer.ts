@@ -37,10 +37,14 @@ export type FilePhase = (typeof FILE_PHASES)[number]
 
 export type ReceiptState = (typeof RECEIPT_STATES)[number]
 
+/** FILE: of one of the channel's directories. CERTIFICATE: what a key-exchange channel carries. */
+export type FileContent = 'FILE' | 'CERTIFICATE'
+
 export type TransferFileRecord = {
   index: number
-  /** Which of the channel's directories it belongs to. */
-  directory: number
+  content: FileContent
+  /** Which of the channel's directories it belongs to; null for a certificate, which belongs to none. */
+  directory: number | null
   name: string
   path: string
   size: number | null
@@ -48,7 +52,10 @@ export type TransferFileRecord = {
   /** Hex SHA-256 of the local file. */
   hash: string | null
   phase: FilePhase
+  /** Octets known to be safe: at the partner's end (out) or here (in). */
   position: number
+  /** Out: it was about to become visible at the partner's end, and nobody knows whether it did. */
+  maybeVisible: boolean
   /** With date and time what names the file between the two ends. */
   keyName: string
   keyDate: string

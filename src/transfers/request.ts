@@ -99,7 +99,11 @@ async function filesToSend(asking: Asking, channel: ChannelRecord, type: Transfe
 const hashes = new LRUCache<string, string>({ max: 10_000 })
 
 /** Hashes only a file whose name and size were sent before. */
-export async function wasSent({ store }: Asking, code: string, file: Candidate): Promise<boolean> {
+export async function wasSent(
+  { store }: Asking,
+  code: string,
+  file: Omit<Candidate, 'directory'>,
+): Promise<boolean> {
   const sent = await sentHashes(store.db, code, file.name, file.size)
   if (sent.length === 0) return false
   const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
@@ -118,17 +122,21 @@ function sentAsItLies({ store, now }: Asking, code: string, file: Candidate): Pr
 }
 
 /** A key-exchange channel sends the local certificate; the engine writes it out when it runs the transfer. */
-function certificateFile({ code }: ChannelRecord): Candidate {
+function certificateFile({ code }: ChannelRecord): Certificate {
   const local = parseCode(code)?.localCode ?? 'local'
-  return { directory: -1, name: `${local}-certificate.pem`, path: '', size: 0, modifiedAt: 0 }
+  return { directory: null, name: `${local}-certificate.pem`, path: '', size: 0, modifiedAt: 0 }
 }
 
+/** It lies in no directory, and its size is known when it is written out. */
+type Certificate = Omit<Candidate, 'directory'> & { directory: null }
+
 export function newFile(
-  candidate: Candidate,
+  candidate: Candidate | Certificate,
   index: number,
 ): Omit<TransferFileRecord, 'keyDate' | 'keyTime'> {
   return {
     index,
+    content: candidate.directory === null ? 'CERTIFICATE' : 'FILE',
     directory: candidate.directory,
     name: candidate.name,
     path: candidate.path,
@@ -137,6 +145,7 @@ export function newFile(
     hash: null,
     phase: 'WAITING',
     position: 0,
+    maybeVisible: false,
     keyName: candidate.name,
     stagedPath: null,
     wireHash: null,

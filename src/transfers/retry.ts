@@ -63,7 +63,7 @@ function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
   return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
 }
 
-const ANEW = { position: 0, hash: null, wireHash: null, stagedPath: null }
+const ANEW = { position: 0, maybeVisible: false, hash: null, wireHash: null, stagedPath: null }
 
 /**
  * Only files that still have to travel matter; what has arrived may be gone by its post-action. Another transfer may
@@ -74,17 +74,16 @@ async function requireSendable(
   { code, config }: ChannelRecord,
   file: TransferFileRecord,
 ): Promise<void> {
-  const { phase, path, name, size, modifiedAt, receipt } = file
+  const { content, phase, path, name, size, modifiedAt, receipt } = file
   const mustTravel = phase === 'WAITING' || phase === 'STAGED' || receipt === 'NEGATIVE'
-  if (!mustTravel || path === '') return
+  if (!mustTravel || content === 'CERTIFICATE') return
   const stat = await lstat(path).catch(() => undefined)
   if (!stat?.isFile()) throw new NodeError('conflict', `${path} is gone: it cannot be retried`)
   if (stat.size !== size || Math.floor(stat.mtimeMs) !== modifiedAt)
     throw new NodeError('conflict', `${path} has changed since: send it anew`)
   // Refused by its receipt it has not arrived, though it was sent.
   if (config.allowSendDuplicateFiles || receipt === 'NEGATIVE' || size === null) return
-  const { directory } = file
-  const candidate = { directory, name, path, size, modifiedAt: stat.mtimeMs, changedAt: stat.ctimeMs }
+  const candidate = { name, path, size, modifiedAt: stat.mtimeMs, changedAt: stat.ctimeMs }
   if (await wasSent(asking, code, candidate))
     throw new NodeError(
       'conflict',

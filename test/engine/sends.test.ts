@@ -236,6 +236,31 @@ testOnBoth('a retry goes on from the checkpoint and both files are identical', a
   assert.ok(rig.counted.EMISION < bytes.length * 2)
 })
 
+for (const bytes of ['', 'some octets'])
+  test(`an attempt that died just before the partner could see the file makes the next one look first (${bytes.length} octets)`, async (t) => {
+    const told: boolean[] = []
+    const { rig } = await lineRig(
+      t,
+      {
+        onPush: async (push, file, progress) => {
+          told.push(file.mayBeThere)
+          if (told.length > 1) return push()
+          await progress.placing()
+          throw new NodeError('connection_lost', 'cut')
+        },
+      },
+      { connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 1 } } },
+    )
+    await rig.put('a.bin', bytes)
+    const done = await rig.sendAndEnd()
+    assert.equal(done.state, 'COMPLETED', done.error ?? '')
+    assert.deepEqual(told, [false, true])
+    assert.deepEqual(
+      done.files.map(({ position, maybeVisible }) => [position, maybeVisible]),
+      [[bytes.length, false]],
+    )
+  })
+
 function callLike(rig: Rig) {
   const security = {
     encrypted: false,

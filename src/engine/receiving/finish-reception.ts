@@ -47,7 +47,7 @@ async function actOnReceived(running: RunningTransfer, file: TransferFileRecord)
     postReceptionRename,
   } = plan.channel.integrations ?? {}
   let pathPost: string | null = null
-  if (action === 'RECEPTION_MOVE' && postReceptionDirectory && file.path !== '')
+  if (action === 'RECEPTION_MOVE' && postReceptionDirectory && file.content === 'FILE')
     pathPost = await moveReceived(running, file, postReceptionDirectory, postReceptionRename === true)
   if (action === 'RECEPTION_EXECUTE' && postReceptionFile)
     await runStep(running, 'postReception', postReceptionFile, file)

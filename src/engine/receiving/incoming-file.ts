@@ -187,7 +187,8 @@ export class IncomingFile implements Incoming {
     if (inbound.channel.code !== this.#inbound.channel.code)
       throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
     refuseUnfit(capabilities, offer, this.#plan, inbound)
-    const changes = { name, directory: inbound.directoryIndex }
+    const { directoryIndex: directory } = inbound
+    const changes = { name, ...(directory !== null && { directory }) }
     const running = this.#running
     if (running)
       await context.store.write(async (tx) => {
@@ -297,7 +298,7 @@ export class IncomingFile implements Incoming {
     const received = { path: this.#opened().path, ...whole }
     const { path, ...known } = await unwrap(this.#receiving, running, this.#inbound, this.#offer, received)
     Object.assign(this.#record, known, { position: whole.size })
-    if (this.#plan.channel.keyExchangeChannel) {
+    if (this.#record.content === 'CERTIFICATE') {
       await proposeKey(running, this.#record, path)
       return removeReceived(received.path)
     }

@@ -10,6 +10,7 @@ import type { Offer } from '../transports/transport.ts'
 export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
   return {
     index: 0,
+    content: inbound.directoryIndex === null ? 'CERTIFICATE' : 'FILE',
     directory: inbound.directoryIndex,
     name: offer.name,
     path: '',
@@ -18,6 +19,7 @@ export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
     hash: null,
     phase: 'MOVING',
     position: 0,
+    maybeVisible: false,
     keyName: offer.key.name,
     keyDate: offer.key.date,
     keyTime: offer.key.time,

@@ -12,7 +12,8 @@ import type { Capabilities, Offer } from '../transports/transport.ts'
 import { formatMismatch } from '../staging/wire-form.ts'
 import type { EngineContext } from '../engine-context.ts'
 
-export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number }
+/** `directoryIndex` is null where the channel takes certificates, which belong to no directory. */
+export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number | null }
 
 /** Throws not_found where no channel takes it, remote_refused or remote_busy where the channel is closed (now). */
 export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {
@@ -80,8 +81,8 @@ function byName(channels: ChannelRecord[], name: string): ChannelRecord | undefi
 function directoryFor(
   channel: ChannelRecord,
   { name, provisional = false }: Offer,
-): { directory: Directory; directoryIndex: number } {
-  if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: -1 }
+): Omit<Inbound, 'channel'> {
+  if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: null }
   const directories = directoriesFor(channel.config, 'RECEPCION')
   const found =
     directories.find(({ directory }) => groupMatcher(directory.fileGroupsName)(name)) ??

@@ -25,6 +25,7 @@ export async function record(
 const COLUMNS = {
   phase: 'phase',
   position: 'position',
+  maybeVisible: 'maybe_visible',
   hash: 'hash',
   size: 'size',
   stagedPath: 'staged_path',
@@ -37,7 +38,7 @@ const COLUMNS = {
 function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRow> {
   const entries = Object.entries(changes).map(([name, value]) => [
     COLUMNS[name as keyof typeof COLUMNS],
-    value,
+    typeof value === 'boolean' ? Number(value) : value,
   ])
   return Object.fromEntries(entries) as Partial<TransferFileRow>
 }

@@ -41,16 +41,19 @@ async function restoredForm(
   form: WireForm,
   id: string,
 ): Promise<WireForm | undefined> {
-  if (file.phase !== 'STAGED' || file.path === '') return undefined
+  if (file.phase !== 'STAGED' || file.content === 'CERTIFICATE') return undefined
   const { stagedPath } = file
   const fits =
     stagedPath === null
       ? isPlain(form, plan)
       : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
   if (fits) return settleOptional(form, plan, capabilities, stagedPath?.endsWith('.z') ?? false)
-  Object.assign(file, { phase: 'WAITING', position: 0, stagedPath: null, hash: null })
+  Object.assign(file, { phase: 'WAITING', ...NOTHING_SENT, stagedPath: null, hash: null })
   return undefined
 }
+
+/** What is made anew has not been sent, whatever became of an earlier form. */
+const NOTHING_SENT = { position: 0, maybeVisible: false, wireHash: null }
 
 /** The file itself is what travels. */
 function isPlain(form: WireForm, plan: TransferPlan): boolean {
@@ -65,7 +68,7 @@ async function prepare(
   id: string,
 ): Promise<WireForm> {
   const { context, plan, signal } = emission
-  if (file.path === '') return prepareCertificate(emission, file, form, id)
+  if (file.content === 'CERTIFICATE') return prepareCertificate(emission, file, form, id)
   requireConfined(file.path, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   const before = plan.channel.integrations?.preEmisionFile
   if (!before && !form.check && isPlain(form, plan)) {
@@ -91,7 +94,7 @@ async function prepare(
   const stagedPath =
     settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
   await stage(piecesOf(source, signal), settled.steps, stagedPath)
-  await record(emission, file, { phase: 'STAGED', hash: await source.finish(), stagedPath })
+  await record(emission, file, { phase: 'STAGED', ...NOTHING_SENT, hash: await source.finish(), stagedPath })
   return settled
 }
 

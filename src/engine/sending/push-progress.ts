@@ -25,11 +25,14 @@ export function watchPush(
   const every = restartEvery(emission.plan, directoryOf(emission, file))
   let kept = file.position
   let latest = file.position
+  /** From then on the row says that it may be visible, and no restart point may take the place of that. */
+  let maybeVisible = file.maybeVisible
   let writing = false
   let keeping: Promise<void> = Promise.resolve()
+  const isDue = () => !maybeVisible && latest - kept >= every
   // The last word before a break may come while an earlier point is still being written: it is kept after it.
   const keep = async () => {
-    while (latest - kept >= every) {
+    while (isDue()) {
       kept = latest - (latest % every)
       // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
       await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
@@ -54,14 +57,14 @@ export function watchPush(
     },
     placing: async (sha256) => {
       await keeping
-      // From here on the row says "about to be visible", and no restart point may take its place.
-      kept = placingMark(source)
+      maybeVisible = true
       const wireHash = await source.finish()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
       const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
       await record(emission, file, {
         phase: 'STAGED',
-        position: placingMark(source),
+        position: source.size,
+        maybeVisible: true,
         wireHash,
         ...receipt,
       })
@@ -72,11 +75,6 @@ export function watchPush(
       await noting?.catch(() => {})
     },
   }
-}
-
-/** The position that says "about to be visible at the partner"; an empty file needs one that differs from its start. */
-export function placingMark(source: FileSource): number {
-  return Math.max(1, source.size)
 }
 
 export function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {

@@ -21,7 +21,7 @@ import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
 import { prepareFile } from './prepare-file.ts'
-import { placingMark, requireSameHash, watchPush } from './push-progress.ts'
+import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
@@ -130,7 +130,7 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     restartFrom: Math.min(file.position, source.size),
     signedReceipt: wantsSignedReceipt(emission),
     verify: emission.plan.verifyHash,
-    mayBeThere: file.position >= placingMark(source),
+    mayBeThere: file.maybeVisible,
     attempt: `${emission.transfer.id} ${emission.held.fence}`,
     again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
   }
@@ -169,6 +169,7 @@ async function arrived(
   const changes: Partial<TransferFileRecord> = {
     phase: done ? 'DONE' : 'ARRIVED',
     position: source.size,
+    maybeVisible: false,
     hash,
     wireHash,
     // Placing has noted that one is awaited, and it may have come since.

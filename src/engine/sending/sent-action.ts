@@ -18,7 +18,7 @@ export async function actOnSent(running: RunningTransfer, file: TransferFileReco
     postEmisionRename,
   } = plan.channel.integrations ?? {}
   let pathPost: string | null = null
-  if (file.path !== '') {
+  if (file.content === 'FILE') {
     if (action === 'EMISION_DELETE') await deleteOriginal(file)
     if (action === 'EMISION_MOVE' && postEmisionDirectory)
       pathPost = await moveOriginal(file, {

@@ -203,6 +203,9 @@ export type TransferFileRow = {
   hash: string | null
   phase: string
   position: number
+  /** 0 or 1 */
+  maybe_visible: number
+  content: string
   key_name: string
   key_date: string
   key_time: string

@@ -1,7 +1,13 @@
 // Transfers and their files as rows, and as the rest of the program knows them.
 
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
-import type { FilePhase, ReceiptState, TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import type {
+  FileContent,
+  FilePhase,
+  ReceiptState,
+  TransferFileRecord,
+  TransferRecord,
+} from '../../domain/transfer.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 import { nameKey } from './file-names.ts'
 
@@ -28,9 +34,11 @@ export function toTransfer(row: TransferRow, files: TransferFileRow[]): Transfer
 }
 
 export function toFile(row: TransferFileRow): TransferFileRecord {
+  const content = contentOf(row)
   return {
     index: row.idx,
-    directory: row.directory,
+    content,
+    directory: content === 'CERTIFICATE' ? null : row.directory,
     name: row.name,
     path: row.path,
     size: row.size,
@@ -38,6 +46,7 @@ export function toFile(row: TransferFileRow): TransferFileRecord {
     hash: row.hash,
     phase: row.phase as FilePhase,
     position: row.position,
+    maybeVisible: isMaybeVisible(row),
     keyName: row.key_name,
     keyDate: row.key_date,
     keyTime: row.key_time,
@@ -49,11 +58,30 @@ export function toFile(row: TransferFileRow): TransferFileRecord {
   }
 }
 
+/** The column takes no null. */
+const NO_DIRECTORY = -1
+
+// Nodes of 0.1 may be at work beside this one while they are replaced. They leave the two columns as they are by default,
+// and say the same by others.
+
+function contentOf({ content, directory }: TransferFileRow): FileContent {
+  return content === 'CERTIFICATE' || directory === NO_DIRECTORY ? 'CERTIFICATE' : 'FILE'
+}
+
+function isMaybeVisible({
+  maybe_visible: maybeVisible,
+  phase,
+  wire_hash: wireHash,
+}: TransferFileRow): boolean {
+  return maybeVisible === 1 || (phase === 'STAGED' && wireHash !== null)
+}
+
 export function fileToRow(transferId: string, file: TransferFileRecord): TransferFileRow {
   return {
     transfer_id: transferId,
     idx: file.index,
-    directory: file.directory,
+    content: file.content,
+    directory: file.directory ?? NO_DIRECTORY,
     name: file.name,
     path: file.path,
     size: file.size,
@@ -61,6 +89,7 @@ export function fileToRow(transferId: string, file: TransferFileRecord): Transfe
     hash: file.hash,
     phase: file.phase,
     position: file.position,
+    maybe_visible: file.maybeVisible ? 1 : 0,
     key_name: file.keyName,
     key_date: file.keyDate,
     key_time: file.keyTime,
