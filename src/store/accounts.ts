@@ -8,7 +8,7 @@ import type { AccountRow } from './database/tables.ts'
 
 export type Account = User & {
   passwordHash: string | null
-  /** Tokens carry it; a new password or a disabling makes older tokens void. */
+  /** Tokens carry this number. A new password or disabling the account raises it: older tokens are then refused. */
   credentialVersion: number
 }
 
@@ -20,7 +20,7 @@ const byEmail = hot<{ emailKey: string }, AccountRow>((db, arg) =>
 )
 
 export async function findAccount(db: Db, username: string): Promise<Account | undefined> {
-  // A NUL cannot be in any name, and PostgreSQL refuses to even compare it.
+  // No name contains a NUL, and PostgreSQL refuses a query that has one.
   if (username.includes('\0')) return undefined
   return (await byUsername(db, { username })).map(toAccount)[0]
 }
@@ -38,7 +38,7 @@ export async function hasAccounts(db: Db): Promise<boolean> {
   return (await db.selectFrom('account').select('username').limit(1).execute()).length > 0
 }
 
-/** Makes or replaces an account. */
+/** Inserts the account, or replaces it. */
 export async function putAccount(tx: Tx, account: Account): Promise<void> {
   const row = toRow(account)
   await tx

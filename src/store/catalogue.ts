@@ -1,5 +1,5 @@
-// What lists show and search of every channel, kept in memory. One tiny read tells whether it is still right: a change
-// of a channel makes one version grow, one added or removed another. Then only the channels that changed are read again.
+// What lists show and search of every channel, kept in memory. One small read tells whether it is still right: two
+// version numbers, one for changed channels, one for channels added or removed. Only changed channels are read again.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Channel } from '../contract/channel.ts'
@@ -19,11 +19,11 @@ export type ChannelFacts = {
   names: Names
   /** Without secrets. */
   config: Channel
-  /** Lower case: what a search looks into. */
+  /** The text that a search looks into, in lower case. */
   text: string
 }
 
-/** What the three who make a channel are called: the local entity, the partner, and the partner under its remote code. */
+/** Names: of the local entity, of the partner, and of the partner under its remote code. */
 export type Names = { local?: string | undefined; contact?: string | undefined; remote?: string | undefined }
 
 export type Catalogue = {

@@ -1,6 +1,6 @@
-// Which channels and contacts there are and who may reach them, kept in memory and read again only when the database
-// says that it changed (one tiny read per list). Lists of ten thousand channels then cost what a page costs: the codes
-// of a page come from here, their rows from the database.
+// Which channels and contacts there are and who may reach them. This is kept in memory, and read again only when the
+// database says that it changed: one small read per list. A list of ten thousand channels then costs as much as one
+// page: the codes of the page come from here, their rows from the database.
 
 import { sql } from 'kysely'
 import { isAdministrator, mayReach } from '../domain/user.ts'
@@ -14,7 +14,7 @@ type Snapshot = {
   version: string
   entries: Entry[]
   contactIds: string[]
-  /** What a user may reach, made at first need: key is the username, '' for administrators. */
+  /** What a user may reach, by username ('' for administrators); made when first needed. */
   views: Map<string, View>
 }
 
@@ -80,8 +80,8 @@ function viewOf(snapshot: Snapshot, user: User): View {
 }
 
 /**
- * To be called in every transaction that adds or removes channels or contacts, or changes a channel's users; such a
- * transaction begins with lockDirectory.
+ * Call this in every transaction that adds or removes channels or contacts, or changes a channel's users. Such a
+ * transaction begins with lockChannelAccess.
  */
 export async function channelAccessChanged(tx: Tx): Promise<void> {
   await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'directory_version'`.execute(
@@ -90,10 +90,10 @@ export async function channelAccessChanged(tx: Tx): Promise<void> {
 }
 
 /**
- * Whoever changes them takes turns; on SQLite a write is alone anyway.
+ * Only one transaction at a time may change who reaches what. On SQLite every write is alone anyway.
  *
- * Whoever changes channels takes locks in this order, or two on PostgreSQL may wait for each other: the channel access
- * (here), channels by code, `channels_version`, the counters of channels (channel_state), their transfers.
+ * Locks are always taken in this order; otherwise two transactions on PostgreSQL could wait for each other: channel
+ * access (here), channels by code, `channels_version`, the counters of channels (channel_state), their transfers.
  */
 export async function lockChannelAccess(tx: Tx, dialect: Dialect): Promise<void> {
   if (dialect.rowLocks)

@@ -1,5 +1,5 @@
-// Many channels at once: what a platform file of thousands of channels needs. A few statements per five hundred
-// channels instead of a few per channel, all inside the caller's transaction.
+// Changes to many channels at once, for platform files with thousands of them. Each function runs a few statements per
+// five hundred channels, inside the caller's transaction.
 
 import { ACTIVE } from '../domain/transfer.ts'
 import { batches } from './database/batches.ts'
@@ -9,7 +9,7 @@ import type { Dialect, Tx } from './database/store.ts'
 import { addEvents } from './events/outbox.ts'
 import { tellHistory } from './events/told.ts'
 
-/** All channels, locked until the transaction ends: an update by the interface waits, and none is lost. */
+/** All channels, locked until the transaction ends. An update through the interface waits; none is lost. */
 export async function lockAllChannels(tx: Tx, dialect: Dialect): Promise<ChannelRecord[]> {
   let query = tx.selectFrom('channel').selectAll().orderBy('code')
   if (dialect.rowLocks) query = query.forNoKeyUpdate()
@@ -83,7 +83,7 @@ export async function addHistoryToAll(
   }
 }
 
-/** Those of the channels that have a pending or running transfer. */
+/** Which of the channels have a pending or running transfer. */
 export async function channelsInUse(tx: Tx, codes: readonly string[]): Promise<string[]> {
   const inUse = new Set<string>()
   for (const some of batches(codes)) {

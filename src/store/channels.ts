@@ -1,5 +1,5 @@
-// Channels and their history. The configuration lies as JSON without its four secret fields; those lie sealed beside
-// it. Every change of a channel locks its row first, so two updates at once both apply.
+// Channels and their history. The configuration is stored as JSON without its four secret fields; those are stored
+// sealed beside it. Every change of a channel locks its row first, so two updates at the same time both apply.
 
 import { sql } from 'kysely'
 import type { OnHoliday } from '../contract/calendar.ts'
@@ -73,14 +73,14 @@ export async function listChannels(db: Db): Promise<ChannelRecord[]> {
   return (await db.selectFrom('channel').selectAll().orderBy('code').execute()).map(toChannel)
 }
 
-/** Those that work by themselves. */
+/** Channels with automation. */
 export async function automatedChannels(db: Db): Promise<ChannelRecord[]> {
   return (await db.selectFrom('channel').selectAll().where('automation', 'is not', null).execute()).map(
     toChannel,
   )
 }
 
-/** Those that are not open to everybody. */
+/** Channels that only some users may reach. */
 export async function channelsNamingUsers(db: Db): Promise<ChannelRecord[]> {
   // As toRow writes it: a list with something in it.
   const rows = await db.selectFrom('channel').selectAll().where('config', 'like', '%"users":["%').execute()
@@ -128,7 +128,7 @@ export async function updateChannel(tx: Tx, channel: ChannelRecord): Promise<voi
   await channelsChanged(tx)
 }
 
-/** To be called in every transaction that changes a channel: what nodes keep of channels is read again. */
+/** Call this in every transaction that changes a channel. Nodes then read again what they keep of channels. */
 export async function channelsChanged(tx: Tx): Promise<void> {
   await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'channels_version'`.execute(
     tx,
@@ -184,7 +184,9 @@ const historyBetween = hot<Span, { at: number; event: string; detail: string | n
     .orderBy('position', 'desc'),
 )
 
-/** Positions have no gap, so a page is a range of them: as cheap in the middle of a million as at the start. */
+/**
+ * Positions have no gap, so a page is a range of them. It costs the same in the middle of a million as at the start.
+ */
 export async function pageOfHistory(db: Db, code: string, asked: { offset: number; size: number }) {
   const total = (await stateOf(db, { code }))[0]?.history_count ?? 0
   const to = total - asked.offset
@@ -203,7 +205,9 @@ export function channelPlace(code: string, field: SecretField): string {
 
 const opened = new WeakMap<ChannelRecord, { seal: Seal; channel: Channel }>()
 
-/** The channel with its secret fields opened; done once per record: deriving four keys takes most of a request's time. */
+/**
+ * The channel with its secret fields opened. Done once per record: deriving four keys takes most of a request's time.
+ */
 export function openChannel(seal: Seal, record: ChannelRecord): Channel {
   const known = opened.get(record)
   if (known?.seal === seal) return known.channel
@@ -222,7 +226,7 @@ function withSecrets(seal: Seal, record: ChannelRecord): Channel {
   return { ...record.config, security: { ...record.config.security, ...open } }
 }
 
-/** Takes the secret fields out of a channel and seals them; a value that did not change keeps its sealed form. */
+/** Takes the secret fields out of a channel and seals them. A value that did not change keeps its sealed form. */
 export function sealChannel(seal: Seal, code: string, channel: Channel, before?: ChannelRecord) {
   const { security, ...config } = channel
   const secrets: ChannelRecord['secrets'] = {}
@@ -238,8 +242,8 @@ export function sealChannel(seal: Seal, code: string, channel: Channel, before?:
   return { config: (security ? { ...config, security: shown } : config) as Channel, secrets }
 }
 
-// A row is parsed once and its record kept while the row stays the same (its revision grows at each change): ten thousand channels make a few tens of
-// megabytes at the most. Records are never changed in place.
+// A row is parsed once. Its record is kept while the row stays the same: each change raises the revision. Ten thousand
+// channels take a few tens of megabytes at the most. Records are never changed in place.
 const parsed = new Map<string, { row: ChannelRow; record: ChannelRecord }>()
 
 export function toChannel(row: ChannelRow): ChannelRecord {

@@ -15,7 +15,10 @@ export type LocalEntity = {
   fileRoots?: readonly string[]
 }
 
-/** How a partner is reached: the protocol sections of the platform file. Secrets stand sealed beside them, by pointer. */
+/**
+ * How a partner is reached: the protocol sections of the platform file. Secrets are stored sealed beside them, by
+ * pointer.
+ */
 export type ContactRecord = {
   id: string
   protocol: ProtocolName
@@ -61,12 +64,12 @@ export async function removeContact(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('contact').where('id', '=', id).execute()
 }
 
-/** Where a contact's secret lives: what its sealed value is bound to. */
+/** The place of a contact's secret. The sealed value opens only there. */
 export function contactPlace(id: string, pointer: string): string {
   return `contact ${id} ${pointer}`
 }
 
-/** The settings with their secrets opened and put back where they belong. */
+/** The settings with their secrets opened and put back in their places. */
 export function openProtocolSections(seal: Seal, contact: ContactRecord): ContactSections {
   const settings = structuredClone(contact.settings)
   for (const [pointer, sealed] of Object.entries(contact.secrets))

@@ -1,7 +1,7 @@
-// Reads across all channels. Each goes along an index that holds just what is asked for: transfers under way, failures
-// of a span of time, counters of an hour; never along the transfers themselves.
+// Reads across all channels. Each uses an index that holds only what is asked for: transfers under way, failures in a
+// span of time, counters of an hour. None goes through the whole table of transfers.
 //
-// The states stand in the text of the statements: only then can both databases tell that a partial index serves.
+// The states are part of the statements' text. Only then do both databases see that a partial index can be used.
 
 import { sql } from 'kysely'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'

@@ -1,4 +1,4 @@
-// How partners are doing: the memory of the circuit breaker, shared by all nodes.
+// Which partners answer and which do not: the memory of the circuit breaker, shared by all nodes.
 
 import { PARKED } from '../domain/transfer.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
@@ -18,7 +18,7 @@ export async function findHealth(db: Db, contactId: string): Promise<Health | un
 /** Failed calls in a row that make a partner count as down. */
 export const FAILURES_TO_BE_DOWN = 3
 
-/** `now`: when it is the call that makes the partner count as down, that is told. */
+/** If this call makes the partner count as down, an event says so; `now` is its time. */
 export async function putHealth(tx: Tx, health: Health, now: number): Promise<void> {
   const { contactId, failures, error } = health
   const before = await findHealth(tx, contactId)
@@ -43,7 +43,7 @@ export async function putHealth(tx: Tx, health: Health, now: number): Promise<vo
     .execute()
 }
 
-/** True for one caller: whoever moves `openUntil` on from the value it read may probe the partner. */
+/** True for one caller only: the one that moves `openUntil` on from the value it read. It may probe the partner. */
 export async function takeProbe(tx: Tx, seen: Health, until: number, owner: string): Promise<boolean> {
   const taken = await tx
     .updateTable('partner_health')
@@ -55,8 +55,8 @@ export async function takeProbe(tx: Tx, seen: Health, until: number, owner: stri
 }
 
 /**
- * The partner answers again: what waited for it is due now. Transfers that wait for something else (their hour, the
- * partner's call) are looked at and put back; a time that never comes by itself is left alone.
+ * The partner answers again, so transfers that waited for it are due now. Those that wait for something else (their
+ * hour, the partner's call) are looked at once and wait again. Parked ones, which have no time, are left alone.
  */
 export async function clearHealth(tx: Tx, contactId: string, now: number): Promise<void> {
   const before = await tx
@@ -79,7 +79,7 @@ export async function clearHealth(tx: Tx, contactId: string, now: number): Promi
     .execute()
 }
 
-/** Whether it is still down; if so, it cannot be found well before this transaction is over. */
+/** Whether it is still down. If so, nobody can record an answer of the partner before this transaction is over. */
 export async function stillDown(tx: Tx, dialect: Dialect, contactId: string): Promise<boolean> {
   let query = tx.selectFrom('partner_health').select('contact_id').where('contact_id', '=', contactId)
   if (dialect.rowLocks) query = query.forKeyShare()

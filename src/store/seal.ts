@@ -1,11 +1,12 @@
-// Secrets at rest: AES-256-GCM, a fresh key for every value, derived from the master key with a random salt and the
-// value's place (so a sealed value moved to another row does not open). The master key never enters the database.
+// Secrets at rest: AES-256-GCM with a fresh key for every value. The key is derived from the master key, a random salt
+// and the value's place, so a sealed value that is moved to another row does not open. The master key never enters the
+// database.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { NodeError } from '../errors.ts'
 
 export type Seal = {
-  /** `place` names where the value lives, e.g. "channel BANCO-ACME-NOMINA localKey". */
+  /** `place` says where the value is stored, e.g. "channel BANCO-ACME-NOMINA localKey". */
   seal(place: string, secret: string): string
   open(place: string, sealed: string): string
 }

@@ -1,4 +1,4 @@
-// Both databases limit how many values one statement may bind; long lists go in batches well below that.
+// Both databases limit how many values one statement may bind. Long lists are split into batches well below the limit.
 
 const BATCH = 500
 

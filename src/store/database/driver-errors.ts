@@ -1,14 +1,14 @@
-// What the drivers throw, in our own terms. Every error of a database enters through here.
+// Turns what the database drivers throw into our own errors. Every error of a database passes through here.
 
 import { NodeError, systemCode } from '../../errors.ts'
 
-/** A unique index said no: the one driver error that is an answer and not a fault. */
+/** A unique index refused the row. This is the one driver error that callers expect and handle. */
 export function isUniqueViolation(thrown: unknown): boolean {
   const code = systemCode(thrown instanceof NodeError ? thrown.cause : thrown)
   return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === '23505'
 }
 
-/** Said by pg without any code, when a connection is gone or none came free in time. */
+/** Messages of pg that have no code: the connection is gone, or none came free in time. */
 const GONE = /^(connection terminated|client (has encountered|was closed)|timeout exceeded when trying)/i
 
 const SILENT: ReadonlySet<string> = new Set([

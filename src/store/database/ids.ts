@@ -1,10 +1,10 @@
-// Identifiers: UUID version 7, so that text order is the order of making (RFC 9562).
+// Identifiers: UUID version 7 (RFC 9562). Sorted as text, they are in the order in which they were made.
 
 import { randomBytes } from 'node:crypto'
 
 let last = { at: 0, sequence: 0 }
 
-/** Within one millisecond of one process a counter keeps the order. */
+/** Within one millisecond a counter keeps the order; this holds for one process. */
 export function newId(now: number): string {
   last = now > last.at ? { at: now, sequence: 0 } : { at: last.at, sequence: last.sequence + 1 }
   const bytes = randomBytes(16)

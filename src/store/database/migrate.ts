@@ -1,10 +1,10 @@
-// Forward-only migrations: numbered SQL files, each applied once and known by its name, all under one lock so that of
-// several nodes starting together one migrates and the others wait. Whatever stops it half-way leaves the database as
-// it was. A database that holds a migration unknown to this program is newer than it, and is refused.
+// Migrations only go forward: numbered SQL files, each applied once and known by its name. They run under one lock: of
+// several nodes that start together, one migrates and the others wait. If it is stopped half-way, the database is as
+// before. A database with a migration that this program does not know is newer than the program, and is refused.
 //
-// Nodes of the version before may be at work meanwhile, and go on beside this one until they are replaced. So a migration
-// only adds (tables, indexes, columns that may be left out). One that takes something away says in a line of its own
-// which version no longer needs it, `-- requires: 0.2.0`, and is refused while a node older than that is alive.
+// Nodes of the version before may run at the same time, until they are replaced. So a migration only adds: tables,
+// indexes, columns that may be left out. A migration that removes something says in a line of its own which version no
+// longer needs it, `-- requires: 0.2.0`. It is refused while an older node is alive.
 
 import { sql } from 'kysely'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -77,7 +77,7 @@ export function missing(migrations: readonly Migration[], applied: ReadonlySet<s
 async function apply(tx: Tx, { name, text }: Migration): Promise<void> {
   const required = /^-- requires: (\S+)$/m.exec(text)?.[1]
   if (required) await refuseBesideOlder(tx, name, required)
-  // SQLite prepares one statement at a time; no statement of ours holds a semicolon inside.
+  // SQLite prepares one statement at a time. None of our statements contains a semicolon.
   for (const statement of text.replace(/--.*$/gm, '').split(';'))
     if (statement.trim() !== '') await sql.raw(statement).execute(tx)
   await sql`insert into migration (version, name, applied_at) values (${numberOf(name)}, ${name}, ${Date.now()})`.execute(

@@ -7,7 +7,7 @@ import type { Store } from './store.ts'
 export type OpenOptions = {
   databaseUrl?: string | undefined
   dataDir: string
-  /** A node that stops in the middle of a transaction must not keep rows locked for longer than its leases. */
+  /** A node that stalls inside a transaction must not keep rows locked for longer than its leases. */
   leaseSeconds?: number | undefined
 }
 

@@ -1,4 +1,5 @@
-// PostgreSQL as a Store: a pool for ordinary work, a small one set aside for what must not wait behind it, and LISTEN.
+// PostgreSQL as a Store: a pool for ordinary work, a small pool for urgent work that must not wait behind it, and
+// LISTEN.
 
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { CompiledQuery } from 'kysely'
@@ -48,10 +49,10 @@ export function openPostgres(url: string, leaseSeconds: number | undefined): Sto
   }
 }
 
-/** A connection may break at any moment, in use or not: whoever uses it gets the error, nobody else hears of it. */
+/** A connection may break at any moment. Only a query that is using it gets the error. */
 function openPool(settings: pg.PoolConfig, max: number): Db {
   const pool = new pg.Pool({ ...settings, max, connectionTimeoutMillis: 10_000 })
-  // Without a listener such an error would end the process.
+  // Without a listener the error would end the process.
   const unheard = () => {}
   pool.on('error', unheard)
   pool.on('connect', (client) => client.on('error', unheard))
@@ -70,7 +71,7 @@ function raise(thrown: unknown): never {
   throw translate(thrown)
 }
 
-/** A write touches nothing but the database, so one that lost a deadlock is simply run again. */
+/** A write changes nothing but the database, so after a deadlock it is simply run again. */
 async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: number): Promise<T> {
   try {
     return await db.transaction().execute(change)
@@ -80,7 +81,10 @@ async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: numb
   }
 }
 
-/** LISTEN on a connection of its own, opened again whenever it breaks; after each opening it hears '' once. */
+/**
+ * LISTEN on its own connection, which is opened again whenever it breaks. After each opening, `heard` is called with
+ * ''.
+ */
 async function listenForever(settings: pg.ClientConfig, channel: string, heard: (payload: string) => void) {
   let stopped = false
   let client: pg.Client | undefined

@@ -1,6 +1,6 @@
-// Queries that run at every request are compiled once per database handle and kept: building and compiling one costs
-// some ten times what SQLite needs to run it. A handle that can run a statement by itself (SQLite's reader) is asked
-// directly, past the query builder's queue of connections, which costs more than the read.
+// Queries that run at every request are compiled once per database handle and kept. Building and compiling a query
+// takes about ten times as long as SQLite needs to run it. SQLite's reader runs them directly: the query builder's
+// queue of connections costs more than the read itself.
 
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
@@ -17,8 +17,8 @@ export function readDirectly(db: Kysely<Tables>, prepare: (sql: string) => Run<u
 }
 
 /**
- * `build` is called once per database kind; `arg('code')` stands for the value given at each run. Values must be
- * bound as they are (no `in` lists: their length would be part of the text).
+ * `build` is called once per kind of database. `arg('code')` stands for the value given at each run. There can be no
+ * `in` lists: the text of the statement would depend on their length.
  */
 export function hot<A extends object, Row>(build: (db: Kysely<Tables>, arg: Arg<A>) => Compilable<Row>) {
   const compiled = new Map<unknown, CompiledQuery<Row>>()
@@ -28,7 +28,7 @@ export function hot<A extends object, Row>(build: (db: Kysely<Tables>, arg: Arg<
     const kind = db.getExecutor().adapter.constructor
     let query = compiled.get(kind)
     if (!query) {
-      // The placeholder travels through the builder as if it were the value itself.
+      // The builder treats this placeholder as if it were the value.
       query = build(db, (name) => ({ hotParameter: name }) as unknown as A[typeof name]).compile()
       compiled.set(kind, query)
     }

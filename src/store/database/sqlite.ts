@@ -1,7 +1,7 @@
 // SQLite as a Store: one connection that writes, one that reads.
 //
-// Writes that arrive together share one commit (and so one fsync: synchronous=FULL is the mode that syncs each commit):
-// each runs in a savepoint of its own, and all are answered after the commit.
+// Writes that arrive together share one commit, and so one fsync (with synchronous=FULL each commit is synced). Each
+// runs in its own savepoint. All are answered after the commit.
 
 import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
@@ -47,8 +47,8 @@ export function openSqlite(dataDir: string): Store {
 }
 
 /**
- * A database of an earlier version, or one copied there, may be readable by all: it holds hashes and sealed keys. SQLite
- * gives the files beside it the mode of the first.
+ * A database of an earlier version, or one copied there, may be readable by everyone. It holds hashes and sealed keys.
+ * SQLite gives its other files the mode of the database file.
  */
 function closeToOthers(file: string): void {
   closeSync(openSync(file, 'a', 0o600))
@@ -59,8 +59,9 @@ function closeToOthers(file: string): void {
 }
 
 /**
- * Taking and leaving SQLite's read lock costs twice what a small read does: the reads of one turn of the event loop
- * share it. It ends with the turn, and before any write of this process is answered, so a writer reads what it wrote.
+ * Taking and leaving SQLite's read lock costs twice as much as a small read. So all reads in one turn of the event loop
+ * share it. It ends with the turn. It also ends before a write of this process is answered, so a writer reads what it
+ * wrote.
  */
 function sharedSnapshot(reader: Database.Database) {
   const [begin, commit] = [reader.prepare('begin'), reader.prepare('commit')]
@@ -72,7 +73,7 @@ function sharedSnapshot(reader: Database.Database) {
     shared = false
     commit.run()
   }
-  /** Returns the version of what is read: another one as soon as anybody, in whatever process, has committed. */
+  /** Returns the version of the data. It is another one as soon as any process has committed. */
   const share = (): unknown => {
     if (shared) return version
     begin.run()
@@ -89,8 +90,8 @@ const REMEMBERED = 500
 type Row = Record<string, unknown>
 
 /**
- * Answers are kept until the database changes: reading the same few rows again at every request costs more than all
- * else that a small request needs. They are frozen, because whoever asks gets the same ones.
+ * Rows are kept until the database changes. Reading the same few rows at every request would cost more than the rest of
+ * a small request. They are frozen, because all callers share them.
  */
 function remembered(statement: Database.Statement, share: () => unknown) {
   const answers = new Map<unknown, Row[]>()
@@ -117,7 +118,7 @@ function connect(file: string): Database.Database {
   database.pragma('foreign_keys = ON')
   database.pragma('temp_store = MEMORY')
   database.pragma('cache_size = -32000')
-  // Compiling a statement costs ten times what running a small one does: keep them, by text, a bounded number.
+  // Compiling a statement costs ten times as much as running a small one. So they are kept, by text, up to a limit.
   const prepared = new Map<string, Database.Statement>()
   const prepare = database.prepare.bind(database)
   return Object.assign(database, {
@@ -132,7 +133,7 @@ function connect(file: string): Database.Database {
   })
 }
 
-// `begin immediate`: a transaction that reads and then writes must not find that another has written in between.
+// `begin immediate`: between the reads and the writes of a transaction nobody else may write.
 class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(BEGIN_IMMEDIATE)

@@ -1,8 +1,8 @@
 // What SQLite and PostgreSQL are to the rest of the program.
 //
 // Reads go through `db`, every write through `write(tx => …)`. Query functions take their executor as first argument,
-// so nothing inside a transaction can reach past it. A write must not wait for anything but the database: the lock is
-// held meanwhile.
+// so code inside a transaction cannot write outside of it by mistake. A write must not wait for anything but the
+// database: it holds a lock meanwhile.
 
 import type { Kysely, Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
@@ -13,7 +13,7 @@ export type Tx = Transaction<Tables>
 /** How the two databases differ, by name. */
 export type Dialect = {
   name: 'sqlite' | 'postgres'
-  /** Rows can be locked one by one; on SQLite a write holds the whole database already. */
+  /** Rows can be locked one by one. On SQLite a write locks the whole database anyway. */
   rowLocks: boolean
   /** Other nodes can be told by LISTEN and NOTIFY. */
   notify: boolean
@@ -27,7 +27,7 @@ export type Store = {
   readonly db: Db
   readonly dialect: Dialect
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
-  /** Connections set aside for what must not wait behind ordinary work: signs of life, claims. */
+  /** Connections for urgent work that must not wait behind the rest: signs of life, claims. */
   readonly urgent: { readonly db: Db; write<T>(change: (tx: Tx) => Promise<T>): Promise<T> }
   /** PostgreSQL: a connection for LISTEN, kept by the caller. */
   listen?: (channel: string, heard: (payload: string) => void) => Promise<() => Promise<void>>

@@ -1,5 +1,5 @@
-// The rows as they lie in the database, column by column. Only the store sees them: each query file turns its rows
-// into what the rest of the node works with.
+// The rows of the database, column by column. Only the store knows them: each query file turns its rows into what the
+// rest of the node works with.
 
 import type { Generated } from 'kysely'
 

@@ -1,5 +1,5 @@
-// One event for one subscription: made with the event's position, in the same transaction, so each is made once; then
-// tried until it is delivered or given up.
+// A delivery is one event for one subscription. It is inserted in the transaction that gives the event its position, so
+// it exists exactly once. Then it is tried until it is delivered or given up.
 
 import type { EventRecord } from '../../domain/event.ts'
 import { batches } from '../database/batches.ts'
@@ -92,7 +92,9 @@ export async function dueDeliveries(
   return rows.map((row) => ({ ...toDelivery(row), event: toEvent(row) }))
 }
 
-/** Lanes in which one waits for its first repetition: what follows it waits with it, so that the order is kept. */
+/**
+ * Lanes with a delivery that waits for its first repetition. The ones behind it wait too, so that the order is kept.
+ */
 export async function lanesHeld(db: Db, subscriptionId: string, now: number): Promise<Set<string>> {
   const rows = await db
     .selectFrom('delivery')
@@ -137,7 +139,7 @@ export async function recordOutcome(tx: Tx, made: Outcome): Promise<void> {
     .execute()
 }
 
-/** These go into one mail, known by that name from before it is sent: sent again after a crash it is the same mail. */
+/** Puts these into one mail and names it before it is sent. After a crash the same mail is sent again. */
 export async function setBatch(
   tx: Tx,
   subscriptionId: string,
@@ -164,7 +166,7 @@ export async function releaseWaiting(tx: Tx, subscriptionId: string, now: number
     .execute()
 }
 
-/** Of a subscription that is switched off: what it has not heard it will not hear. */
+/** Gives up what a subscription has not been told when it is switched off. */
 export async function giveUpWaiting(tx: Tx, subscriptionId: string, now: number): Promise<void> {
   await tx
     .updateTable('delivery')

@@ -1,5 +1,5 @@
-// An event's identifier: a UUID of version 7 (RFC 9562) whose counter, 42 bits long, is the event's position. So ids
-// sort as positions do, tell them, and differ between platforms by their time and 32 random bits.
+// An event's identifier: a UUID of version 7 (RFC 9562) whose 42-bit counter is the event's position. So ids sort like
+// positions, and the position can be read from the id. Between platforms they differ by time and 32 random bits.
 
 import { randomBytes } from 'node:crypto'
 

@@ -1,5 +1,6 @@
-// The events' outbox: a row in the transaction of what it tells, so that none is lost and none is invented. The row is
-// given its place among the events later (sequence.ts): two transactions at once are told in the order of their commits.
+// The events' outbox. An event is a row written in the same transaction as the change it tells of: no event is lost,
+// and none tells of something that did not happen. It gets its place among the events later (sequence.ts), in the order
+// of commits.
 
 import type { EventData, EventType } from '../../contract/event-types.ts'
 import { batches } from '../database/batches.ts'

@@ -1,7 +1,7 @@
-// Gives events their place. What was committed is moved from the outbox to `event`, in the order of its writing, with
-// the next positions; whoever does so holds the row of the last position locked, so that several nodes take turns and
-// each event is moved once. A position is visible together with all before it: a reader that goes on from the last one
-// it saw misses nothing, although transactions commit in another order than they write.
+// Gives events their place. Committed events are moved from the outbox to `event`, in the order in which they were
+// written, with the next positions. The row of the last position is locked meanwhile: several nodes take turns, and
+// each event is moved once. When a position is visible, all before it are visible too. So a reader that goes on from
+// the last position it saw misses nothing, although transactions may commit in another order than they write.
 
 import { sql } from 'kysely'
 import type { EventData, EventType } from '../../contract/event-types.ts'
@@ -13,7 +13,7 @@ import { makeEventId } from './event-id.ts'
 
 const COUNTER = 'event_position'
 
-/** A look without a lock: an idle node must not write at every tick. */
+/** Looks without a lock: an idle node must not write at every tick. */
 export async function hasNewEvents(db: Db): Promise<boolean> {
   return (await db.selectFrom('event_outbox').select('at').limit(1).executeTakeFirst()) !== undefined
 }

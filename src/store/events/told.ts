@@ -1,5 +1,5 @@
-// What is told of transfers, files and channels: called by the store's own functions that change them, in the same
-// transaction, so that no caller can forget it.
+// Events about transfers, files and channels. The store's own functions add them, in the transaction of the change, so
+// that no caller can forget it.
 
 import { sql } from 'kysely'
 import type { HistoryEvent } from '../../contract/channel.ts'

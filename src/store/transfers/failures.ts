@@ -1,9 +1,9 @@
-// Failures that wait for somebody: which one puts a channel in ERROR, which one a retry takes, and how they are dealt
-// with. A channel has an error for each direction: its last transfer that ended that way, if it failed and was neither
-// retried nor reset. They stand beside the channel's counters, written in the transaction that ends a transfer or
-// settles a failure, so that nobody looks through the transfers for them.
+// Failures that wait for a person: which one puts a channel in ERROR, which one a retry takes, and how they are dealt
+// with. A channel can have one error per direction: the last transfer that ended in that direction, if it failed and
+// was neither retried nor reset. Errors are stored beside the channel's counters, in the transaction that ends a
+// transfer or settles a failure. So nobody has to search the transfers for them.
 //
-// States stand in the text of the statements: only then can both databases tell that a partial index serves.
+// The states are part of the statements' text. Only then do both databases see that a partial index can be used.
 
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
@@ -41,7 +41,7 @@ export async function noteAllErrors(tx: Tx): Promise<void> {
   await sql`update channel_state set error_id = coalesce(emission_error_id, reception_error_id)`.execute(tx)
 }
 
-/** What a node of the version before has ended or settled meanwhile, it has noted by its own rule. */
+/** A node of the version before may have ended or settled transfers since, and noted them by its own rule. */
 export async function mendErrors(store: Store): Promise<void> {
   const code = sql.ref('channel_state.code')
   const { rows } = await sql<{ code: string }>`select code from channel_state

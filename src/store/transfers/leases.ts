@@ -1,7 +1,7 @@
-// Who runs a transfer. A claim takes the row under a lease and raises its fence; from then on only a writer that shows
-// that very fence may change it. What an engine has claimed stays its own while its sign of life is renewed
-// (signs-of-life.ts): one small write keeps a thousand leases. A node that dies falls silent, and others claim; a node
-// that merely slept finds its fence outdated at its next write and must stop.
+// Who runs a transfer. A claim puts a lease on the row and raises its fence, a number. From then on only a writer with
+// that fence may change the row. An engine keeps what it has claimed as long as it renews its sign of life
+// (signs-of-life.ts): one small write keeps a thousand leases. When a node dies, its sign of life ends and others claim
+// its transfers. A node that only slept finds at its next write that its fence is outdated, and must stop.
 
 import type { ExpressionBuilder } from 'kysely'
 import type { TransferRecord } from '../../domain/transfer.ts'
@@ -17,10 +17,12 @@ import { nameKey } from './file-names.ts'
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
 export type Holder = { owner: string; until: number; now: number }
 
-/** Takes due transfers that nobody holds, oldest first. On PostgreSQL rows that another node is taking are skipped. */
+/**
+ * Claims due transfers that nobody holds, oldest first. On PostgreSQL, rows that another node is claiming are skipped.
+ */
 export async function claimDue(store: Store, holder: Holder, limit: number): Promise<Claim[]> {
   const { urgent, dialect } = store
-  // A look without a lock: an idle node must not write at every tick.
+  // First looks without a lock: an idle node must not write at every tick.
   if ((await dueAndFree(urgent.db, holder.now, 1).execute()).length === 0) return []
   return urgent.write(async (tx) => {
     let query = dueAndFree(tx, holder.now, limit)
@@ -40,7 +42,7 @@ function dueAndFree(db: Db, now: number, limit: number) {
     .limit(limit)
 }
 
-/** Never claimed, given back, or claimed by one that has been silent for longer than its lease. */
+/** Never claimed, given back, or claimed by an engine whose lease and sign of life have both run out. */
 function heldByNobody(now: number) {
   return (eb: ExpressionBuilder<Tables, 'transfer'>) =>
     eb.or([
@@ -60,7 +62,7 @@ function heldByNobody(now: number) {
     ])
 }
 
-/** What waits for this partner, whatever its due time: the partner is on the line now. */
+/** Claims what waits for this partner, whatever its due time: the partner is on the line now. */
 export async function claimForContact(
   store: Store,
   holder: Holder,
@@ -84,7 +86,7 @@ export async function claimForContact(
   })
 }
 
-/** In the order given. A few statements for all of them: a dead node's transfers are taken over together. */
+/** Claims in the order given, with a few statements for all: a dead node's transfers are taken over together. */
 async function take(tx: Tx, found: readonly { id: string }[], holder: Holder): Promise<Claim[]> {
   const claims = new Map<string, Claim>()
   for (const some of batches(found.map(({ id }) => id))) {
@@ -130,7 +132,7 @@ export async function claimNew(
     .execute()
 }
 
-/** What that engine holds, as the database sees it: a reset or another node's claim has taken the rest away. */
+/** What the engine holds according to the database. What a reset or another node has taken is not among it. */
 export async function heldBy(db: Db, owner: string): Promise<Held[]> {
   return db
     .selectFrom('transfer')
@@ -140,7 +142,7 @@ export async function heldBy(db: Db, owner: string): Promise<Held[]> {
     .execute()
 }
 
-/** Claims that nobody works on: they are nobody's again, for whoever looks next. */
+/** Gives up claims that nobody works on. Any node may claim them next. */
 export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
   for (const { id, fence } of held)
     await tx
@@ -176,7 +178,9 @@ export async function unparkTransfers(tx: Tx, codes: readonly string[], now: num
       .execute()
 }
 
-/** Locks the transfer for this transaction and makes sure that it is still ours; the start of every write of a runner. */
+/**
+ * Locks the transfer for this transaction and makes sure that it is still ours. Every write of a run begins with it.
+ */
 export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise<void> {
   let query = tx.selectFrom('transfer').select(['state', 'fence']).where('id', '=', held.id)
   if (dialect.rowLocks) query = query.forUpdate()
@@ -216,7 +220,7 @@ async function fileState(tx: Tx, transferId: string, index: number) {
     .executeTakeFirst()
 }
 
-/** The soonest time at which something may be due, for the clock to wait for. */
+/** The next time at which something may be due. The dispatcher waits until then. */
 export async function nextDueAt(db: Db): Promise<number | undefined> {
   const row = await db
     .selectFrom('transfer')

@@ -1,12 +1,12 @@
 // A transfer's place in the list of its channel.
 //
-// `position` is its rank by (listed_at, id), without a gap. So any page and any span of days is a range of positions,
-// found in a few index steps whatever the table's size, and totals are exact without counting. A row moves only when
-// its listed_at changes (a start), and that shifts just the few rows between.
+// `position` is its rank by (listed_at, id), without gaps. So any page and any span of days is a range of positions. It
+// is found in a few index steps, however large the table is, and totals are exact without counting. A row moves only
+// when its listed_at changes, at its start. That shifts only the few rows between its old and its new place.
 
 import type { Tx } from '../database/store.ts'
 
-/** The position for a new row at that time. Locks the channel's counters: writers of one channel take turns. */
+/** The position for a new row at that time. Locks the channel's counters, so writers of one channel take turns. */
 export async function makeRoom(tx: Tx, code: string, at: number, id: string): Promise<number> {
   const { transfer_count: count } = await tx
     .updateTable('channel_state')
@@ -47,7 +47,7 @@ async function shift(
   await query.execute()
 }
 
-/** Written as it is: the lock on the counters is what counts. */
+/** Changes nothing: the update only locks the counters. */
 export async function lockCounters(tx: Tx, code: string): Promise<void> {
   await tx
     .updateTable('channel_state')
@@ -56,7 +56,7 @@ export async function lockCounters(tx: Tx, code: string): Promise<void> {
     .execute()
 }
 
-/** A start moves the row to its new place in the list. The counters are locked: no other row moves meanwhile. */
+/** Moves a row to its new place in the list. The counters are locked, so no other row moves at the same time. */
 export async function relist(
   tx: Tx,
   row: { id: string; channel_code: string; position: number },

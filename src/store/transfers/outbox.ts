@@ -76,7 +76,7 @@ export async function addToOutbox(tx: Tx, file: OutboxFile): Promise<void> {
     .execute()
 }
 
-/** The same transaction settles the receipt that the transfer may be waiting for. */
+/** In the same transaction, the receipt that the transfer may be waiting for is recorded. */
 export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Promise<void> {
   await tx
     .updateTable('outbox_file')

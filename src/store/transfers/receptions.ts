@@ -1,4 +1,4 @@
-// What has come in whole, what came in half, and which receipts are owed for it.
+// Files that were received whole, half files, and the receipts that are owed for them.
 
 import type { Db, Tx } from '../database/store.ts'
 import { newId } from '../database/ids.ts'
@@ -58,7 +58,7 @@ export async function putHalfFile(tx: Tx, key: FileKey, half: HalfFile, now: num
     .execute()
 }
 
-/** Of a file that lies at that path: another try at the same key may have one of its own. */
+/** Removes the half file at that path. Another try with the same key may have its own. */
 export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promise<void> {
   await tx
     .deleteFrom('partial_file')
@@ -70,7 +70,7 @@ export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promis
     .execute()
 }
 
-/** Half files of a channel under keys of that date. */
+/** Half files of a channel whose keys have that date. */
 export async function halfFilesOf(
   db: Db,
   channelCode: string,
@@ -86,7 +86,7 @@ export async function halfFilesOf(
   return rows.map((row) => ({ name: row.key_name, size: row.position }))
 }
 
-/** Half files that nobody has gone on with for long; their rows are removed, the caller removes the files. */
+/** Half files that nobody has continued for long. Removes their rows; the caller removes the files. */
 export async function takeStaleHalfFiles(tx: Tx, before: number): Promise<string[]> {
   return (
     await tx.deleteFrom('partial_file').where('updated_at', '<', before).returning('path').execute()
@@ -95,7 +95,7 @@ export async function takeStaleHalfFiles(tx: Tx, before: number): Promise<string
 
 // Receipts
 
-/** The receipt itself is the engine's: kept as it was given. */
+/** The receipt's content is the engine's; it is stored as it was given. */
 export async function oweReceipt(tx: Tx, contactId: string, receipt: object, now: number): Promise<void> {
   const row = {
     id: newId(now),
@@ -118,7 +118,7 @@ export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: str
     .execute()
 }
 
-/** Partners who wait for a receipt since before that time. */
+/** Partners who have waited for a receipt since before that time. */
 export async function contactsOwed(db: Db, before: number): Promise<string[]> {
   const rows = await db
     .selectFrom('owed_receipt')
@@ -135,7 +135,9 @@ export async function receiptDelivered(tx: Tx, id: string, now: number): Promise
   await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', '=', id).execute()
 }
 
-/** The sent file that a receipt is about, by its key; the name is compared by the caller, in the protocol's spelling. */
+/**
+ * Sent files that a receipt may be about, by date and time. The caller compares the name, as the protocol spells it.
+ */
 export async function awaitingReceipt(db: Db, contactId: string, date: string, time: string) {
   return db
     .selectFrom('transfer_file')
@@ -157,7 +159,7 @@ export async function awaitingReceipt(db: Db, contactId: string, date: string, t
     .execute()
 }
 
-/** Records the receipt and makes the transfer due at once: whoever claims it next goes on. */
+/** Records the receipt and makes the transfer due at once, so that a node goes on with it. */
 export async function recordReceipt(
   tx: Tx,
   transferId: string,

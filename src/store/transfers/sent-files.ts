@@ -1,8 +1,8 @@
-// What was sent before, by name and content: the memory behind allowSendDuplicateFiles and behind watched folders.
+// What was sent before, by name and content. allowSendDuplicateFiles and watched folders need it.
 
 import type { Db, Tx } from '../database/store.ts'
 
-/** Hashes under which a file of that name and size was sent with success on the channel. */
+/** Hashes of the files with that name and size that were sent with success on the channel. */
 export async function sentHashes(db: Db, code: string, name: string, size: number): Promise<string[]> {
   const rows = await db
     .selectFrom('sent_file')
@@ -26,7 +26,7 @@ export async function rememberSent(tx: Tx, { channelCode, ...file }: SentFile): 
 
 export type FileAsItLies = { path: string; size: number; modifiedAt: number }
 
-/** Whether a transfer of the channel, listed since then, sent that very file with its size and time. */
+/** Whether a transfer of the channel, listed since then, sent the file as it is now: same path, size and time. */
 export async function wasSentSince(
   db: Db,
   code: string,

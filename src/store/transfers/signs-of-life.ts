@@ -1,4 +1,4 @@
-// Which engines are alive: the one thing that is renewed for all that an engine holds.
+// Which engines are alive. An engine renews this one row, and with it all its leases.
 
 import { VERSION } from '../../root.ts'
 import type { Db, Tx } from '../database/store.ts'
@@ -19,7 +19,7 @@ export async function livingOwners(db: Db, now: number): Promise<Set<string>> {
   return new Set(rows.map((row) => row.owner))
 }
 
-/** At the end of an engine, and for those that never came to theirs. */
+/** When an engine ends. Also removes signs of engines that died long ago. */
 export async function removeSign(tx: Tx, owner: string, now: number): Promise<void> {
   await tx
     .deleteFrom('sign_of_life')

@@ -1,9 +1,9 @@
-// Which files of the data folder the database speaks of; what it does not speak of is left over from a crash.
+// Which files of the data folder have a row in the database. Those that have none were left over by a crash.
 
 import { ACTIVE } from '../../domain/transfer.ts'
 import type { Db } from '../database/store.ts'
 
-/** Every file in the data folder that a row speaks of: half files, and those of transfers that are not over. */
+/** Every file in the data folder that a row names: half files, and files of transfers that are not over. */
 export async function knownPaths(db: Db): Promise<Set<string>> {
   const partial = await db.selectFrom('partial_file').select('path').execute()
   const staged = await db

@@ -1,5 +1,5 @@
-// How many transfers there are, for the metrics: what is under way by an index that holds nothing else, what has ended
-// by a short span of time. Never a count of the whole table.
+// How many transfers there are, for the metrics. Transfers under way are counted with an index that holds nothing else,
+// ended ones over a short span of time. The whole table is never counted.
 
 import type { TransferDirection, TransferStatus } from '../../contract/transfer.ts'
 import { ACTIVE } from '../../domain/transfer.ts'

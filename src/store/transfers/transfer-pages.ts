@@ -41,7 +41,7 @@ export type TransferPage = {
   before?: number | undefined
 }
 
-/** Newest first; `from` and `before` bound listed_at, the first included, the second not. */
+/** Newest first. `from` (included) and `before` (not included) limit listed_at. */
 export async function pageOfTransfers(db: Db, code: string, asked: TransferPage) {
   const count = (await countOf(db, { code }))[0]?.transfer_count ?? 0
   const low = asked.from === undefined ? 1 : await rankOf(db, code, asked.from, count)
@@ -56,17 +56,18 @@ export async function pageOfTransfers(db: Db, code: string, asked: TransferPage)
   return { total, transfers }
 }
 
-/** Position of the first transfer listed at or after that time; one past the last if there is none. */
+/** Position of the first transfer listed at or after that time. If there is none, the position after the last. */
 async function rankOf(db: Db, code: string, at: number, count: number): Promise<number> {
   return (await firstAt(db, { code, at }))[0]?.position ?? count + 1
 }
 
 type Listed = { id: string; state: TransferStatus }
 
-// SQLite answers with the same rows while nothing changes.
+// SQLite's reader returns the same array of rows while nothing changes (sqlite.ts).
 const pages = new WeakMap<readonly Listed[], readonly TransferRecord[]>()
 
-// A transfer that is over stays as it is (but for `settled`, which lists do not show): it is read once and kept.
+// A transfer that is over does not change any more, except for `settled`, which lists do not show. So it is read once
+// and kept.
 const over = new LRUCache<string, TransferRecord>({ max: 20_000 })
 
 async function readTransfers(db: Db, listed: readonly Listed[]): Promise<TransferRecord[]> {

@@ -1,6 +1,6 @@
-// What is kept of transfers that ended, beside the transfers themselves: counters by hour and channel, and the failures
-// that put a channel in ERROR (failures.ts). Written in the transaction that ends a transfer, so both are always right
-// and nobody counts a million rows.
+// What is kept of ended transfers beside the transfers themselves: counters by hour and channel, and the failures that
+// put a channel in ERROR (failures.ts). Both are written in the transaction that ends a transfer. So they are always
+// right, and nobody has to count a million rows.
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../../contract/transfer.ts'
@@ -13,7 +13,7 @@ export const HOURS_KEPT = 48
 
 export type Ended = { id: string; channelCode: string; endedAt: number; state: TransferStatus }
 
-/** To be called once, after the transfer's row says that it is over and its files lie in the database. */
+/** Call this once per transfer, when its row says that it is over and its files are in the database. */
 export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ended): Promise<void> {
   const hour = Math.floor(endedAt / HOUR_MS)
   const one = (which: TransferStatus) => (state === which ? 1 : 0)
@@ -46,8 +46,8 @@ export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ende
 }
 
 /**
- * Done by the first end of an hour in a channel, for that channel alone: a few rows along an index, under the lock on
- * the channel's counters that the caller holds, so nobody waits for anybody. A channel never has more than HOURS_KEPT.
+ * Runs at the first end of a transfer in an hour, for its channel only. It removes a few rows by an index. The caller
+ * holds the lock on the channel's counters, so nobody else has to wait. A channel never has more than HOURS_KEPT rows.
  */
 async function dropOldHours(tx: Tx, channelCode: string, hour: number): Promise<void> {
   await tx
@@ -57,7 +57,7 @@ async function dropOldHours(tx: Tx, channelCode: string, hour: number): Promise<
     .execute()
 }
 
-/** Makes both anew from the transfers: for whoever writes finished transfers in bulk. */
+/** Computes both again from the transfers, after finished transfers were written in bulk. */
 export async function recountEnded(tx: Tx): Promise<void> {
   await tx.deleteFrom('transfer_hour').execute()
   await sql`insert into transfer_hour (hour, channel_code, completed, failed, cancelled, bytes)

@@ -29,7 +29,7 @@ export type NewTransfer = {
   files: readonly TransferFileRecord[]
 }
 
-/** Makes a PENDING transfer. The unique index refuses a second active one in the same direction: a conflict. */
+/** Inserts a PENDING transfer. A unique index refuses a second active one in the same direction: that is a conflict. */
 export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
   const row: TransferRow = {
     id: made.id,
@@ -90,7 +90,7 @@ export type Move = {
   from: TransferStatus
   to: TransferStatus
   now: number
-  /** The claim under which the mover acts; a reset acts under none. */
+  /** The fence of the claim. A reset has none. */
   fence?: number
   error?: { message: string; code: string }
   encryption?: boolean
@@ -103,7 +103,7 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
   const found = await tx.selectFrom('transfer').select('channel_code').where('id', '=', id).executeTakeFirst()
   if (!found) return false
-  // Before the row itself: whoever shifts rows of the channel holds the counters and waits for rows.
+  // Before the row itself: a transaction that shifts rows of the channel holds the counters and then waits for rows.
   await lockCounters(tx, found.channel_code)
   const over = isOver(move.to)
   const changes: Partial<TransferRow> = {
@@ -162,7 +162,7 @@ export async function findTransfer(db: Db, id: string): Promise<TransferRecord |
   return row && toTransfer(row, await filesById(db, { id }))
 }
 
-/** Cancelled, or gone with its channel. */
+/** Cancelled, or removed with its channel. */
 export async function wasCancelled(db: Db, id: string): Promise<boolean> {
   const row = await db.selectFrom('transfer').select('state').where('id', '=', id).executeTakeFirst()
   return row === undefined || row.state === 'CANCELLED'
@@ -172,7 +172,7 @@ export async function markEncrypted(tx: Tx, id: string): Promise<void> {
   await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', id).execute()
 }
 
-/** For a fetch that begins again: what came in half is offered anew. */
+/** For a fetch that begins again: the partner offers these files again. */
 export async function removeUnfinishedFiles(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('transfer_file').where('transfer_id', '=', id).where('phase', '=', 'MOVING').execute()
 }
