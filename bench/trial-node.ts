@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Channel } from '../src/contract/channel.ts'
 import { BASE_PATH } from '../src/contract/operations.ts'
-import type { Platform } from '../src/platform/schema.ts'
+import type { Platform } from '../src/contract/administration/platform-file.ts'
 import { NodeProcess, esclusa } from '../test/crash/node-process.ts'
 import { listen } from '../test/crash/operator.ts'
 

@@ -1,7 +1,7 @@
 // The kinds of channels that the demo shows. What a channel sends and receives lies in files/<partner>/<application>.
 
 import { parseCode } from '../domain/channel.ts'
-import type { PlatformChannel } from '../platform/schema.ts'
+import type { PlatformChannel } from '../contract/administration/platform-file.ts'
 
 export type Keys = { localKey: string; remoteKey: string; rsaLocalKey: string; rsaRemoteKey: string }
 

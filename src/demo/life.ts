@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Platform } from '../platform/schema.ts'
+import type { Platform } from '../contract/administration/platform-file.ts'
 import { archiveFile, fixedLines, payrollFile, paymentsFile, put, statementFile } from './files.ts'
 import { LATE } from './partners.ts'
 import type { DemoParts } from './demo-parts.ts'

@@ -1,7 +1,7 @@
 // The partners of the demo's bank: invented companies and banks, with people to call. Two of them are reached over
 // OFTP2 (the demo's other node plays both), two never answer, the others are folders on this machine.
 
-import type { PlatformContact } from '../platform/schema.ts'
+import type { PlatformContact } from '../contract/administration/platform-file.ts'
 import type { DemoParts } from './demo-parts.ts'
 
 type Person = [name: string, lastName: string, occupation: string]

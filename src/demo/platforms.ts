@@ -1,7 +1,7 @@
 // The two platforms of the demo: a bank with partners of every kind, and a node that plays two of those partners.
 // Written as ordinary platform files, so that a reader can see how such channels are made.
 
-import type { Platform, PlatformChannel, PlatformUser } from '../platform/schema.ts'
+import type { Platform, PlatformChannel, PlatformUser } from '../contract/administration/platform-file.ts'
 import { archive, payments, payroll, simple, statements } from './channels.ts'
 import type { Keys } from './channels.ts'
 import type { DemoNode, DemoParts } from './demo-parts.ts'

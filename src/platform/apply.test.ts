@@ -16,7 +16,7 @@ import { applyPlatform } from './apply.ts'
 import type { ApplyOptions } from './apply.ts'
 import { describePlatform, exportPlatform } from './export.ts'
 import { manyChannels, samplePlatform, SECRETS } from '../../test/support/platform-file.ts'
-import type { Platform } from './schema.ts'
+import type { Platform } from '../contract/administration/platform-file.ts'
 
 const seal = makeSeal('a master key of at least 32 bytes')
 const NOMINA = 'BANCO-ACME-NOMINA'

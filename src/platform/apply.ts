@@ -37,7 +37,7 @@ import type { Changes, ChangePlan, Present } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
 import type { Known, KnownContact } from './rules.ts'
-import type { Platform } from './schema.ts'
+import type { Platform } from '../contract/administration/platform-file.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
 
 export type ApplyOptions = {

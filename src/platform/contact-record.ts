@@ -6,7 +6,7 @@ import type { ContactSections } from '../contract/contact-settings.ts'
 import { contactPlace, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
-import type { PlatformContact } from './schema.ts'
+import type { PlatformContact } from '../contract/administration/platform-file.ts'
 
 type Json = Record<string, unknown>
 

@@ -14,8 +14,12 @@ import type { LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { toPlatformContact } from './contact-record.ts'
-import { Platform } from './schema.ts'
-import type { PlatformChannel, PlatformEntity, PlatformUser } from './schema.ts'
+import { Platform } from '../contract/administration/platform-file.ts'
+import type {
+  PlatformChannel,
+  PlatformEntity,
+  PlatformUser,
+} from '../contract/administration/platform-file.ts'
 
 export type ExportOptions = {
   /** Password hashes and keys too: opened with the seal. */

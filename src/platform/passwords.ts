@@ -3,7 +3,7 @@
 
 import { hashPassword, verifyPassword } from '../accounts/password.ts'
 import type { Account } from '../store/accounts.ts'
-import type { PlatformUser } from './schema.ts'
+import type { PlatformUser } from '../contract/administration/platform-file.ts'
 
 /** What the file wants an account's hash to be: undefined leaves it as it is, null takes it away. */
 export type Hashes = ReadonlyMap<string, string | null | undefined>

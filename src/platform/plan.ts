@@ -14,7 +14,7 @@ import type { Seal } from '../store/seal.ts'
 import { contactOf } from './contact-record.ts'
 import type { Hashes } from './passwords.ts'
 import { plainChannel } from './rules.ts'
-import type { Platform, PlatformChannel, PlatformUser } from './schema.ts'
+import type { Platform, PlatformChannel, PlatformUser } from '../contract/administration/platform-file.ts'
 
 export type Present = {
   entities: LocalEntity[]

@@ -8,7 +8,7 @@ import type { Fault } from '../domain/channel-rules.ts'
 import { parseCode } from '../domain/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
 import { UNREAD } from './references.ts'
-import type { PlatformChannel, PlatformContact } from './schema.ts'
+import type { PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
 
 export type Findings = { faults: Fault[]; warnings: Fault[] }
 

@@ -10,7 +10,7 @@ import { NodeError } from '../errors.ts'
 import { samplePlatform, SECRETS } from '../../test/support/platform-file.ts'
 import { readPlatform } from './read.ts'
 import type { ReadOptions } from './read.ts'
-import type { Platform, PlatformChannel, PlatformContact } from './schema.ts'
+import type { Platform, PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
 import { parseYaml } from './yaml-source.ts'
 
 type Reader = {

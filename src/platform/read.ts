@@ -11,7 +11,7 @@ import type { Known } from './rules.ts'
 import { salvage } from './salvage.ts'
 import { isPlatform, schemaFaults } from './schema-faults.ts'
 import type { SchemaFault } from './schema-faults.ts'
-import type { Platform } from './schema.ts'
+import type { Platform } from '../contract/administration/platform-file.ts'
 import { parseYaml } from './yaml-source.ts'
 import type { YamlSource } from './yaml-source.ts'
 

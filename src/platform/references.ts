@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf, systemCode } from '../errors.ts'
 import type { Fault } from '../domain/channel-rules.ts'
-import { REFERENCE_PLACES } from './schema.ts'
+import { REFERENCE_PLACES } from '../contract/administration/platform-file.ts'
 
 export type Env = Record<string, string | undefined>
 type Json = Record<string, unknown>

@@ -16,7 +16,12 @@ import { diskFaults } from '../files/roots.ts'
 import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
 import type { Carrier, Findings } from './protocol-rules.ts'
 import { UNREAD } from './references.ts'
-import type { Platform, PlatformChannel, PlatformEntity, PlatformUser } from './schema.ts'
+import type {
+  Platform,
+  PlatformChannel,
+  PlatformEntity,
+  PlatformUser,
+} from '../contract/administration/platform-file.ts'
 
 /** What the database has beside the file, where that will stay. */
 export type Known = {

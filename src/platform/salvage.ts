@@ -5,7 +5,7 @@ import type { Fault } from '../domain/channel-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
 import type { Known } from './rules.ts'
 import { isPlatform } from './schema-faults.ts'
-import { Platform } from './schema.ts'
+import { Platform } from '../contract/administration/platform-file.ts'
 
 export type Salvaged = {
   platform: Platform

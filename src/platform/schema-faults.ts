@@ -3,7 +3,7 @@
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import type { Fault } from '../domain/channel-rules.ts'
-import { Platform } from './schema.ts'
+import { Platform } from '../contract/administration/platform-file.ts'
 
 export type SchemaFault = Fault & { onKey?: true }
 

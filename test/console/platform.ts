@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import type { TransferStatus } from '../../src/contract/transfer.ts'
 import type { Context } from '../../src/http/context.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
-import type { Platform, PlatformChannel, PlatformUser } from '../../src/platform/schema.ts'
+import type {
+  Platform,
+  PlatformChannel,
+  PlatformUser,
+} from '../../src/contract/administration/platform-file.ts'
 import { addHistory } from '../../src/store/channels.ts'
 import { newId } from '../../src/store/database/ids.ts'
 import { putHealth } from '../../src/store/partner-health.ts'

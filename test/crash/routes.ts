@@ -6,7 +6,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Channel, Directory } from '../../src/contract/channel.ts'
-import type { Platform, PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
+import type {
+  Platform,
+  PlatformChannel,
+  PlatformContact,
+} from '../../src/contract/administration/platform-file.ts'
 
 export const KINDS = [
   'moved',

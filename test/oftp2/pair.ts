@@ -9,7 +9,7 @@ import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.
 import { freePort } from '../support/sftp/openssh.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
-import type { PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
+import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
 import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 

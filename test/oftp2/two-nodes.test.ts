@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import type { PlatformChannel } from '../../src/platform/schema.ts'
+import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 import { startPair } from './pair.ts'
 import type { ChannelSetting, Pair, Side } from './pair.ts'
 

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import type { RunningNode } from '../../src/main.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
-import type { PlatformChannel, PlatformContact } from '../../src/platform/schema.ts'
+import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
 import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 

@@ -1,7 +1,7 @@
 // Platforms that tests apply: one with something in every section, and one of any number of channels.
 
 import { generateKeyPairSync } from 'node:crypto'
-import type { Platform, PlatformChannel } from '../../src/platform/schema.ts'
+import type { Platform, PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 
 export const SECRETS = {
   password: 'ana-has-a-long-password',

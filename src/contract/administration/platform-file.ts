@@ -2,10 +2,9 @@
 // show added around them; no field is written twice. A reference ({ env } or { file }) is resolved before this shape is
 // checked, so a secret is plain text here; null clears what the database has.
 
-import { Type } from 'typebox'
 import type { Static, TSchema, TUnsafe } from 'typebox'
-import { Channel, CHANNEL_CODE_PATTERN, CODE_PART, SECRET_FIELDS, Security } from '../contract/channel.ts'
-import { Contact, RemoteCode } from '../contract/contact.ts'
+import { Channel, CHANNEL_CODE_PATTERN, CODE_PART, SECRET_FIELDS, Security } from '../channel.ts'
+import { Contact, RemoteCode } from '../contact.ts'
 import {
   AccessSettings,
   CONTACT_SECRETS,
@@ -15,10 +14,11 @@ import {
   Oftp2Tls,
   PROTOCOLS,
   SftpSettings,
-} from '../contract/contact-settings.ts'
-import { closed, name, oneOf, secretText, text } from '../contract/schema.ts'
-import { AUTHS, ROLES } from '../contract/user.ts'
-import type { Auth } from '../contract/user.ts'
+} from '../contact-settings.ts'
+import { closed, name, oneOf, secretText, text } from '../schema.ts'
+import { Type } from '../type.ts'
+import { AUTHS, ROLES } from '../user.ts'
+import type { Auth } from '../user.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
 const orNull = (schema: TSchema): TUnsafe<string | null> =>
