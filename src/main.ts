@@ -65,7 +65,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     store,
     seal: makeSeal(secrets.masterKey),
     tokens: makeTokens(secrets.jwtSecret),
-    limiter: makeLimiter(),
+    limiter: makeLimiter(store),
     audit: makeAuditTrail(secrets.masterKey, owner, Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),

@@ -20,7 +20,7 @@ const MAY: Record<string, string[]> = {
   'src/store': ['src/contract', 'src/domain'],
   'src/files': ['src/contract', 'src/domain'],
   'src/backup': ['src/contract', 'src/domain', 'src/store', 'src/files'],
-  'src/accounts': [],
+  'src/accounts': ['src/domain', 'src/store'],
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
   'src/notify': ['src/contract', 'src/domain', 'src/store'],
@@ -92,6 +92,7 @@ function engineRooms(): Record<string, string[]> {
     [`${engine}/transfer-plan.ts`]: [...outside, `${engine}/transports/transport.ts`],
     [`${engine}/engine-context.ts`]: [
       ...outside,
+      'src/accounts:type',
       `${engine}/events.ts`,
       `${engine}/transforms/code-pages.ts:type`,
       `${engine}/scheduling/heartbeat.ts:type`,
@@ -114,7 +115,7 @@ function engineRooms(): Record<string, string[]> {
       `${engine}/scheduling`,
     ],
     // Puts the rooms together.
-    [`${engine}/engine.ts`]: [...outside, engine],
+    [`${engine}/engine.ts`]: [...outside, 'src/accounts', engine],
     [`${engine}/thread-messages.ts`]: ['src/contract', `${engine}/engine.ts:type`],
     [`${engine}/engine-thread.ts`]: [
       'src/contract',

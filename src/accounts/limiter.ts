@@ -1,23 +1,42 @@
-// Slows down guessing: failed logins are counted per account and per address in a sliding span; past the limit every
-// try is refused, the right password included, for a time that grows with each further try. Successes are never
-// limited themselves and reset the account's count. Memory is bounded: the oldest counts are forgotten first.
+// Slows down guessing at every door: HTTP, SFTP, OFTP2. Failed sign-ins are counted in the database, so that all doors,
+// threads and nodes know them, in three scopes over five minutes:
 //
-// Many tries at once get no further than one after another: as many are checked together as could still fail, the
-// others wait for their outcome.
+//   an account at an address   10   guessing at one account
+//   an address                 50   guessing at many accounts; an IPv6 address counts by its /64
+//   an account                100   guessing at one account from everywhere; addresses from which the account signed in
+//                                   during the last 30 days are exempt, so that nobody is locked out by strangers
+//
+// Past a limit every try is refused, the right secret included, for a time that grows with each further try. A success
+// resets its pair. Where nothing has failed a try costs two small reads and writes nothing.
+//
+// Many tries at once get no further than one after another: as many are checked together as could still fail, the others
+// wait for their outcome. That is per process: n nodes let through at most n times a limit in the very first moment.
 
-import { LRUCache } from 'lru-cache'
+import { createHash } from 'node:crypto'
+import { callersNetwork } from '../domain/networks.ts'
 import { NodeError } from '../errors.ts'
+import type { Store } from '../store/database/store.ts'
+import {
+  addLoginFailure,
+  clearLogins,
+  countLoginFailures,
+  findLoginLocks,
+  forgetLoginFailures,
+  putLoginLock,
+  putLoginSuccess,
+  removeLoginLocks,
+} from '../store/logins.ts'
+import type { LoginCounts, LoginLock, LoginPair } from '../store/logins.ts'
+import { TriesUnderWay } from './tries-under-way.ts'
 
 const SPAN_MS = 300_000
-const PER_ACCOUNT = 10
-const PER_ADDRESS = 50
 const FIRST_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 900
-const KEPT = 50_000
+const DAY_MS = 86_400_000
+const KNOWN_DAYS = 30
+const CLEAR_MS = 60_000
 
-/** `checking` counts tries under way; `level` locks and refusals in a row: the wait doubles with it. */
-type Count = { limit: number; failures: number[]; checking: number; level: number; until: number }
-
+/** `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. */
 export type Who = { account: string; address: string }
 
 export type Limiter = {
@@ -25,81 +44,146 @@ export type Limiter = {
   attempt<T>(who: Who, now: () => number, check: () => Promise<T | undefined>): Promise<T | undefined>
 }
 
-export function makeLimiter(): Limiter {
-  // Made at the first login: room for so many takes longer to make than most of a start.
-  let accounts: LRUCache<string, Count> | undefined
-  let addresses: LRUCache<string, Count> | undefined
-  let waiting: (() => void)[] = []
+type ScopeName = 'pair' | 'address' | 'account'
+type Scope = { key: string; limit: number; failures: number }
+type Try = { pair: LoginPair; scopes: Scope[]; counts: LoginCounts; locks: LoginLock[] }
 
-  async function enter(who: Who, now: () => number): Promise<{ account: Count; address: Count }> {
-    accounts ??= new LRUCache({ max: KEPT })
-    addresses ??= new LRUCache({ max: KEPT })
+const LIMITS: Record<ScopeName, number> = { pair: 10, address: 50, account: 100 }
+
+export function makeLimiter(store: Store): Limiter {
+  const underWay = new TriesUnderWay()
+  let clearedAt = 0
+
+  async function enter(who: Who, now: () => number): Promise<Try> {
+    const pair = { account: digest(who.account), address: digest(callersNetwork(who.address)) }
+    const keys = keysOf(pair)
     for (;;) {
-      const account = countOf(accounts, who.account, PER_ACCOUNT)
-      const address = countOf(addresses, who.address, PER_ADDRESS)
-      refuseLocked([account, address], now())
-      if (hasRoom(account, now()) && hasRoom(address, now())) {
-        account.checking++
-        address.checking++
-        return { account, address }
+      const isCurrent = underWay.look(keys)
+      const tried = await look(store, pair, now()).finally(() => underWay.looked(keys))
+      await refuseLocked(store, tried, now())
+      // What ended while the counts were read may not be in them.
+      if (!isCurrent()) continue
+      if (tried.scopes.every((scope) => hasRoom(scope, underWay.checking(scope.key)))) {
+        underWay.begin(keys)
+        return tried
       }
-      await new Promise<void>((resolve) => waiting.push(resolve))
+      await underWay.nextEnd()
     }
+  }
+
+  async function clear(now: number): Promise<void> {
+    if (now - clearedAt < CLEAR_MS) return
+    clearedAt = now
+    const before = { failures: now - SPAN_MS, locks: now - SPAN_MS, successes: now - KNOWN_DAYS * DAY_MS }
+    await store.write((tx) => clearLogins(tx, before))
   }
 
   return {
     async attempt(who, now, check) {
-      const { account, address } = await enter(who, now)
+      const tried = await enter(who, now)
       try {
         const passed = await check()
-        if (passed === undefined) for (const count of [account, address]) noteFailure(count, now())
-        else Object.assign(account, { failures: [], level: 0, until: 0 })
+        if (passed !== undefined) await noteSuccess(store, tried, now())
+        else {
+          await noteFailure(store, tried, now())
+          await clear(now())
+        }
         return passed
       } finally {
-        account.checking--
-        address.checking--
-        const woken = waiting
-        waiting = []
-        for (const wake of woken) wake()
+        underWay.end(keysOf(tried.pair))
       }
     },
   }
 }
 
-function countOf(counts: LRUCache<string, Count>, key: string, limit: number): Count {
-  let count = counts.get(key)
-  if (!count) counts.set(key, (count = { limit, failures: [], checking: 0, level: 0, until: 0 }))
-  return count
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+async function look(store: Store, pair: LoginPair, now: number): Promise<Try> {
+  const counts = await countLoginFailures(store.db, pair, now - SPAN_MS)
+  const known = counts.successAt !== null && counts.successAt > now - KNOWN_DAYS * DAY_MS
+  const scopes = scopesOf(pair, counts).filter(({ limit }) => !(known && limit === LIMITS.account))
+  return { pair, scopes, counts, locks: await findLoginLocks(store.db, keysOf(pair)) }
+}
+
+function keysOf({ account, address }: LoginPair): [string, string, string] {
+  return [`pair ${account} ${address}`, `address ${address}`, `account ${account}`]
+}
+
+function scopesOf(pair: LoginPair, counts: LoginCounts): Scope[] {
+  const [one, two, three] = keysOf(pair)
+  return [
+    { key: one, limit: LIMITS.pair, failures: counts.pair ?? 0 },
+    { key: two, limit: LIMITS.address, failures: counts.byAddress ?? 0 },
+    { key: three, limit: LIMITS.account, failures: counts.byAccount ?? 0 },
+  ]
 }
 
 /** Once a wait is over one try at a time is let through. */
-function hasRoom(count: Count, now: number): boolean {
-  return count.checking === 0 || recent(count, now).length + count.checking < count.limit
+function hasRoom({ failures, limit }: Scope, checking: number): boolean {
+  return checking === 0 || failures + checking < limit
 }
 
-function recent(count: Count, now: number): number[] {
-  return count.failures.filter((at) => at > now - SPAN_MS)
+async function noteFailure(store: Store, { pair, locks }: Try, now: number): Promise<void> {
+  await store.write(async (tx) => {
+    await addLoginFailure(tx, pair, now)
+    const scopes = scopesOf(pair, await countLoginFailures(tx, pair, now - SPAN_MS))
+    for (const { key, failures, limit } of scopes)
+      if (failures >= limit) await putLoginLock(tx, longer(lockOf(locks, key), now))
+    const held = new Set(locks.map(({ scope }) => scope))
+    const calm = scopes.filter(({ key, failures, limit }) => failures < limit && held.has(key))
+    await removeLoginLocks(
+      tx,
+      calm.map(({ key }) => key),
+    )
+  })
 }
 
-function noteFailure(count: Count, now: number): void {
-  count.failures = [...recent(count, now), now].slice(-count.limit)
-  if (count.failures.length >= count.limit) lock(count, now)
-  else count.level = 0
+/** Nothing to write where nothing had failed and the address is known since yesterday. */
+async function noteSuccess(store: Store, { pair, counts, locks }: Try, now: number): Promise<void> {
+  const [scope] = keysOf(pair)
+  const failed = (counts.pair ?? 0) > 0 || locks.some((lock) => lock.scope === scope)
+  const isNew = counts.successAt === null || counts.successAt < now - DAY_MS
+  if (!failed && !isNew) return
+  await store.write(async (tx) => {
+    if (failed) {
+      await forgetLoginFailures(tx, pair)
+      await removeLoginLocks(tx, [scope])
+    }
+    if (isNew) await putLoginSuccess(tx, pair, now)
+  })
 }
 
-function lock(count: Count, now: number): void {
-  const seconds = Math.min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(count.level, 20))
-  count.level++
-  count.until = Math.max(count.until, now + seconds * 1000)
+function lockOf(locks: readonly LoginLock[], scope: string): LoginLock {
+  return locks.find((lock) => lock.scope === scope) ?? { scope, level: 0, until: 0 }
 }
 
-/** A try during the wait makes it longer. */
-function refuseLocked(counts: readonly Count[], now: number): void {
-  const locked = counts.filter((count) => now < count.until)
-  if (locked.length === 0) return
-  for (const count of locked) lock(count, now)
-  const seconds = Math.ceil((Math.max(...locked.map((count) => count.until)) - now) / 1000)
+function longer({ scope, level, until }: LoginLock, now: number): LoginLock {
+  const seconds = Math.min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(level, 20))
+  return { scope, level: level + 1, until: Math.max(until, now + seconds * 1000) }
+}
+
+/** A try during the wait makes it longer, up to the longest; then hammering costs the node no more writes. */
+async function refuseLocked(store: Store, tried: Try, now: number): Promise<void> {
+  const held = heldLocks(tried, now)
+  if (held.length === 0) return
+  const grown = held.map((lock) => longer(lock, now))
+  if (held.some(({ until }) => until < now + (MAX_WAIT_SECONDS - 1) * 1000))
+    await store.write(async (tx) => {
+      for (const lock of grown) await putLoginLock(tx, lock)
+    })
+  const seconds = Math.ceil((Math.max(...grown.map(({ until }) => until)) - now) / 1000)
   throw new NodeError('too_many', `too many failed logins: try again in ${seconds} seconds`, {
     retryAfterSeconds: seconds,
+  })
+}
+
+/** Failures written at the same moment do not see each other: then the limit is met and nobody has locked yet. */
+function heldLocks({ scopes, locks }: Try, now: number): LoginLock[] {
+  return scopes.flatMap(({ key, failures, limit }) => {
+    const lock = locks.find(({ scope }) => scope === key)
+    if (lock === undefined) return failures >= limit ? [lockOf([], key)] : []
+    return now < lock.until ? [lock] : []
   })
 }

@@ -1,5 +1,6 @@
 // What every part of the engine works with; built once by engine.ts.
 
+import type { Limiter } from '../accounts/limiter.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Log } from '../log.ts'
@@ -26,6 +27,8 @@ export type EngineContext = {
   heartbeat: Heartbeat
   scriptMs: number
   now: () => number
+  /** Counts failed sign-ins, together with all other doors. */
+  limiter: Limiter
   /** Aborted when the engine stops: nothing new is begun. */
   stopping: AbortSignal
   publish: Publish

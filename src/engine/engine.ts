@@ -3,6 +3,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { makeLimiter } from '../accounts/limiter.ts'
 import type { Config } from '../config.ts'
 import { zoneOf } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
@@ -136,6 +137,7 @@ function makeContext(
     heartbeat: new Heartbeat({ store, owner, leaseMs, now: Date.now }),
     scriptMs: config.scriptSeconds * 1000,
     now: Date.now,
+    limiter: makeLimiter(store),
     stopping,
     publish,
     counted: (direction, octets) => {

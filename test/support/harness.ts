@@ -164,7 +164,7 @@ export async function startTestHttp(
     store,
     seal: makeSeal(masterKey),
     tokens: makeTokens(jwtSecret),
-    limiter: makeLimiter(),
+    limiter: makeLimiter(store),
     audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),

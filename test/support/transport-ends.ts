@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { NodeError } from '../../src/errors.ts'
 import type {
+  Caller,
   FileKey,
   Incoming,
   Offer,
@@ -147,6 +148,10 @@ export class MemoryHost implements SessionHost {
 
   admit(): Promise<never> {
     return Promise.reject(new NodeError('login_refused', 'nobody is expected'))
+  }
+
+  async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
+    return check()
   }
 
   opened(): void {}

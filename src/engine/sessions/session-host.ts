@@ -34,6 +34,8 @@ export function makeSessionHost({
   return {
     admit: <Settings>(caller: Caller) =>
       admitCaller(context, protocol, caller) as Promise<Admission<Settings>>, // the section of that protocol
+    attempt: ({ id, address }, check) =>
+      context.limiter.attempt({ account: `${protocol.protocol} ${id.trim()}`, address }, context.now, check),
     opened: (session) => sessions.add(session),
     turn: (session) => handOver(context, launcher, session),
     offer: (offer) => receiveOffer(reception, offer),

@@ -292,6 +292,11 @@ export interface OwedReceipt extends Receipt {
 export interface SessionHost {
   /** Looks a caller up and checks address, hours and calling end. Rejects with login_refused or remote_busy. */
   admit<Settings>(caller: Caller): Promise<Admission<Settings>>
+  /**
+   * A try to sign in with something that can be guessed: counted as failed where `check` gives nothing. Rejects with
+   * too_many, and without a check, past the limits that all doors share.
+   */
+  attempt<T>(caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined>
   /** A session that the partner opened is ready; the engine may push through it when `turn` is called. */
   opened(session: Session): void
   /** It is this node's turn to speak: the engine pushes what waits and resolves when nothing is left. */

@@ -1,5 +1,5 @@
 // Login, both forms. Unknown user, wrong password and disabled user get the same answer in the same time; failures are
-// limited per account and per address, and only failures.
+// limited (accounts/limiter.ts), and only failures.
 
 import { LRUCache } from 'lru-cache'
 import { randomBytes } from 'node:crypto'
@@ -15,9 +15,10 @@ import type { Context, Handler } from '../context.ts'
 
 export const loginV1: Handler<'loginV1'> = async (context, { body, request }) => {
   const found = await findAccountByEmail(context.store.db, body.email)
-  // Counted under the username where there is one, so that both forms share one count.
   const attempt = {
-    name: found?.username ?? body.email,
+    name: body.email,
+    // Both forms share one count. Without a user the case counts as little as with one, or it would tell which exist.
+    counted: found ? `user ${found.username}` : `mail ${body.email.toLowerCase()}`,
     password: body.password,
     address: clientAddress(request),
   }
@@ -28,18 +29,24 @@ export const loginV2: Handler<'loginV2'> = async (context, { body, request, repl
   // RFC 9745: the day from which the operation counts as deprecated.
   void reply.header('Deprecation', '@1735689600')
   const found = await findAccount(context.store.db, body.username)
-  const attempt = { name: body.username, password: body.password, address: clientAddress(request) }
+  const attempt = {
+    name: body.username,
+    counted: `user ${body.username}`,
+    password: body.password,
+    address: clientAddress(request),
+  }
   return answer(context, await checkPassword(context, found, attempt), AUTHS, '')
 }
 
-type Attempt = { name: string; password: string; address: string }
+/** `name` as it was typed, `counted` as the limiter knows it. */
+type Attempt = { name: string; counted: string; password: string; address: string }
 
 async function checkPassword(
   context: Context,
   account: Account | undefined,
   attempt: Attempt,
 ): Promise<Account> {
-  const who = { account: attempt.name, address: attempt.address }
+  const who = { account: attempt.counted, address: attempt.address }
   let passed: Account | undefined
   try {
     passed = await context.limiter.attempt(who, context.now, async () => {

@@ -73,6 +73,18 @@ export type Tables = {
     held_at: number
     dropped_at: number | null
   }
+  login_failure: { account: string; address: string; at: number }
+  login_lock: { scope: string; level: number; until: number }
+  login_success: { account: string; address: string; at: number }
+  api_token: {
+    id: string
+    account_id: string
+    name: string
+    created_at: number
+    expires_at: number
+    last_used_at: number | null
+    revoked_at: number | null
+  }
   key_proposal: {
     id: string
     contact_id: string

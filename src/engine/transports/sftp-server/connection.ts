@@ -12,7 +12,6 @@ import type { LineSocket } from '../ssh/sockets.ts'
 import type { Admission, Session, SessionHost } from '../transport.ts'
 
 import { ChannelIo } from './channel-io.ts'
-import type { FailedLogins } from './failed-logins.ts'
 import { FileSession } from './file-session.ts'
 import type { PartnerFiles } from './file-session.ts'
 import { RECEIVE_WINDOW } from './limits.ts'
@@ -26,7 +25,6 @@ export interface ClientConnectionParts {
   limits: SftpServerLimits
   sessionHost: SessionHost
   onFault: (error: unknown) => void
-  failedLogins: FailedLogins
   enter: (admission: Admission<AccessSettings>) => PartnerFiles | undefined
   leave: (contactId: string) => void
   gone: () => void
@@ -51,9 +49,9 @@ export class ClientConnection {
     this.#socket = socket
     this.#keysAgreed = keysAgreed
     this.#parts = parts
-    const { sessionHost, failedLogins, limits } = parts
+    const { sessionHost, limits } = parts
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-    this.#signIn = new SignIn({ host: sessionHost, failedLogins, address, tries: limits.signInTries })
+    this.#signIn = new SignIn({ host: sessionHost, address, tries: limits.signInTries })
     this.#signInTimer = setTimeout(() => socket.destroy(), limits.loginMs)
     socket.on('error', () => {})
     this.#closed = new Promise<void>((resolve) => {

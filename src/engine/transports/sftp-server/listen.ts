@@ -13,7 +13,6 @@ import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
 import type { Admission, Listener, SessionHost } from '../transport.ts'
 
-import { FailedLogins } from './failed-logins.ts'
 import type { PartnerFiles } from './file-session.ts'
 import { ClientConnection } from './connection.ts'
 import { Inbox } from './inbox.ts'
@@ -87,7 +86,6 @@ class ConnectionRegistry {
   readonly #limits: SftpServerLimits
   readonly #adopts: boolean
   readonly #ssh: Server
-  readonly #failedLogins = new FailedLogins()
   readonly #connections = new Map<string, ClientConnection>()
   readonly #partners = new Map<string, { files: PartnerFiles; connections: number }>()
 
@@ -121,7 +119,6 @@ class ConnectionRegistry {
       limits: this.#limits,
       sessionHost: this.#options.sessionHost,
       onFault: (error) => this.#options.onFault?.(error),
-      failedLogins: this.#failedLogins,
       enter: (admission) => this.#enter(admission),
       leave: (contactId) => this.#leave(contactId),
       gone: () => this.#connections.delete(key),

@@ -5,7 +5,6 @@ import { test } from 'node:test'
 
 import * as fc from 'fast-check'
 
-import { FailedLogins } from './failed-logins.ts'
 import { canonicalPath, isFileName, isTemporaryName, placeOf } from './paths.ts'
 import { ByteRanges } from './byte-ranges.ts'
 import { PerNameQueue } from './per-name-queue.ts'
@@ -103,25 +102,4 @@ test('work on one name waits for its turn, work on another does not', async () =
   await assert.rejects(first)
   await Promise.all([both, last])
   assert.deepEqual(log, ['c', 'a1', 'ab', 'b'])
-})
-
-test('failed sign-ins are slowed, counted for five minutes and bounded in memory', () => {
-  let now = 0
-  const logins = new FailedLogins(() => now)
-  const delays = Array.from({ length: 10 }, () => logins.failed('ana', '1.1.1.1'))
-  assert.deepEqual(
-    delays,
-    [...delays].sort((a, b) => a - b),
-  )
-  assert.ok((delays[0] ?? 0) > 0 && (delays[9] ?? 0) <= 3000)
-  assert.ok(logins.blocked('ana', '2.2.2.2'))
-  assert.ok(!logins.blocked('eva', '1.1.1.1'))
-  for (let at = 0; at < 40; at++) logins.failed(`u${at}`, '1.1.1.1')
-  assert.ok(logins.blocked('eva', '1.1.1.1'), 'the address is not counted')
-  now += 5 * 60_000
-  assert.ok(!logins.blocked('ana', '1.1.1.1'))
-  logins.failed('ana', '1.1.1.1')
-  logins.succeeded('ana')
-  for (let at = 0; at < 30_000; at++) logins.failed(`user${at}`, `address${at}`)
-  assert.equal(logins.size, 10_000)
 })

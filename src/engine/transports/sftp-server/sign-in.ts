@@ -6,11 +6,12 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AuthContext, ParsedKey, PublicKeyAuthContext } from 'ssh2'
 
 import type { AccessSettings } from '../../../contract/contact-settings.ts'
-import { messageOf } from '../../../errors.ts'
+import { messageOf, NodeError } from '../../../errors.ts'
 import { readAuthorizedKey } from '../ssh/keys.ts'
 import type { Admission, Caller, SessionHost } from '../transport.ts'
 
-import type { FailedLogins } from './failed-logins.ts'
+const FIRST_DELAY_MS = 200
+const LONGEST_DELAY_MS = 3000
 
 const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = [
   'publickey',
@@ -49,16 +50,15 @@ function signatureHolds(context: PublicKeyAuthContext, key: ParsedKey): boolean 
 
 export class SignIn {
   readonly #host: SessionHost
-  readonly #failedLogins: FailedLogins
   readonly #address: string
   readonly #triesLeft: { count: number }
   readonly #timers = new Set<NodeJS.Timeout>()
   #admissions = new Map<string, Promise<Admission<AccessSettings>>>()
+  #failures = 0
   #lastFailure: { caller: Caller; reason: string } | undefined
 
-  constructor(parts: { host: SessionHost; failedLogins: FailedLogins; address: string; tries: number }) {
+  constructor(parts: { host: SessionHost; address: string; tries: number }) {
     this.#host = parts.host
-    this.#failedLogins = parts.failedLogins
     this.#address = parts.address
     this.#triesLeft = { count: parts.tries }
   }
@@ -73,14 +73,13 @@ export class SignIn {
     const outcome = await this.#check(context, admission)
     if (outcome === 'asked') return 'refused'
     if (outcome === 'right' && admission !== undefined) {
-      this.#failedLogins.succeeded(context.username)
       this.#lastFailure = undefined
       context.accept()
       return admission
     }
     const isQuery = context.method === 'publickey' && context.signature === undefined
     this.#lastFailure ??= { caller: this.#caller(context.username), reason: `${context.method} not accepted` }
-    if (!isQuery) await this.#slowDown(context.username)
+    if (!isQuery) await this.#slowDown()
     const over = --this.#triesLeft.count <= 0
     context.reject(METHODS)
     return over ? 'over' : 'refused'
@@ -127,12 +126,24 @@ export class SignIn {
     }
     const given = await passwordIn(context)
     if (given === undefined) return 'wrong'
-    const same = samePassword(given, settings?.password)
-    return same && !this.#failedLogins.blocked(context.username, this.#address) ? 'right' : 'wrong'
+    return (await this.#isRight(context.username, given, settings?.password)) ? 'right' : 'wrong'
   }
 
-  async #slowDown(account: string): Promise<void> {
-    const delayMs = this.#failedLogins.failed(account, this.#address)
+  /** Keys cannot be guessed, so only passwords are counted: nobody who signs in with a key can be locked out. */
+  async #isRight(username: string, given: string, expected: string | undefined): Promise<boolean> {
+    const caller = this.#caller(username)
+    try {
+      const check = () => Promise.resolve(samePassword(given, expected) || undefined)
+      return (await this.#host.attempt(caller, check)) === true
+    } catch (error) {
+      if (!(error instanceof NodeError) || error.code !== 'too_many') throw error
+      this.#lastFailure = { caller, reason: error.message }
+      return false
+    }
+  }
+
+  async #slowDown(): Promise<void> {
+    const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures++)
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#timers.delete(timer)

@@ -25,10 +25,17 @@ export function ownPassword(security: SessionSecurity): string {
   return localKey.toUpperCase()
 }
 
+/** Whether the partner has to give a password, which could be guessed. */
+export function asksPassword({ remoteKey, authentication }: SessionSecurity): boolean {
+  return remoteKey !== undefined && authentication !== 'NONE'
+}
+
+export function isPassword({ remoteKey }: SessionSecurity, given: string): boolean {
+  return remoteKey !== undefined && sameOctets(digest(remoteKey), digest(given))
+}
+
 export function checkPassword(security: SessionSecurity, given: string): void {
-  const { remoteKey, authentication } = security
-  if (remoteKey === undefined || authentication === 'NONE') return
-  if (!sameOctets(digest(remoteKey), digest(given)))
+  if (asksPassword(security) && !isPassword(security, given))
     throw ending('login_refused', '04', 'the partner’s password is wrong')
 }
 

@@ -1,8 +1,8 @@
 // How a session begins (RFC 5024, 4.2): greeting, names and passwords, what both ends can do, and, where both ask for
 // it, challenges in both directions. `ready` is called once, when the caller may speak and the called end listens.
-import type { Caller, SessionHost } from '../../transport.ts'
-import { messageOf } from '../../../../errors.ts'
-import { Authentication } from './auth.ts'
+import type { Admission, Caller, SessionHost } from '../../transport.ts'
+import { messageOf, NodeError } from '../../../../errors.ts'
+import { asksPassword, Authentication, isPassword } from './auth.ts'
 import type { Command, CommandOf } from './commands.ts'
 import type { Conversation } from '../conversation.ts'
 import { acceptAnswer, answerCaller, commonLevel, proposal } from './negotiation.ts'
@@ -136,6 +136,27 @@ export function calledHandshake(conversation: Conversation, called: Called, read
   }
 }
 
+/** Wrong names and wrong passwords count, at all doors together; past the limits nothing is looked at. */
+async function signIn(
+  { host }: Called,
+  caller: Caller,
+  { password }: CommandOf<'SSID'>,
+): Promise<Admission<Oftp2Settings>> {
+  let party: Admission<Oftp2Settings>
+  try {
+    party = await host.admit<Oftp2Settings>(caller)
+  } catch (error) {
+    const isGuess = error instanceof NodeError && error.code === 'login_refused'
+    if (isGuess) await host.attempt(caller, () => Promise.resolve(undefined))
+    throw error
+  }
+  const { security } = party
+  // A wrong one is told to the caller where the answer is made.
+  if (asksPassword(security))
+    await host.attempt(caller, () => Promise.resolve(isPassword(security, password) || undefined))
+  return party
+}
+
 type Admitting = { caller: Caller; ssid: CommandOf<'SSID'>; challenges: Challenges; ready: () => void }
 
 async function admit(
@@ -144,7 +165,7 @@ async function admit(
   { caller, ssid, challenges, ready }: Admitting,
 ): Promise<void> {
   try {
-    const party = await called.host.admit<Oftp2Settings>(caller)
+    const party = await signIn(called, caller, ssid)
     if (conversation.isOver) return
     if (party.security.encrypted && !called.encrypted)
       throw ending('insecure_session', '10', 'the session must be encrypted (TLS)')
