@@ -1,5 +1,5 @@
-// The command line. Each command lies in a file of its own, loaded only when it is the one asked for, so that `serve`
-// starts fast. Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by the node, 4 not reachable.
+// The command line. Each command has its own file, which is loaded only when it is asked for, so that `serve` starts
+// fast. Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by the node, 4 not reachable.
 
 import { Command, CommanderError } from 'commander'
 import { ERROR_CODES, NodeError, messageOf, systemCode } from '../errors.ts'
@@ -14,13 +14,13 @@ const program = new Command('esclusa')
   .showHelpAfterError('(see esclusa --help)')
   .exitOverride()
 
-// Commands make databases, keys and certificates, too: they are the owner's alone.
+// Commands also make databases, keys and certificates. Only their owner may read these.
 process.umask(0o077)
 
 addNodeCommands(program)
 addClientCommands(program)
 
-// Whoever reads our output may stop early (`| head`): that is no fault.
+// The reader of our output may stop early (`| head`). That is no fault.
 process.stdout.on('error', (thrown) => {
   if (systemCode(thrown) !== 'EPIPE') throw thrown
   process.exit(0)

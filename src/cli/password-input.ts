@@ -1,5 +1,5 @@
-// Passwords come from ESCLUSA_PASSWORD, from a prompt that does not echo, or from the first line of standard input;
-// never from an argument, which every process on the machine can read.
+// Passwords come from ESCLUSA_PASSWORD, from a prompt that does not echo, or from the first line of standard input.
+// They never come from an argument: every process on the machine can read those.
 
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
@@ -15,7 +15,7 @@ export async function readPassword(prompt: string): Promise<string> {
   return password
 }
 
-/** Asked twice at a terminal: nobody sees what is typed. */
+/** Asked for twice at a terminal, because the text is not shown. */
 export async function readNewPassword(prompt: string): Promise<string> {
   const password = await readPassword(prompt)
   if (process.env.ESCLUSA_PASSWORD || !process.stdin.isTTY) return password

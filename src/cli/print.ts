@@ -1,4 +1,4 @@
-// What commands print: tables for people, JSON for programs, both on standard output; remarks go to standard error.
+// What commands print: tables for people and JSON for programs on standard output, remarks on standard error.
 
 export function say(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -14,7 +14,7 @@ export function sayJson(value: unknown): void {
 
 type Cell = string | number | boolean | undefined
 
-/** Columns by name, each as wide as its widest cell; columns without any value are left out. */
+/** Columns by name, each as wide as its widest cell. Columns without a value are left out. */
 export function sayTable(rows: readonly Record<string, Cell>[], whenEmpty: string): void {
   if (rows.length === 0) return remark(whenEmpty)
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
@@ -39,7 +39,7 @@ export function remarkPage(page: { number: number; totalPages: number; totalElem
     )
 }
 
-/** Names come from partners: what would move a terminal's cursor is shown as a question mark. */
+/** Names come from partners. Characters that could move the terminal's cursor are shown as question marks. */
 export function clean(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '?')
 }

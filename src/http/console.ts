@@ -1,9 +1,9 @@
-// The web console at /console: the files that its build left in console/dist, held in memory. Names carry a hash of
-// their content, so they may be kept for ever; the page itself never is. Whatever is not a file is the page: the
-// console finds its own way by the path.
+// The web console at /console: the files of its build in console/dist, held in memory. Their names contain a hash of
+// their content, so browsers may keep them for ever. The page itself is never kept. Every path that is not a file
+// answers with the page: the console routes by the path.
 //
-// The page may load script, style and data from this host alone and be framed by nobody. Its component library writes
-// a few style elements of its own: they are allowed by a nonce that is new for every page.
+// The page may load scripts, styles and data from this host only, and may not be framed. Its component library adds a
+// few style elements; a nonce, new for every page, allows them.
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { randomBytes } from 'node:crypto'
@@ -43,7 +43,7 @@ export function addConsoleRoutes(app: FastifyInstance, dist = DIST): void {
   })
 }
 
-/** Reads the build at first need, and again when there is a new one. */
+/** Reads the build when first needed, and again when there is a new one. */
 function makeBuildReader(dist: string): () => Build | undefined {
   let build: Build | undefined
   return () => {
@@ -95,7 +95,7 @@ function secured(reply: FastifyReply): FastifyReply {
     .header('Cross-Origin-Opener-Policy', 'same-origin')
 }
 
-/** Compressed at first need: a start that nobody looks at costs nothing. */
+/** Compressed when first asked for, so that a start costs nothing. */
 function sendAsset(reply: FastifyReply, path: string, asset: Asset, accepts = ''): FastifyReply {
   void secured(reply)
     .type(asset.type)
@@ -109,7 +109,7 @@ function sendAsset(reply: FastifyReply, path: string, asset: Asset, accepts = ''
   return reply.send(asset.body)
 }
 
-// Quality 6: within 5 % of the best for a tenth of the time, which this thread spends once per file.
+// Quality 6 is within 5 % of the best and takes a tenth of its time. This thread spends it once per file.
 function brotli(body: Buffer): Buffer {
   return brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } })
 }

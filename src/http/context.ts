@@ -1,4 +1,4 @@
-// What the handlers of operations work with. `main` builds it once; nothing here is global.
+// What the handlers of operations work with. `main` builds it once. There are no globals.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../accounts/limiter.ts'
@@ -24,7 +24,7 @@ export type Context = {
   maxPageSize: number
   dataDir: string
   now: () => number
-  /** Tells the engine, here and on other nodes, that there is something new; called after the commit. */
+  /** Tells the engines, here and on other nodes, that there is something new. Call it after the commit. */
   wake: (what: Wake) => void
 }
 
@@ -43,8 +43,8 @@ export type Call<N extends OperationName> = {
 }
 
 /**
- * An answer whose JSON is at hand already: channels and finished transfers are written once and kept so. As text: Node
- * joins it to the head and writes both at once, which costs a third less than writing bytes after a head.
+ * An answer whose JSON exists already: channels and finished transfers are serialised once and kept. It is text, because
+ * Node then writes head and body at once. That costs a third less than a head followed by bytes.
  */
 export class Written {
   readonly json: string

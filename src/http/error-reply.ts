@@ -1,5 +1,5 @@
-// Turns whatever was thrown into the one error body. A fault of the node itself never shows its internals: it is
-// logged with the request id, and the answer says only that.
+// Turns whatever was thrown into the error body. A fault of the node itself is logged with the request id. The answer
+// gives only that id and shows nothing of the node's internals.
 
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Socket } from 'node:net'
@@ -44,7 +44,7 @@ export function replyWithError(
     .send(errorBody(shown, pathOf(request), at, zone))
 }
 
-/** What is no HTTP request at all, or too slow or too large a head to become one, is answered before any route. */
+/** Answers what never reaches a route: no HTTP at all, or a head that is too slow or too large. */
 export function replyToNoRequest(fault: { code?: string }, socket: Socket, at: number, zone: Zone): void {
   if (!socket.writable || fault.code === 'ECONNRESET') return void socket.destroy()
   const error = NO_REQUEST[fault.code ?? ''] ?? {

@@ -1,5 +1,5 @@
-// Who is calling, and may they: the first two checks of every operation, before the body is even read. So a caller
-// without the role cannot learn which channels exist.
+// Who is calling, and whether they may: the first two checks of every operation, before the body is read. So a caller
+// without the role cannot find out which channels exist.
 
 import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/operations.ts'
@@ -12,7 +12,9 @@ import type { ChannelRecord } from '../store/channels.ts'
 import type { Context } from './context.ts'
 import { parseCode } from '../domain/channel.ts'
 
-/** 401 for the token, with the account read afresh: a disabled user or a changed password ends older tokens at once. */
+/**
+ * 401 for the token. The account is read each time: disabling it or changing its password ends older tokens at once.
+ */
 export async function authenticate(
   context: Context,
   request: Pick<FastifyRequest, 'headers' | 'credential'>,

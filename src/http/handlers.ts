@@ -1,4 +1,4 @@
-// Every operation of the contract with the function that carries it out; the type makes a missing one an error.
+// Every operation of the contract with the function that carries it out. The type makes a missing one an error.
 
 import type { OperationName } from '../contract/operations.ts'
 import {

@@ -1,5 +1,5 @@
-// What the node adds beside the interface: health, the OpenAPI document, the reference page and the console. None of it lives under
-// /connect-back/integration.
+// What the node adds to the interface: health, the OpenAPI document, the reference page and the console. None of it is
+// under /connect-back/integration.
 
 import type { FastifyInstance } from 'fastify'
 import { BASE_PATH } from '../contract/operations.ts'
@@ -20,7 +20,7 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
     const answers = readiness.ready && (await databaseAnswers(context))
     return reply.code(answers ? 200 : 503).send({ status: answers ? 'ready' : 'not ready' })
   })
-  // Made at first need: most starts never serve them.
+  // Made when first asked for: most nodes never serve them.
   app.get(`${BASE_PATH}/openapi.json`, async () => (await import('./document/openapi.ts')).openApiDocument())
   app.get(`${BASE_PATH}/docs`, async (_request, reply) => {
     const { referencePage } = await import('./document/reference-page.ts')

@@ -1,5 +1,6 @@
-// Numbers about the node at /metrics, in Prometheus' text form (version 0.0.4). Counts and sizes alone: no channel, no
-// partner, no person. Transfers are the platform's, so every node of one shows the same: take the maximum, not the sum.
+// Numbers about the node at /metrics, in Prometheus' text form (version 0.0.4). They are counts and sizes; they name no
+// channel, partner or person. Transfers belong to the platform, so all its nodes show the same numbers: take the
+// maximum, not the sum.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -18,7 +19,7 @@ import type { Context } from './context.ts'
 import type { EventHub } from './platform/events.ts'
 import { authenticate } from './guard.ts'
 
-/** Who may read the numbers beside administrators: whoever has this token, or calls from there. */
+/** Who may read the numbers, besides administrators: callers with this token, or from these networks. */
 export type MetricsAccess = { token: string | undefined; networks: Networks }
 
 type Moved = { emitted: number; received: number }
@@ -26,7 +27,7 @@ type Labels = Record<string, string>
 type Sample = { labels?: Labels; value: number }
 type Metric = { name: string; type: 'counter' | 'gauge'; help: string; samples: Sample[] }
 
-/** An end is written with its time a moment before it is visible to others; only what is older than this is counted. */
+/** An end gets its time a moment before its commit makes it visible. So only ends older than this are counted. */
 const SETTLED_MS = 10_000
 const LAG_RESOLUTION_MS = 20
 
@@ -62,7 +63,7 @@ export function addMetricsRoute(
   })
 }
 
-/** A listener on loopback proves nothing: a proxy on this machine brings everybody there. */
+/** Listening on loopback is no protection: a proxy on this machine lets everybody in. */
 async function requireReader(
   context: Context,
   { token, networks }: MetricsAccess,
@@ -98,7 +99,7 @@ function byWay(counts: readonly TransferCount[], states: readonly TransferCount[
   )
 }
 
-/** A running total since the node's start, taken up from the database in short spans: one look at each reading. */
+/** A total since the node's start. Each reading adds the short span since the last one from the database. */
 function makeEndedCounter(startedAt: number): (db: Db, now: number) => Promise<Metric> {
   const over = TRANSFER_STATUSES.filter(isOver)
   const totals: TransferCount[] = []
@@ -153,7 +154,7 @@ function countAnswers(app: FastifyInstance): () => Metric {
   })
 }
 
-/** Seconds beyond the interval at which the clock is looked at. */
+/** How many seconds a timer comes later than its interval. */
 function lateBy(nanos: number): number {
   return Math.max(0, nanos / 1e9 - LAG_RESOLUTION_MS / 1000)
 }

@@ -34,7 +34,7 @@ export function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError
 
 const GUARDED = new RegExp(`^${BASE_PATH}/(integration|platform)/`)
 
-/** A broken escape in the path is told in its turn: after 401 and 403, and as any other value that is no code. */
+/** A broken escape in the path is reported after 401 and 403, like any other value that is no code. */
 export async function refuseBrokenPath(context: Context, request: FastifyRequest): Promise<unknown> {
   const path = pathOf(request)
   const method = request.method === 'HEAD' ? 'GET' : request.method

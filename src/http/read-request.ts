@@ -1,4 +1,4 @@
-// What a request says, read before any schema sees it: bodies are JSON in UTF-8, queries hold whole escapes and numbers.
+// Reads a request before any schema checks it: bodies as JSON in UTF-8, queries with whole escapes and numbers.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
@@ -42,7 +42,7 @@ function encodingFault(contentType: string, body: Buffer): NodeError | undefined
 
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
-/** Half a pair is no character: it could not be written back as UTF-8. */
+/** Half a surrogate pair is no character and cannot be written as UTF-8. */
 function surrogateFault(value: unknown, pointer: string): NodeError | undefined {
   if (typeof value === 'string')
     return value.isWellFormed()
@@ -61,7 +61,7 @@ function surrogateFault(value: unknown, pointer: string): NodeError | undefined 
   return undefined
 }
 
-/** A type that cannot even be read is refused before any parser sees it: where there is no body it says nothing. */
+/** A content type that cannot be parsed is refused at once. Where there is no body it does not matter. */
 export function forgetTypeOfNothing({ headers }: FastifyRequest): void {
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
     delete headers['content-type']
@@ -80,8 +80,8 @@ export function integersOf(operation: Operation): string[] {
 }
 
 /**
- * Whole decimal numbers become numbers; whatever else was written stays text and is refused by the schema. An empty
- * contactId is what a form sends for none.
+ * Whole decimal numbers become numbers. Anything else stays text, and the schema refuses it. An empty contactId counts as
+ * none: forms send it so.
  */
 export function readQuery(request: FastifyRequest, integers: readonly string[]): NodeError | undefined {
   const query = request.query as Record<string, unknown>
@@ -93,7 +93,7 @@ export function readQuery(request: FastifyRequest, integers: readonly string[]):
   return brokenEscape(request.raw.url ?? '')
 }
 
-/** The parser takes such an escape as it is written; what was meant is then another value than the one looked for. */
+/** The parser leaves a broken escape as it is. The search would then look for another value than was meant. */
 function brokenEscape(url: string): NodeError | undefined {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('%', start)) return undefined

@@ -1,5 +1,5 @@
-// What users were refused is part of the audit trail: once a minute for the same user and operation, so that a program
-// gone wild does not fill it.
+// Refusals are part of the audit trail. The same user and operation are noted once a minute, so that a broken program
+// does not fill the trail.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'

@@ -1,7 +1,7 @@
-// The HTTP door: routes made from the table of operations, one error body for everything, limits on what comes in.
+// The HTTP server: routes made from the table of operations, one error body for everything, limits on requests.
 //
-// Order of checks, by hook: onRequest 401 and 403 for role and flag; then Fastify parses and validates (413, 415, 400);
-// the handler answers 404, 403 for a channel not open to the user, and 409.
+// Order of checks: onRequest answers 401, and 403 for role and flag. Then Fastify parses and validates (413, 415, 400).
+// The handler answers 404, 403 for a channel that is closed to the user, and 409.
 
 import Fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -54,12 +54,12 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // One log for all requests: a child for each costs more than what is ever logged through it.
+    // One log for all requests: a child logger for each would cost more than it is worth.
     childLoggerFactory: (log) => log,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 120_000,
     trustProxy: (address) => proxies.has(address),
-    // Longer than any request line: a path value of whatever length is answered by its operation.
+    // Longer than any request line, so that the operation itself answers a long path value.
     routerOptions: { maxParamLength: 65_536 },
     schemaController: { compilersFactory: lazyCompilers },
     ajv: {
@@ -70,7 +70,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
         allowUnionTypes: true,
       },
     },
-    // Nothing but a path with a broken escape comes here; no hook has run.
+    // Only a path with a broken escape comes here. No hook has run.
     frameworkErrors: (_error, request, reply) =>
       void refuseBrokenPath(context, request as FastifyRequest).then((refusal) =>
         replyWithError(
@@ -85,7 +85,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     ...tlsOptions(options.tls),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
   app.addHook('onRequest', (_request, reply, done) => {
-    // Answers hold keys, names and tokens: nobody on the way keeps them, no browser takes them for a page.
+    // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
     done()
   })
@@ -119,7 +119,7 @@ function tlsOptions(tls: HttpOptions['tls']) {
     : {}
 }
 
-/** A handler takes the call of its own operation: what is handed to it was checked against that operation's schemas. */
+/** A handler gets calls of its own operation only. Their input was checked against that operation's schemas. */
 type AnyHandler = (context: Context, call: never) => Promise<unknown>
 
 function addOperation(

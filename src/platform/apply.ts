@@ -1,5 +1,5 @@
-// Makes the database be as a platform file says: reads everything once, compares in memory, and writes the difference in
-// one transaction, all or nothing. Applying the same file again finds nothing to change.
+// Makes the database match a platform file. It reads everything once, compares in memory, and writes the difference in
+// one transaction: all or nothing. Applying the same file again changes nothing.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor, AuditNote, AuditTrail } from '../audit/trail.ts'
@@ -51,7 +51,7 @@ export type ApplyOptions = {
 }
 
 export type Applied = {
-  /** One per thing, `+ channel X`, `~ contact acme (sftp)`, `- user ana`; never a value. */
+  /** One line per change: `+ channel X`, `~ contact acme (sftp)`, `- user ana`. Lines never contain values. */
   lines: string[]
   added: number
   changed: number
@@ -71,7 +71,7 @@ export async function applyPlatform(
     requireSound(plan, present)
     return plan
   }
-  // Compared before the transaction, where nobody waits for it; inside, only if something has changed since.
+  // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
   const draft = { ...(await readPresent(store.db)), channels: await listChannels(store.db) }
   const drafted = planFor(draft)
   if (options.dryRun) {
@@ -79,10 +79,10 @@ export async function applyPlatform(
     return summary(drafted)
   }
   const plan = await store.write(async (tx) => {
-    // Two applies at once take turns; so do an apply and an update of a channel.
+    // Two applies at the same time take turns. So do an apply and an update of a channel.
     await lockChannelAccess(tx, store.dialect)
     const present = { ...(await readPresent(tx)), channels: await lockAllChannels(tx, store.dialect) }
-    // Passwords were hashed for the accounts as they were: hashing anew must not happen in here.
+    // Passwords were hashed for the accounts as they were then. Hashing must not happen inside the transaction.
     if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
     const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
     await requireIdle(tx, plan)
@@ -96,7 +96,7 @@ export async function applyPlatform(
   return applied
 }
 
-/** What a file may refer to without describing it; with prune nothing else will stay. */
+/** What a file may refer to without describing it. With prune there is nothing of the kind. */
 export async function readKnown(db: Db, prune: boolean): Promise<Known> {
   const usernames = new Set((await listAccounts(db)).map((account) => account.username))
   if (prune) return { ...NOTHING_KNOWN, usernames }
@@ -186,7 +186,7 @@ function touches(changes: Changes<unknown>): boolean {
   return changes.added.length + changes.changed.length + changes.removed.length > 0
 }
 
-/** A channel goes with its history and transfers: never while one of them is on its way. */
+/** Removing a channel removes its history and transfers. It is refused while a transfer is under way. */
 async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
   const busy = await channelsInUse(db as Tx, codesOf(plan.channels.removed)) // reads only
   if (busy.length > 0)

@@ -1,5 +1,5 @@
-// A contact of the file as the store keeps it, and back: what the interface shows, the settings of its protocol, and its
-// secrets sealed one by one under their JSON pointer.
+// Turns a contact of the file into its record in the store, and back: what the interface shows, the settings of its
+// protocol, and its secrets, each sealed under its JSON pointer.
 
 import { CONTACT_SECRETS, SECTIONS } from '../contract/contact-settings.ts'
 import type { ContactSections } from '../contract/contact-settings.ts'
@@ -10,7 +10,7 @@ import type { PlatformContact } from '../contract/administration/platform-file.t
 
 type Json = Record<string, unknown>
 
-/** A secret left out keeps what the database has, as long as the section it stands in is there; null clears it. */
+/** A secret that is left out keeps its value in the database, as long as its section is there. Null clears it. */
 export function contactOf(
   contact: PlatformContact,
   before: ContactRecord | undefined,

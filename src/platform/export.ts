@@ -1,5 +1,5 @@
-// The platform as a file: the same text for the same platform, in an order people can find things in, without what is
-// the default anyway. Secrets are left out unless asked for; applying an export changes nothing.
+// The platform as a file. The same platform always gives the same text, in an order in which people find things,
+// without default values. Secrets are left out unless asked for. Applying an export changes nothing.
 
 import type { TSchema } from 'typebox'
 import { stringify } from 'yaml'
@@ -48,7 +48,7 @@ export async function describePlatform(db: Db, seal: Seal | undefined): Promise<
   })
 }
 
-/** By code unit: databases sort by their own collations. */
+/** Sorted by code unit: each database has its own collation. */
 function byKey<T>(items: readonly T[], key: (item: T) => string): T[] {
   return items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }

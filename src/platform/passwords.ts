@@ -1,5 +1,5 @@
-// Password hashes for a file's users, made before the transaction: Argon2 takes its time and the database must not wait
-// for it. A password that fits the hash an account already has keeps that hash, so applying twice changes nothing.
+// Hashes the passwords of a file's users before the transaction: Argon2 is slow, and the database must not wait for it.
+// If a password fits the hash that the account has, the hash stays. So applying twice changes nothing.
 
 import { hashPassword, verifyPassword } from '../accounts/password.ts'
 import type { Account } from '../store/accounts.ts'

@@ -1,5 +1,5 @@
-// What has to change for the database to be as the file says: a pure comparison, everything in memory. Fields are
-// compared by value; secrets left out of the file stay as the database has them, and null clears them.
+// What has to change for the database to match the file: a pure comparison in memory. Fields are compared by value.
+// Secrets that the file leaves out stay as they are in the database; null clears them.
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -168,7 +168,7 @@ function channelOf(channel: PlatformChannel, before: ChannelRecord | undefined, 
   }
 }
 
-/** A channel whose secrets are all there is to its security is the same with and without the empty object. */
+/** If all of `security` is secrets, it counts as equal with and without the empty object. */
 function withoutEmptySecurity({ security, ...config }: ChannelRecord['config']): ChannelRecord['config'] {
   return security && Object.keys(security).length > 0 ? { ...config, security } : config
 }

@@ -1,5 +1,5 @@
-// What a protocol asks of a contact and of the channels it carries, and which fields cannot act over it: those are
-// warned about, because a field that is set and does nothing misleads whoever reads it.
+// What a protocol requires of a contact and its channels, and which fields have no effect with it. There is a warning
+// for those: a field that is set and does nothing misleads the reader.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -119,8 +119,8 @@ export function channelFindings(channel: PlatformChannel, carrier: Carrier): Fin
 }
 
 /**
- * Keys without which the partner proves nothing. One that the file takes away is a fault; one that it leaves out may be
- * in the database, since an export leaves secrets out, and there are partners without a password: that is warned of.
+ * Keys that the partner needs to prove who it is. If the file removes one, that is a fault. If it leaves one out, that is
+ * a warning: the key may be in the database (exports leave secrets out), and some partners have no password.
  */
 function proofFindings({ security = {} }: PlatformChannel): Findings {
   const keyed = typeof security.localKey === 'string' || typeof security.remoteKey === 'string'
@@ -162,7 +162,7 @@ const calls = (channel: PlatformChannel) => channel.connection?.advancedConfigur
 const TRANSMISSION = '/connection/advancedConfigurationTransmission'
 const CALLS = '/connection/advancedConfigurationConnection'
 
-/** The partner calls and takes its files: that it has taken them is known. */
+/** The partner calls and takes its files. The node knows when it has taken them. */
 function isTaken(channel: PlatformChannel, carrier: Carrier): boolean {
   return carrier.access && (!carrier.called || calls(channel).callingEnd === 'REMOTO')
 }

@@ -1,5 +1,6 @@
-// Reads a platform file: YAML, references, schema, rules. Every fault is shown as `file:line:col: /pointer message`, all
-// of them at once; a file with a fault is not returned. No message holds a value that could be a secret.
+// Reads a platform file: YAML, references, schema, rules. All faults are shown at once, each as
+// `file:line:col: /pointer message`. A file with a fault is not returned. No message contains a value that could be a
+// secret.
 
 import { readFileSync } from 'node:fs'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
@@ -20,7 +21,7 @@ export type ReadOptions = {
   roots: Roots
   /** What the database has beside the file. */
   known?: Known | undefined
-  /** Only look: a secret that cannot be read here is a warning, and the result is not fit to be applied. */
+  /** Only checks: a secret that cannot be read here is a warning, and the result must not be applied. */
   checkOnly?: boolean | undefined
 }
 
@@ -57,7 +58,7 @@ function otherFaults(value: unknown, broken: SchemaFault[], options: ReadOptions
   if (!sound) return []
   const { faults } = platformFindings(sound.platform, options.roots, sound.known)
   const placed = faults.map(({ pointer, message }) => ({ pointer: sound.inFile(pointer), message }))
-  // What a rule misses may just be what was taken out.
+  // A rule may only complain because something was taken out.
   return placed.filter(
     ({ pointer }) => !broken.some((fault) => `${fault.pointer}/`.startsWith(`${pointer}/`)),
   )

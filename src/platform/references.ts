@@ -1,5 +1,5 @@
-// Secrets that do not stand in the file itself: { env: NAME } or { file: PATH } is replaced by what it names. A relative
-// path is relative to the platform file. What was read is never part of a message.
+// Secrets that are not in the file itself: { env: NAME } or { file: PATH } is replaced by what it names. A relative
+// path starts at the platform file. Messages never contain what was read.
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

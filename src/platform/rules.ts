@@ -1,5 +1,5 @@
-// What must hold across a platform: names that are unique, references that lead somewhere, rules of a channel that a
-// schema cannot express. Faults and warnings carry the JSON pointer into the file; nothing is thrown.
+// What must be true across a platform: unique names, references that lead somewhere, rules of channels that a schema
+// cannot express. Faults and warnings have the JSON pointer into the file. Nothing is thrown.
 
 import { Cron } from 'croner'
 import { lstatSync } from 'node:fs'
@@ -173,7 +173,7 @@ function oneChannel(channel: PlatformChannel, around: Surroundings, nodeRoots: R
     ...referenceFaults(channel, around),
     ...automationFaults(channel),
     ...values,
-    // A path that lies outside as text needs no second fault.
+    // If the text of the path is outside already, there is no second fault.
     ...links.filter(({ pointer }) => !values.some((fault) => fault.pointer === pointer)),
   ]
   const unknown = (channel.users ?? []).flatMap((user, index) =>
@@ -190,7 +190,7 @@ function entityRootFaults({ fileRoots = [] }: PlatformEntity, roots: Roots): Fau
   return fileRoots.flatMap((root, index) => pathFaults(root, `/fileRoots/${index}`, allowedRoots(roots)))
 }
 
-/** An entity that the file describes has what the file says, also where that is nothing. */
+/** If the file describes an entity, the file alone says what its roots are, even if it names none. */
 function entityRootsOf(known: Known, described: readonly PlatformEntity[]): Known['entityRoots'] {
   const all = new Map(known.entityRoots)
   for (const { code, fileRoots } of described)
@@ -212,7 +212,7 @@ export function plainChannel(channel: PlatformChannel): Channel {
   return { ...readable(shown), ...(security && { security: readable(security) }) }
 }
 
-/** Where nothing exists yet no link can lead out; asking the disk that much is quick, following every path is not. */
+/** Where nothing exists yet, no link can lead out. That is quick to find out; following every path is not. */
 function touchesDisk({ directories = [], integrations = {} }: Channel, { fileRoots }: Roots): boolean {
   const paths = [
     ...directories.map(({ filePath }) => filePath),
@@ -268,7 +268,7 @@ function isCron(expression: string): boolean {
   }
 }
 
-/** Two channels that a partner cannot tell apart by what travels. */
+/** Two channels that look the same to the partner on the line. */
 function sharedApplications({ channels = [] }: Platform): Fault[] {
   const entries = channels.map((channel, index): Entry => {
     const parts = parseCode(channel.code)

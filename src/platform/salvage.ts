@@ -1,5 +1,6 @@
-// The sound part of a platform whose shape has faults, so that the rules can be checked in the same run and a person
-// sees everything at once. What is wrong is taken out; whatever refers to it is taken out too rather than told twice.
+// The correct part of a platform file with faults. The rules are checked on it in the same run, so that a person sees
+// all faults at once. What is wrong is taken out. What refers to it is taken out too, so that no fault is reported
+// twice.
 
 import type { Fault } from '../domain/channel-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
@@ -10,7 +11,7 @@ import { Platform } from '../contract/administration/platform-file.ts'
 export type Salvaged = {
   platform: Platform
   known: Known
-  /** From a pointer into the sound part to the pointer into the file. */
+  /** From a pointer into the correct part to the pointer into the file. */
   inFile(pointer: string): string
 }
 
@@ -49,7 +50,7 @@ export function salvage(
   }
 }
 
-/** The field that is wrong; of a list that has a wrong item the whole list. */
+/** The field that is wrong, or the whole list if one of its items is wrong. */
 function takeOut(from: Json, pointer: string): void {
   let holder: unknown = from
   let list: { holder: Json; key: string } | undefined
@@ -64,7 +65,7 @@ function takeOut(from: Json, pointer: string): void {
   else if (isObject(holder)) delete holder[last]
 }
 
-/** Names whose own description has a fault in it: nothing can be said of what refers to them. */
+/** Names whose own description has a fault. Nothing can be said about what refers to them. */
 function lostNames(value: Json, faults: readonly Fault[]): { entities: string[]; contacts: Set<string> } {
   const faulty = (section: string, index: number) =>
     faults.some(({ pointer }) => `${pointer}/`.startsWith(`/${section}/${index}/`))

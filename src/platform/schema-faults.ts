@@ -1,4 +1,4 @@
-// What the schema has against a file, in words. A value is never quoted: it may be a secret.
+// The schema's faults of a file, in words. Values are never quoted: they may be secrets.
 
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
@@ -21,7 +21,7 @@ export function isPlatform(value: unknown): value is Platform {
 
 export function schemaFaults(value: unknown): SchemaFault[] {
   if (isPlatform(value)) return []
-  // The library stops after 8 by default, for servers; here a person wants them all at once.
+  // The library stops after 8 faults by default. A person wants to see all of them.
   const { maxErrors } = Settings.Get()
   Settings.Set({ maxErrors: MOST_FAULTS })
   try {
@@ -87,7 +87,7 @@ function typeNames(type: unknown): string {
   return names.map((one) => TYPE_NAMES[one] ?? one).join(' or ')
 }
 
-/** Told apart by what each pattern has and no other. */
+/** Recognised by something that only this pattern contains. */
 function patternMeaning(pattern: string): string {
   if (pattern.includes('}-['))
     return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'

@@ -1,5 +1,5 @@
-// A YAML text and where in it things stand, so that every fault can be shown by line and column. The parser's own
-// messages quote the text around a fault, and that text may be a password: faults are worded here, by their code.
+// A YAML text with the positions of its parts, so that every fault can be shown by line and column. The parser's own
+// messages quote the text around a fault, which may be a password. So faults are worded here, by the parser's code.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair, YAMLMap } from 'yaml'
@@ -7,13 +7,13 @@ import type { Document, Node, Pair, YAMLMap } from 'yaml'
 export type YamlSource = {
   value: unknown
   faults: { offset: number; message: string }[]
-  /** Offset of what the pointer names, or of the nearest thing around it; of the key itself if `onKey`. */
+  /** Offset of what the pointer names, or of the nearest part around it. With `onKey`, the offset of its key. */
   offsetOf(pointer: string, onKey?: boolean): number
   /** `line:col`, both from 1. */
   position(offset: number): string
 }
 
-/** Aliases are for people who repeat themselves five thousand times, not for a file that expands without end. */
+/** Enough for people who repeat themselves often, too few for a file that expands without end. */
 const MOST_ALIASES = 100_000
 
 export function parseYaml(text: string): YamlSource {

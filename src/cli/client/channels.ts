@@ -10,7 +10,7 @@ import type { ClientFlags } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
 import { remarkPage, say, sayJson, sayTable, when } from '../print.ts'
 
-/** JSON is the interface's own list; the table is made from the platform's, which knows codes and statuses. */
+/** JSON shows the interface's own list. The table comes from the platform's list, which has codes and statuses. */
 export async function channels(options: ListFlags & { contact?: string }): Promise<void> {
   const { page, size, contact } = options
   const filter = contact === undefined ? {} : { contactId: contact }
@@ -59,7 +59,7 @@ function fieldsOf(value: unknown, name = ''): Field[] {
   return [{ FIELD: name, VALUE: shortened(String(value)) }]
 }
 
-/** Keys fill screens: their first line tells what they are. */
+/** Keys are long. Their first line says what they are. */
 function shortened(text: string): string {
   const [first = '', ...more] = text.split('\n')
   return more.length > 0 ? `${first} …` : first

@@ -1,4 +1,4 @@
-// Reaches a node by the options and environment of a client command, and turns what the client throws into the errors
+// Connects a client command to a node, by its options and environment. Turns what the client throws into the errors
 // that decide the exit code.
 
 import { ClientError, createClient, UnreachableError } from '../../../sdk/index.ts'

@@ -1,5 +1,5 @@
-// Follows a transfer until it ends, with a bar on the terminal that is written over; where standard error is no terminal
-// it is silent. A node that restarts meanwhile is waited for: the transfer goes on by itself.
+// Follows a transfer until it ends, with a progress bar on the terminal. Where standard error is no terminal it is
+// silent. If the node restarts meanwhile, it waits for it: the transfer goes on by itself.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { ClientError, UnreachableError } from '../../../sdk/index.ts'
@@ -38,7 +38,7 @@ export async function watch(client: Client, started: Transfer): Promise<Transfer
 
 type Moved = { bytes: number; total: number }
 
-/** Octets that are safe at the other end, of how many; undefined where the node does not tell. */
+/** How many octets are safe at the other end, and how many there are. Undefined if the node does not say. */
 async function movedOf(client: Client, channelCode: string, transferId: string): Promise<Moved | undefined> {
   try {
     const { files } = await client.platform.transferFacts({ channelCode, transferId })

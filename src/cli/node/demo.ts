@@ -1,5 +1,5 @@
 // `esclusa demo`: a bank node and a partner node on loopback, with channels, contacts, files and a day of history.
-// Everything it makes lies in one folder; the two nodes are ordinary `esclusa serve` processes and end with it.
+// Everything is in one folder. The two nodes are ordinary `esclusa serve` processes, which end with the demo.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -60,7 +60,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   }
 }
 
-/** Only a folder that an earlier demo made is made anew. */
+/** Removes and makes the folder again only if an earlier demo made it. */
 function freshFolder(folder: string): string {
   if (existsSync(folder) && !existsSync(join(folder, MARK)))
     throw new NodeError(
@@ -117,7 +117,7 @@ function settingsOf(node: DemoNode): Record<string, string> {
   }
 }
 
-/** The platform file is written out, for people to read, and applied like any other. */
+/** Writes the platform file, for people to read, and applies it like any other. */
 async function prepare(node: DemoNode, platform: Platform, withPast: boolean): Promise<void> {
   mkdirSync(node.folder, { recursive: true, mode: 0o700 })
   writeFileSync(join(node.folder, 'oftp2-tls.pem'), node.identity, { mode: 0o600 })
@@ -160,8 +160,8 @@ async function ready(node: DemoNode, child: ChildProcess | undefined): Promise<v
 }
 
 /**
- * What ana has just asked for: a big file that moves, one that waits for the partner's call, one that is refused, and
- * one that fails because the partner's folder is not there; then it is, and a retry goes well.
+ * What ana has just asked for: a large file that moves, one that waits for the partner's call, one that is refused, and
+ * one that fails because the partner's folder is missing. Then the folder is made, and a retry succeeds.
  */
 async function firstSends({ bank, password }: DemoParts): Promise<void> {
   const client = createClient({

@@ -1,5 +1,5 @@
-// `esclusa doctor`: looks at this set-up as a node would use it and says what is wrong and what to do. Changes nothing
-// but a test file that it removes again. Exit 1 if anything is wrong; warnings alone are fine.
+// `esclusa doctor`: checks this set-up as a node would use it, and says what is wrong and what to do. It changes
+// nothing, except for a test file that it removes again. Exit 1 if anything is wrong; warnings do not count.
 
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
@@ -143,7 +143,7 @@ async function ports(config: Config): Promise<Finding[]> {
   return findings
 }
 
-/** Taken is fine when it is this node that runs there. */
+/** A port in use is fine if this node is the one that uses it. */
 function portFinding(name: string, host: string, port: number): Promise<Finding> {
   return new Promise((done) => {
     const server = createServer()

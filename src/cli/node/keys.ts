@@ -1,4 +1,4 @@
-// `esclusa keys …`: makes keys, and takes into use what partners have sent over key-exchange channels.
+// `esclusa keys …`: makes keys, and accepts keys that partners have sent over key-exchange channels.
 
 import { writeFileSync } from 'node:fs'
 import { valueFaults } from '../../domain/channel-faults.ts'
@@ -22,7 +22,7 @@ export async function generateKey({ name, bits, days, key, cert }: Generating): 
   put(certificatePem, cert, 0o644)
 }
 
-/** Never over a file that is there: it may be a key in use. */
+/** Never replaces a file: it may be a key in use. */
 function put(pem: string, file: string | undefined, mode: number): void {
   if (file === undefined) return void process.stdout.write(pem)
   try {

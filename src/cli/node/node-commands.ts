@@ -1,4 +1,4 @@
-// The commands that run a node or work on its database and files, on the machine where it lives.
+// The commands that run a node, or work on its database and files, on the node's own machine.
 
 import type { Command } from 'commander'
 import { count, day } from '../arguments.ts'

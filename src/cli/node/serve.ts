@@ -7,7 +7,7 @@ import { startNode } from '../../main.ts'
 import type { RunningNode } from '../../main.ts'
 
 export async function serve(): Promise<void> {
-  // Heard from the first moment: whoever reads that it is ready may stop it at once, and it must still be drained.
+  // Set from the first moment: somebody may stop the node as soon as it says that it is ready. It must still drain.
   const asked = stopSignal()
   const config = readConfig(process.env)
   const node = await startNode(config)
@@ -16,7 +16,7 @@ export async function serve(): Promise<void> {
   await node.stop()
 }
 
-/** For a person at the terminal, on standard error: standard output is the log's. */
+/** For a person at the terminal, on standard error. The log goes to standard output. */
 function welcome({ url, firstAdmin }: RunningNode, dataDir: string): void {
   const lines = [`Esclusa is ready at ${url}  (reference: ${url}/connect-back/docs)`]
   if (firstAdmin)
@@ -34,7 +34,7 @@ function welcome({ url, firstAdmin }: RunningNode, dataDir: string): void {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** What is not a terminal is kept: a service manager's log must not hold a password. */
+/** If this is no terminal, the text is kept by somebody. A service manager's log must not contain a password. */
 function showPassword(password: string, dataDir: string): string {
   if (process.stderr.isTTY) return `${password}  (shown this once)`
   const path = join(dataDir, 'first-password')

@@ -1,5 +1,5 @@
-// `esclusa user …`: accounts, straight in the database. A running node reads accounts at each request, so a change
-// counts at once; a new password or a disabling ends the account's tokens.
+// `esclusa user …`: changes accounts directly in the database. A running node reads accounts at each request, so a
+// change has effect at once. A new password, or disabling the account, ends its tokens.
 
 import { hashPassword } from '../../accounts/password.ts'
 import { ROLES } from '../../contract/user.ts'

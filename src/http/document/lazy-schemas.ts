@@ -1,17 +1,17 @@
-// Schemas are compiled at the first request that needs them, and the compilers loaded then: for all operations together
-// that is as much work as the rest of the start. They are the packages that Fastify takes by default, in the same
-// version, as dependencies of our own.
+// Schemas are compiled at the first request that needs them, and the compilers are loaded then. Doing so at the start,
+// for all operations, would double its time. The compilers are the packages that Fastify uses by default, in the same
+// version, as our own dependencies.
 
 import { createRequire } from 'node:module'
 import type { FastifyServerOptions } from 'fastify'
 
 type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
-// Fastify declares the validators' factory as that package's own type; this is the part of it used here.
+// Fastify gives this factory the package's own type. Only this part of it is used here.
 type BuildValidator = (schemas: unknown, options: unknown) => (route: unknown) => Validate
 type BuildSerializer = NonNullable<Factories['buildSerializer']>
 type Validate = ((data: unknown) => boolean) & { errors?: unknown }
 
-/** A request is validated in one turn: `import()` would come too late. */
+/** Validation cannot wait, so this is not an `import()`. */
 const require = createRequire(import.meta.url)
 
 export const lazyCompilers: Factories = {

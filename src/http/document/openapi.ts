@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, made from the table of operations. Shapes that have a name become components: an object is
-// written once there, and wherever the same schema object stands in the table the document refers to it.
+// The OpenAPI 3.1 document, made from the table of operations. Named shapes become components: each is written once,
+// and referred to wherever the same schema object is used in the table.
 
 import { AuditChange, AuditEntry, AuditPage, AuditVerification } from '../../contract/audit.ts'
 import {
@@ -74,7 +74,7 @@ const COMPONENTS = {
   AuditVerification,
 }
 
-/** The interface first, then what the node adds, under a tag of its own. */
+/** The interface first, then what the node adds, under its own tag. */
 const ALL_OPERATIONS: Record<string, Operation> = { ...operations, ...platformOperations }
 
 type Json = { [key: string]: unknown }

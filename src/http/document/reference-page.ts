@@ -1,5 +1,5 @@
-// A readable reference of the interface as one page of plain HTML, made from the same table as the routes: no script,
-// no style sheet or font from anywhere else.
+// A readable reference of the interface: one page of plain HTML, made from the same table as the routes. It has no
+// script, and loads nothing from elsewhere.
 
 import { BASE_PATH, operations } from '../../contract/operations.ts'
 import type { Operation } from '../../contract/operations.ts'

@@ -96,7 +96,7 @@ export async function readStatus(context: Context, channel: ChannelRecord): Prom
   }
 }
 
-// Updates: one transaction holds the lock, the new configuration and its history entry; nothing else is in it.
+// Updates: one transaction takes the lock and writes the new configuration and its history entry. It does nothing else.
 
 type Change = {
   code: string
@@ -104,11 +104,11 @@ type Change = {
   request: FastifyRequest
   event: HistoryEvent
   change: (channel: Channel) => Channel
-  /** It may change who reaches the channel, which is a matter of the channel access too. */
+  /** It may change who reaches the channel, so channel access is locked too. */
   ofUsers?: boolean
   /** Turns the place of a fault in the channel into its place in the request's body. */
   inBody?: (pointer: string) => string
-  /** What is looked at on the disk for somebody who may ask for it. */
+  /** A check on the disk, made only for somebody who may ask for it. */
   verify?: () => void
 }
 
@@ -181,7 +181,7 @@ function setPath(
   return change(context, wanted)
 }
 
-/** A malformed body is told before a channel that is not there or not open: its values are looked at on their own. */
+/** A wrong value is reported before a missing or closed channel. So values are first checked on their own. */
 async function checkValues(context: Context, wanted: Change): Promise<void> {
   const channel = await findChannel(context.store.db, wanted.code)
   if (channel && mayReach(wanted.user, channel.config.users)) return
@@ -236,14 +236,14 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
 
 const HIDDEN_FIELDS = SECRET_FIELDS.map((field) => `/security/${field}`)
 
-/** A fault that was there before (a root removed from the settings, say) does not forbid mending something else. */
+/** A fault that was there before (say, a root removed from the settings) must not prevent other changes. */
 function newFaults(before: Channel, after: Channel, roots: Roots): Fault[] {
   const faultsOf = (channel: Channel) => [...channelFaults(channel, roots), ...diskFaults(channel, roots)]
   const known = new Set(faultsOf(before).map((fault) => faultKey(before, fault)))
   return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
 }
 
-/** The fault with the value it is about: another wrong value in the same place is another fault. */
+/** The fault with its value: another wrong value in the same place is another fault. */
 function faultKey(channel: Channel, fault: Fault): string {
   let value: unknown = channel
   for (const step of fault.pointer.split('/').slice(1))
@@ -253,14 +253,14 @@ function faultKey(channel: Channel, fault: Fault): string {
 
 const written = new WeakMap<Channel, string>()
 
-/** The store keeps the channels it has read until they change, so their text is made once. */
+/** The store returns the same record until the channel changes, so its text is made once. */
 function write(channel: Channel): string {
   let json = written.get(channel)
   if (json === undefined) written.set(channel, (json = JSON.stringify(channel)))
   return json
 }
 
-/** Secrets are shown to administrators alone; for others the four fields are not there. */
+/** Secrets are shown to administrators only. Others do not get the four fields. */
 function toWire(context: Context, user: Account, channel: ChannelRecord): Channel {
   return seesSecrets(user) ? openChannel(context.seal, channel) : channel.config
 }

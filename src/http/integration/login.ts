@@ -64,7 +64,7 @@ async function checkPassword(
   return passed
 }
 
-/** The trail has the name of a user that exists; another one may be a password typed into the wrong field. */
+/** The trail names existing users only. Any other text may be a password typed into the wrong field. */
 async function noteLogin(
   context: Context,
   { name, address }: Attempt,
@@ -89,7 +89,7 @@ async function noteLogin(
 const LIMITED_MS = 60_000
 const limited = new LRUCache<string, number>({ max: 10_000 })
 
-/** Once past the limit a guesser's tries are noted once a minute: they must not fill the trail. */
+/** Past the limit, attempts are noted once a minute, so that guessing does not fill the trail. */
 function isFirstOf(address: string, now: number): boolean {
   if (now - (limited.get(address) ?? 0) < LIMITED_MS) return false
   limited.set(address, now)

@@ -15,7 +15,7 @@ export function askedPage(
   return { page, size, offset: (page - 1) * size }
 }
 
-/** The page around items that are written as JSON already. */
+/** The page around items that are JSON already. */
 export function writePage(items: string[], total: number, asked: AskedPage): Written {
   const { content, ...rest } = makePage(items, total, asked)
   return new Written(`{"content":[${content.join(',')}],${JSON.stringify(rest).slice(1)}`)

@@ -30,8 +30,8 @@ export const listTransfers: Handler<'listTransfers'> = async (context, { input, 
   return page.written
 }
 
-// The store keeps the records of finished transfers, and whole pages while nothing changes: as long as they are the
-// same objects, their text is too.
+// The store returns the same objects for finished transfers, and for whole pages while nothing changes. So their text
+// can be kept with them.
 const pages = new WeakMap<
   readonly TransferRecord[],
   { total: number; page: number; size: number; written: Written }
@@ -146,7 +146,7 @@ export function toWire(transfer: TransferRecord, zone: Zone): Transfer {
 function fileToWire(file: TransferFileRecord): TransferFile {
   return {
     fileName: file.name,
-    // A file that never got a place, or a certificate that is written when it leaves.
+    // The file was never placed, or it is a certificate that is made when it is sent.
     ...(file.path !== '' && { path: file.path }),
     ...(file.hash !== null && { hash: `sha256:${file.hash}` }),
     ...(file.size !== null && { size: String(file.size) }),

@@ -1,5 +1,5 @@
-// 403 for a change of a channel that gives away trust its asker does not have: fields that need a permission of their
-// own, and folders of channels that are closed to the asker.
+// 403 for a change of a channel that the caller lacks the trust for: fields with a permission of their own, and folders
+// of channels that are closed to the caller.
 
 import type { Channel } from '../../contract/channel.ts'
 import { missingTrust } from '../../domain/channel-trust.ts'

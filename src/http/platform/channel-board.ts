@@ -1,6 +1,6 @@
-// The status of every channel a user may reach, without asking for each. What follows from configuration and clock
-// (inactive, closed, idle) is worked out once a minute and kept; what follows from transfers (moving, waiting, failed)
-// is read at each request and laid over it. So a board costs what is going on, not what there is.
+// The status of every channel a user may reach, without a query per channel. What depends on configuration and clock
+// (inactive, closed, idle) is computed once a minute and kept. What depends on transfers (moving, waiting, failed) is
+// read at each request and put on top. So the cost grows with what is going on, not with the number of channels.
 
 import type { ChannelStatusValue } from '../../contract/channel.ts'
 import { CHANNEL_STATUSES } from '../../contract/channel.ts'
@@ -118,7 +118,7 @@ function makeBoard(view: View, base: Base, active: readonly UnderWay[], failed: 
 
 const FEW = 100
 
-/** A few are taken out of a copy one by one: ten thousand are not looked at for the sake of three. */
+/** A few codes are removed from a copy one by one, so that ten thousand are not compared because of three. */
 function without(codes: readonly string[], gone: ReadonlyMap<string, unknown>): readonly string[] {
   if (gone.size > FEW) return codes.filter((code) => !gone.has(code))
   const left = [...codes]
@@ -129,7 +129,7 @@ function without(codes: readonly string[], gone: ReadonlyMap<string, unknown>): 
   return left
 }
 
-/** By halves: codes are sorted. */
+/** Binary search: codes are sorted. */
 function placeOf(codes: readonly string[], code: string): number {
   let [low, high] = [0, codes.length]
   while (low < high) {
@@ -140,7 +140,7 @@ function placeOf(codes: readonly string[], code: string): number {
   return low
 }
 
-/** Those of a search whose status follows from configuration and clock alone; kept as long as these are. */
+/** Results of a search by status that depend on configuration and clock only; kept for the same minute. */
 function searchStill(
   view: View,
   base: Base,
@@ -153,7 +153,7 @@ function searchStill(
   )
 }
 
-/** Paging through a search does not search again. */
+/** The next page of a search does not search again. */
 function search(view: View, base: Base, filter: ChannelFilter): readonly string[] {
   if (Object.values(filter).every((value) => value === undefined || value === '')) return view.codes
   return kept(base, JSON.stringify(filter), () => {
@@ -173,7 +173,7 @@ function kept(base: Base, key: string, find: () => readonly string[]): readonly 
   return codes
 }
 
-/** Lower case, as the texts are that they are looked for in. */
+/** In lower case, like the texts they are searched in. */
 export function wordsOf(search: string): string[] {
   return search
     .toLowerCase()

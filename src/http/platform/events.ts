@@ -1,5 +1,5 @@
-// Live events at /connect-back/events, as server-sent events: states and progress of transfers, for the channels that
-// the caller may reach, under the same token. The stream ends when the token does, or when the user may no longer in.
+// Live events at /connect-back/events, as server-sent events: states and progress of transfers on the channels that the
+// caller may reach. The stream ends when the token ends, or when the user loses access.
 
 import type { FastifyInstance } from 'fastify'
 import { PassThrough } from 'node:stream'
@@ -13,7 +13,7 @@ import { NodeError } from '../../errors.ts'
 type Listener = (event: TransferEvent) => void
 
 const MOST_STREAMS = 500
-/** A slow reader loses progress events rather than making the node keep them. */
+/** A slow reader loses progress events, so that the node need not keep them. */
 const MOST_WAITING = 256 * 1024
 const RECHECK_MS = 15_000
 
@@ -83,7 +83,7 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
   })
 }
 
-/** The codes this user may reach, read again now and then: channels come and go. */
+/** The codes this user may reach. Read again now and then, because channels come and go. */
 async function reachOf(context: Context, user: Account) {
   let codes = new Set((await context.channelAccess(context.store.db, user)).codes)
   return {

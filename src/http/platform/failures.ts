@@ -1,5 +1,5 @@
-// Failed transfers across channels, and whether each can be retried: what the retry operation would say, as far as it
-// can be known without looking at the files.
+// Failed transfers across channels, and whether each can be retried: what the retry operation would answer, as far as
+// that is known without looking at the files.
 
 import type { FailedTransfer, RetryAnswer } from '../../contract/platform.ts'
 import { closedBecause } from '../../domain/channel.ts'

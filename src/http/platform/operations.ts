@@ -1,5 +1,5 @@
-// What the node does beside the interface. Reads show nothing that the interface would not show the same user: channels
-// open to the user alone, transfers to the roles that may read transfers, partners to those with contactChannels.
+// What the node adds to the interface. It shows a user nothing that the interface would not show the same user: only
+// channels open to the user, transfers only to roles that may read them, partners only with contactChannels.
 
 import { makePage } from '../../contract/page.ts'
 import type { PlatformOutputOf } from '../../contract/platform.ts'
@@ -21,7 +21,7 @@ import { makeHours, overview } from './overview.ts'
 import { makeTransferSearch } from './transfer-search.ts'
 import { askedPage } from '../integration/paging.ts'
 
-/** One set per server: it keeps what is known of channels between requests. */
+/** Made once per server. It keeps what it knows of channels between requests. */
 export function makePlatformHandlers(): PlatformHandlers {
   const boardOf = makeBoards()
   const hoursOf = makeHours()

@@ -47,7 +47,7 @@ export type Hours = (context: Context, board: Board) => Promise<NonNullable<Over
 
 const LATE_MS = 5 * 60_000
 
-/** Hours that are over stay as they are, but for a commit that was just under way: kept per view once that is past. */
+/** An hour that is over does not change, except by a late commit. Once that cannot come any more, its sums are kept. */
 export function makeHours(): Hours {
   const kept = new WeakMap<View, Map<number, HourSums>>()
   return async (context, board) => {
