@@ -1,12 +1,18 @@
-// One file on its way in, from the offer to its place: the stages that receive-offer.ts lists, for one session's file. Ends
-// once, by `complete`, `abandon`, a reset, or the same file coming again over another session.
+// One file on its way in, from the offer to its place: the stages that receive-offer.ts lists, for one session's file.
+//
+// State: the stage it is in (below), the `.part` that the bytes go to, and, once it has one, the transfer with its
+// claim. `position` says how much of an earlier try is here.
+// Moves: open -> completing -> in place -> over; from open and completing also straight to over, by `abandon`, by a
+// reset, or because the same file comes again over another session. It ends once; whatever comes later is refused.
+// Callers: `open` and `supersede` are for receive-offer.ts and the memory of offers. The rest is for the transport, one
+// call after the other; only `abandon` may come at any time.
 
 import { randomUUID } from 'node:crypto'
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases.ts'
-import { findHalfFile, putHalfFile, removeHalfFile } from '../../store/transfers/receptions.ts'
+import { findHalfFile, putHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { insertFiles, markEncrypted } from '../../store/transfers/transfers.ts'
 import { restartEvery } from '../staging/restart-points.ts'
@@ -19,10 +25,9 @@ import type { TransferPlan } from '../transfer-plan.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { newRecord, progressFor } from './incoming-record.ts'
 import { beginReception } from './begin-reception.ts'
-import { failReception } from './fail-reception.ts'
+import { abandonFile, isUnavailable } from './abandon-file.ts'
 import { finishReception } from './finish-reception.ts'
 import { placeWhole, recordPlaced } from './place-file.ts'
-import { quarantine } from './quarantine.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -332,66 +337,21 @@ export class IncomingFile implements Incoming {
     if (this.#stage === 'in place' || this.#stage === 'over') return
     this.#stage = 'over'
     try {
-      await this.#putAwayAndFail(given, keep)
+      await abandonFile(
+        {
+          receiving: this.#receiving,
+          key: this.#key,
+          name: this.#offer.name,
+          file: this.#file,
+          running: () => this.#running,
+          joined: this.#joined,
+        },
+        given,
+        keep,
+      )
     } finally {
       // Not before: the same file offered anew goes on from what was kept here, and its channel must be free for it.
       this.#end()
     }
   }
-
-  async #putAwayAndFail(given: unknown, keep: boolean): Promise<void> {
-    const signal = this.#running?.signal
-    const reason: unknown = signal?.aborted ? signal.reason : given
-    const done = await this.#putAway(reason, keep)
-    this.#receiving.memory.failed(this.#key, reason, this.#receiving.context.now())
-    const ours = await this.#failTransfer(reason)
-    if (done && ours) await this.#remove()
-  }
-
-  /** Whether the file is ours alone from now on: another node may have taken the transfer over while this one slept. */
-  async #failTransfer(reason: unknown): Promise<boolean> {
-    const { release, context } = this.#receiving
-    const reset = reason instanceof NodeError && reason.code === 'cancelled'
-    if (!this.#running || this.#joined) return true
-    const { held } = this.#running
-    const failed = await failReception(this.#running, reason).catch((thrown: unknown) => {
-      context.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
-      return false
-    })
-    release(held)
-    return failed || reset
-  }
-
-  /** Kept for a resumption or put into quarantine; true: nobody needs it any more. */
-  async #putAway(reason: unknown, keep: boolean): Promise<boolean> {
-    const { context } = this.#receiving
-    const file = this.#file
-    const code = reason instanceof NodeError ? reason.code : undefined
-    const resumable = keep && code !== 'cancelled' && this.#key.date !== ''
-    if (resumable) await file?.keepAll().catch(() => {})
-    await file?.close()
-    // Whoever holds the transfer now may be at the same file.
-    if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
-    if (this.#running && (code === 'bad_signature' || code === 'bad_envelope'))
-      await quarantine(context, this.#running.transfer.id, this.#offer.name, file.path).catch(
-        (thrown: unknown) =>
-          context.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
-      )
-    return true
-  }
-
-  async #remove(): Promise<void> {
-    const { context } = this.#receiving
-    const { path } = this.#opened()
-    try {
-      await removeReceived(path)
-      await context.store.write((tx) => removeHalfFile(tx, this.#key, path))
-    } catch (thrown) {
-      context.log.error({ err: thrown, path }, 'a refused file could not be removed')
-    }
-  }
-}
-
-function isUnavailable(thrown: unknown): boolean {
-  return thrown instanceof NodeError && thrown.code === 'unavailable'
 }

@@ -1,6 +1,16 @@
-// Finds due transfers and has them run, as many at once as is useful; keeps their leases; stops those that were reset
-// or lost. Woken by a write and by the clock, never by polling faster than once a second (with leases shorter than
-// that, four times in a lease: what a dead node held must be found within two).
+// Finds due transfers and has them run, as many at once as is useful. Keeps their leases. Stops those that were reset or
+// lost.
+//
+// State: what this engine holds (`#held`: transfer, fence and how to stop it), what is ours in the database but in
+// nobody's hand (`#strays`), the work that a stop must wait for (`#running`), and whether it is looking for due
+// transfers right now (`#state`).
+// Moves of `#state`: idle -> looking -> idle. A wake while it looks makes it look again. `drain` makes it stopped, and
+// nothing leads out of that.
+// Callers: engine.ts starts, wakes and drains it, and passes on cancellations. Sessions and receptions `hold` what they
+// run themselves, `release` it, and `launch` claims of their own. Any of them may call at any time.
+//
+// It is woken by writes and by a clock of one second. With leases shorter than four seconds the clock runs four times in
+// a lease: what a dead node held must be found within two.
 
 import { NodeError } from '../../errors.ts'
 import { claimDue, heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'

@@ -1,5 +1,10 @@
-// Says in the database that this engine is alive, three times in each lease time, on a connection of its own. Whatever
-// it holds is its own that long; an engine that was silent for longer must reckon with others having taken it.
+// Says in the database that this engine is alive, on a connection of its own. Whatever the engine holds is its own for as
+// long as that is said. An engine that was silent for longer must reckon with others having taken it.
+//
+// State: until when the last sign lasts (`#aliveUntil`, 0 before the first), and the signal that this silence breaks.
+// Moves: each `beat` lengthens the time. A beat that comes after the time was over aborts `unbroken` and begins a new one.
+// Callers: the dispatcher beats three times in each lease time and ends it when it drains. Whoever is about to claim
+// something calls `ensure` first. Beats that overlap are one.
 
 import { NodeError } from '../../errors.ts'
 import type { Store } from '../../store/database/store.ts'

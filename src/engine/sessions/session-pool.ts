@@ -1,5 +1,12 @@
-// Sessions with partners: those this node opened, kept while they are used and a little longer, and those that the
-// partner opened. A channel gets a session that is at least as secure as it asks for.
+// Sessions with partners: those that this node opened, and those that the partner opened. A channel gets a session that
+// is at least as secure as it asks for.
+//
+// State: sessions that we opened with the number of their users (`#opened`), calls that are being made (`#opening`), and
+// sessions of callers (`#called`).
+// Moves: `lend` opens a session or shares one. The last user that gives it back starts its idle time, after which it is
+// closed; with `desconnection`, or after a failure, it is closed at once. One that ends by itself is forgotten.
+// Callers: run-transfer.ts and automation.ts lend sessions and give each back once. The session host adds callers'
+// sessions. engine.ts closes all of them when it stops.
 
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'

@@ -1,6 +1,10 @@
 // When the partner gets the turn in a session that several transfers share: as soon as all of them have sent what they
 // had, or when one that needs receipts has waited long enough for the others. One turn serves everybody: a partner with
 // nothing to say ends the session, and whoever still had to send would have to call again.
+//
+// State: how many still send (`#sending`), whether something was sent since the last turn (`#wanted`), and who waits.
+// Moves: each transfer begins, has sent (`turn`), and ends. The last one to have sent gives the turn; so does the timer.
+// Callers: the session pool alone, one object for each session, one `begin` for each transfer that borrows it.
 
 export type Sharing = {
   /**

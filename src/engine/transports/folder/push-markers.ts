@@ -4,6 +4,12 @@
 //   .esclusa-KEY.ATTEMPT.part   written by that attempt alone, and linked by it to the real name
 //   .esclusa-KEY.done           the `.part` once the partner could see the file, which it may take away at once
 //
+// State: nothing but the names in the inbox, and the listings that this session has read. Whatever counts is on disk.
+// Moves: a `.part` appears, is linked to the real name, becomes `.done`, and is forgotten once the engine has recorded
+// the file. `takeOver` settles what earlier attempts left; `discard` removes all of it.
+// Callers: the folder session, for one file in this order: `takeOver`, the push itself, `forget`. `discard` is for files
+// that nobody goes on with.
+//
 // A node that slept may wake in the middle of an attempt that another has taken over. Renaming its `.part` shuts it
 // out: it can no longer give anything its real name. And nobody ever cuts a `.part` short, so a late write of it only
 // repeats bytes that are there.

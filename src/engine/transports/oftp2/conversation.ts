@@ -1,7 +1,13 @@
-// One session's line and state: says and hears commands by the table of machine.ts, runs its clocks, and ends once.
+// One session's line: says and hears commands by the table of machine.ts, runs its clocks, and ends once.
 //
-// Whoever breaks the table ends the session: the partner by ESID with the reason, this node by an internal error.
-// `finish` is the only way out; it tells everyone who waits. After it nothing is heard any more.
+// State: the table's state, the partner and what was agreed with it once that is known, the credit of the file being
+// sent, the one who waits for an answer (`#waiting`: OFTP2 never has two questions open), work in the background, and how
+// it ended (`#outcome`).
+// Moves: `say`, `ask` and `sayData` for what this end says; `#hear` for the partner; `become` where nothing is said. All
+// go by the table. Whoever breaks it ends the session: the partner with ESID and its reason, this node with an internal
+// error. `#finish` is the only way out and tells everyone who waits. After it nothing is heard any more.
+// Callers: the session, its speaker and its listener role. Only whoever has the turn may `ask`; `abort` is for all, at
+// any time.
 import type { Socket } from 'node:net'
 import { messageOf, NodeError } from '../../../errors.ts'
 import type { Command, CommandOf, Level } from './protocol/commands.ts'

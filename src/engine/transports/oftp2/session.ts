@@ -3,6 +3,12 @@
 // The turn decides who may offer files. The caller begins with it and keeps it until `fetch` or `close`; the called
 // end gets it by CD, delivers what receipts it owes, lets the engine push what waits (`SessionHost.turn`), and gives it
 // back, or ends the session if it had nothing to say (the standard's rule against handing the turn to and fro).
+//
+// State: the conversation with its own state, the jobs that wait for the turn (the speaker's), the fetches that gave it
+// away and wait for it (`#fetching`), and what this end is at: shaking hands, pushing, using its turn.
+// Moves: `open` once; then `push` and `fetch` queue jobs that run one after the other while this end has the turn; CD
+// from the partner begins a turn of ours; `close` ends in order where the protocol lets it, and cuts the line where not.
+// Callers: connect.ts and listen.ts open it. The engine pushes, fetches and closes at any time, many pushes at once.
 import type { Socket } from 'node:net'
 import { NodeError } from '../../../errors.ts'
 import type { PushProgress, PushResult, Session, SessionHost, WireFile } from '../transport.ts'

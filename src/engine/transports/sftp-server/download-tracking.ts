@@ -1,6 +1,12 @@
 // What a partner has read of the files in `out`, over all its connections: a file counts as taken when every octet of
 // it was read and the file closed. A broken connection proves nothing of what it carried, until the client comes back
 // and reads on from a position: then it holds what lies before.
+//
+// State, for each file: the octets proven to be at the partner (`proven`), and those sent on connections that broke
+// (`sent`). Beside it the names that were taken a moment ago.
+// Moves: a connection opens a `Reading` and reports its end by `closed` or `lost`. `closed` proves what was read, and
+// takes the file when that is all of it. `lost` proves nothing, but remembers what was sent.
+// Callers: the file sessions of one partner share one object. It lives as long as `isEmpty` is false or one of them does.
 
 import type { Outbox, OutgoingEntry, OutgoingFile } from '../outbox.ts'
 import { ByteRanges } from './byte-ranges.ts'

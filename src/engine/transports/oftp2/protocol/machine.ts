@@ -2,6 +2,8 @@
 // leads, what may be said and where that leads, and which clock runs meanwhile. What a state does not hear is a
 // protocol violation and ends the session with ESID 02; what it does not say is a fault of this node.
 //
+// The table holds no state itself: conversation.ts keeps the current one, and is the only reader of the table.
+//
 // IDLE        nothing open                          I_WF_RM     called, waits for the ready message
 // I_WF_SSID   said who it is, waits for the partner  A_NC_ONLY   was called, waits for the caller's name
 // A_WF_CONRS  looks the caller up                    WF_SECD     waits to be asked for a challenge
