@@ -1,8 +1,8 @@
-// The typed client of a node. Every function is made from the contract's table of operations, its types too: nothing
-// is written per operation. Needs `fetch` alone, so it runs in Node and in browsers.
+// The typed client of a node. Every function and its types are made from the contract's table of operations; no code is
+// written per operation. It needs only `fetch`, so it runs in Node and in browsers.
 //
-// `credentials` log in at the first call and again when the node answers 401: once per call, and calls that find out
-// together share one login.
+// With `credentials` it logs in at the first call, and again when the node answers 401, once per call. Calls that get
+// 401 at the same time share one login.
 
 import type { ErrorBody } from '../src/contract/error-body.ts'
 import { BASE_PATH, operations } from '../src/contract/operations.ts'
@@ -63,7 +63,7 @@ type PlatformArguments<N extends PlatformOperationName> =
     ? [input?: PlatformInputOf<N>, options?: CallOptions]
     : [input: PlatformInputOf<N>, options?: CallOptions]
 
-/** What is no JSON (files, exports) is handed over as it comes. */
+/** An answer that is not JSON (files, exports) is returned as a Response. */
 type PlatformAnswer<N extends PlatformOperationName> = PlatformOperations[N] extends { produces: unknown }
   ? Response
   : PlatformOutputOf<N>
@@ -173,7 +173,7 @@ function isErrorBody(body: unknown): body is ErrorBody {
   return typeof status === 'number' && typeof message === 'string'
 }
 
-/** An answer that is not the node's: a proxy between, or another server at that address. */
+/** The answer is not from a node: there is a proxy between, or another server at that address. */
 function foreignBody(response: Response): ErrorBody {
   return {
     timestamp: new Date().toISOString(),
@@ -196,7 +196,7 @@ function withLogin(options: ClientOptions, send: Authorized): Send {
   let login: Promise<string> | undefined
   if (!credentials) return (operation, input, call) => send(operation, input, call, token)
 
-  /** A token newer than `refused`: the one that another call got meanwhile, or that of a login they all wait for. */
+  /** A token newer than `refused`: one that another call got meanwhile, or that of a login that all wait for. */
   const freshToken = async (refused: string | undefined): Promise<string> => {
     if (token !== undefined && token !== refused) return token
     login ??= (send(operations.loginV2, { body: credentials }, {}, undefined) as Promise<OutputOf<'loginV2'>>)

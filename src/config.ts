@@ -1,5 +1,5 @@
-// The node's settings: read once from the environment, checked, frozen. The only reader of process.env in the node.
-// A wrong setting stops the node at once, with its name and what it should be.
+// The node's settings: read once from the environment, checked, frozen. Nothing else in the node reads process.env. A
+// wrong setting stops the node at once; the message has its name and says what it should be.
 
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
@@ -159,7 +159,7 @@ export function readConfig(env: Env): Config {
   })
 }
 
-/** Read by the client commands alone. */
+/** Read by the client commands only. */
 export const CLIENT_SETTINGS = new Set(['ESCLUSA_URL', 'ESCLUSA_TOKEN', 'ESCLUSA_PASSWORD'])
 
 function wrong(name: string, should: string): NodeError {

@@ -1,6 +1,6 @@
-// One error class, one closed table of codes. The code alone decides the HTTP status, whether the engine may try
-// again, and the exit code of the command line; nothing matches on message text and there is no class per error.
-// Foreign errors (driver, socket, file system) are translated once, where they enter, and kept as `cause`.
+// One error class and one closed table of codes. The code decides the HTTP status, whether the engine tries again, and
+// the exit code of the command line. Nothing compares message texts, and there is no class per error. Errors from
+// outside (driver, socket, file system) are translated once, where they enter, and kept as `cause`.
 
 type Row = { status: number; retry: boolean; exit: number; means: string }
 
@@ -175,7 +175,7 @@ export function messageOf(thrown: unknown): string {
 
 const OPENSSL_TEXT = /(?:^|:|\s)error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]*)/
 
-/** What OpenSSL throws carries text for its own developers, with file names and addresses; the reason in it is short. */
+/** OpenSSL's messages are for its own developers, with file names and addresses. Only the reason in them is shown. */
 function opensslReason(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined
   const text = OPENSSL_TEXT.exec(thrown.message)
@@ -200,7 +200,7 @@ const TLS_FAULTS: [RegExp, string][] = [
   [/handshake failure|internal error/, 'the other end refused the handshake'],
 ]
 
-/** Why TLS failed, in words; undefined where it was not TLS that did. */
+/** Why TLS failed, in words. Undefined if it was not TLS. */
 export function tlsFault(thrown: unknown): string | undefined {
   const reason = opensslReason(thrown)
   if (reason === undefined) return undefined

@@ -1,5 +1,5 @@
-// The log: JSON lines by pino on standard output, written asynchronously. Secrets and people's data are kept out by
-// what is logged; the redaction is a second net for whole objects that slip in.
+// The log: JSON lines by pino on standard output, written asynchronously. Code does not log secrets or personal data.
+// The redaction is a second safeguard, for whole objects that are logged by mistake.
 
 import { pino } from 'pino'
 import type { Logger } from 'pino'

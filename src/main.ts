@@ -1,5 +1,5 @@
-// Builds a node from its settings, starts it and drains it. The one place where the parts meet: everything they need
-// of each other is handed over here.
+// Builds a node from its settings, starts it and drains it. Only here do the parts meet: each gets from here what it
+// needs of the others.
 
 import type { FastifyInstance } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -53,7 +53,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const log = makeLog(config.logLevel, owner)
   requireApart(config)
   refuseHalfRestored(config.dataDir)
-  // Nobody else on this machine has business with what a node makes, in whatever folder.
+  // Whatever a node makes, in any folder, is for its own user only.
   process.umask(0o077)
   const secrets = readSecrets(config)
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
@@ -104,7 +104,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   await app.listen({ host: config.host, port: config.port })
   const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
   running = engine
-  // Partners may be waiting at the door; without listeners requests are served while the engine starts.
+  // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})
   const parts = { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner }
@@ -149,10 +149,10 @@ type Parts = {
   owner: string
 }
 
-/** What requests get to end once everything else has. */
+/** How long requests get to end, once everything else has ended. */
 const REQUEST_GRACE_MS = 2000
 
-/** First no new work, then what runs reaches a restart point, then the doors close. */
+/** First takes no new work, then lets running transfers reach a restart point, then closes the listeners. */
 async function stop(parts: Parts): Promise<void> {
   const { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner } = parts
   readiness.ready = false
@@ -160,7 +160,7 @@ async function stop(parts: Parts): Promise<void> {
   await engine.stop()
   await wakes.close()
   events.close()
-  // A connection on which nothing was asked yet is not idle to the server: it would be waited for until it times out.
+  // For the server, a connection without any request yet is not idle: it would wait until that one times out.
   const cut = setTimeout(() => app.server.closeAllConnections(), REQUEST_GRACE_MS)
   await app.close()
   clearTimeout(cut)
@@ -204,7 +204,7 @@ function addressOf(app: FastifyInstance, config: Config): string {
   return `${config.tls ? 'https' : 'http'}://${host}:${port}`
 }
 
-/** On a platform without any user; of several nodes starting together one makes it. */
+/** Only on a platform without users. If several nodes start together, one of them makes it. */
 async function makeFirstAdmin(store: Store): Promise<RunningNode['firstAdmin']> {
   if (await hasAccounts(store.db)) return undefined
   const password = randomBytes(15).toString('base64url')

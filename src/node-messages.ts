@@ -1,6 +1,6 @@
-// How this node's HTTP side, its engine and the other nodes of the platform hear of each other. On one node everything
-// goes by message to the engine's thread; on PostgreSQL it also goes by NOTIFY, and what others say comes in by LISTEN.
-// Nothing here is needed for correctness: whoever misses a word finds out from the database a moment later.
+// How the HTTP side, the engine and the other nodes of the platform tell each other news. On one node this goes by
+// message to the engine's thread. On PostgreSQL it also goes by NOTIFY, and comes in by LISTEN. Correctness does not
+// depend on it: a node that misses a message finds out from the database a moment later.
 
 import type { ToEngine } from './engine/thread-messages.ts'
 import type { TransferEvent } from './contract/event.ts'

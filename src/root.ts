@@ -1,5 +1,5 @@
-// Where the project lies, and which version it is. The sources (src/) and the files they are joined into (build/) are
-// both one folder below it, so a path that starts here is right in either.
+// Where the project is, and which version. Both the sources (src/) and the files they are joined into (build/) are one
+// folder below it, so a path from here is right in either case.
 
 import { readFileSync } from 'node:fs'
 

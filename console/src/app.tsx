@@ -1,5 +1,4 @@
-// The frame around every page: navigation at the left, the page at the right; each page is loaded when it is first
-// opened.
+// The frame around every page: navigation on the left, the page on the right. A page is loaded when it is first opened.
 
 import { AppShell, Burger, Group, NavLink, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'

@@ -1,5 +1,5 @@
-// Starts the console. Style elements that the component library writes carry the page's nonce, without which the
-// page's Content-Security-Policy would not let them in.
+// Starts the console. The component library's style elements get the page's nonce. Without it the page's
+// Content-Security-Policy would refuse them.
 
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'
@@ -14,7 +14,7 @@ import { SessionProvider } from './session/session.tsx'
 import { resolveVariables, theme } from './theme.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
-// Read by the scroll lock that dialogs use, when it writes its style element.
+// The scroll lock of dialogs reads this for its style element.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 const root = document.getElementById('root')

@@ -1,5 +1,5 @@
-// Colours and type. Text colours are chosen so that every one of them has a contrast of 4.5 or more on the surfaces it
-// stands on, in both appearances; the component library's own greys and reds do not.
+// Colours and fonts. Every text colour has a contrast of 4.5 or more on its backgrounds, in both appearances. The
+// component library's own greys and reds do not.
 
 import { createTheme, Modal, Table } from '@mantine/core'
 import type { CSSVariablesResolver } from '@mantine/core'
@@ -20,7 +20,7 @@ export const theme = createTheme({
       '#17649b',
       '#0f4c75',
     ],
-    // The library's dark surfaces, from text to ground, with the same blue in them as the page.
+    // The library's dark colours, from text to background, with the same blue as the page.
     dark: [
       '#dde3e9',
       '#c3ccd5',

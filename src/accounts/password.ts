@@ -15,10 +15,10 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${b64(nonce)}$${b64(tag)}`
 }
 
-/** A hash that no password has: verifying against it takes the same time as against a real one. */
+/** No password has this hash. Checking against it takes as long as against a real one. */
 const NOBODY = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${b64(Buffer.alloc(16))}$${b64(Buffer.alloc(32))}`
 
-/** With no hash (unknown user, no password set) the work is done all the same and the answer is no. */
+/** Without a hash (unknown user, no password set) the work is done all the same, and the answer is no. */
 export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
   const parsed = parse(hash ?? NOBODY) ?? parse(NOBODY)
   if (!parsed) return false

@@ -1,8 +1,8 @@
-// Bearer tokens: JWT, HS512 and nothing else. A token says who and until when, never what: roles and flags are read
-// from the account at each request, and the credential version voids tokens older than a password change.
+// Bearer tokens: JWT with HS512 and nothing else. A token says who the user is and until when it is valid. Roles and
+// flags are read from the account at each request. The credential version ends tokens older than a password change.
 //
-// Verifying HS512 costs about as much as the rest of a small request, so verified tokens are kept in a bounded map;
-// expiry is still checked at each use, and revocation by the account.
+// Verifying HS512 costs about as much as the rest of a small request, so verified tokens are kept in a map of limited
+// size. Expiry is still checked at each use, and so is the account.
 
 import { createSigner, createVerifier } from 'fast-jwt'
 import { LRUCache } from 'lru-cache'

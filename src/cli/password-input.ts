@@ -27,8 +27,8 @@ export async function readNewPassword(prompt: string): Promise<string> {
 async function ask(prompt: string): Promise<string> {
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: silence, terminal: true })
-  // Only now, when the terminal no longer echoes: who answers a prompt at once must not see it either. On standard
-  // error, because standard output may be what a script takes the answer from.
+  // Shown only now that the terminal does not echo any more: somebody may type at once. On standard error, because a
+  // script may read standard output.
   process.stderr.write(prompt)
   try {
     return await new Promise<string>((resolve, reject) => {

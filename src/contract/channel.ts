@@ -1,5 +1,5 @@
-// The Channel as the interface spells it, misspellings included (`desconnection`, `traduction`), and what each field
-// does, in words that the reference page and the console show as help.
+// The Channel as the interface spells it, misspellings included (`desconnection`, `traduction`). The descriptions say
+// what each field does; the reference page and the console show them as help.
 
 import type { Static } from 'typebox'
 import { allOptional, flag, int32, keyText, oneOf, patchOf, text } from './schema.ts'
@@ -264,6 +264,6 @@ export const SCRIPT_FIELDS = [
   'postEmisionFile',
 ] as const
 
-/** The four fields of `security` that are kept encrypted and shown to administrators alone. */
+/** The four fields of `security` that are stored encrypted and shown to administrators only. */
 export const SECRET_FIELDS = ['localKey', 'remoteKey', 'rsaLocalKey', 'rsaRemoteKey'] as const
 export type SecretField = (typeof SECRET_FIELDS)[number]

@@ -1,5 +1,5 @@
-// How a contact is reached: one section for each way. The same schema stands behind the platform file, what the store
-// keeps, and what a transport gets (with the secrets opened). A field is written here and nowhere else.
+// How a contact is reached, one section for each way. The platform file, the store and the transports (with the secrets
+// opened) all use this schema. A field is written here and nowhere else.
 
 import type { Static } from 'typebox'
 import { closed, integer, name, oneOf, secretText } from './schema.ts'

@@ -1,4 +1,4 @@
-// Contacts: the remote partners. `contactInfo` holds personal data: shown by the contact list alone, never logged.
+// Contacts: the remote partners. `contactInfo` is personal data. Only the contact list shows it; it is never logged.
 
 import type { Static } from 'typebox'
 import { allOptional, int32, text } from './schema.ts'

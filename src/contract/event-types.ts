@@ -1,5 +1,5 @@
-// The events that the node keeps and tells: one schema per type for what is particular to it. Events are rows in the
-// database, written with what they tell; a webhook, a mail, the event stream and the list of events all show these.
+// The events that the node keeps, with one schema per type for its own data. Events are rows in the database, written
+// in the transaction of what they tell. Webhooks, mails, the event stream and the list of events all show these.
 
 import type { Static, TObject } from 'typebox'
 import { oneOf } from './schema.ts'

@@ -1,4 +1,4 @@
-// What /connect-back/events sends: states of transfers, each durable before it is sent, and progress, which may be lost.
+// What /connect-back/events sends: states of transfers, sent after they are durable, and progress, which may be lost.
 
 import type { Static } from 'typebox'
 import { oneOf } from './schema.ts'

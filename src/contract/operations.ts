@@ -1,5 +1,5 @@
 // The 17 operations of the interface as data. Routes, role checks, the OpenAPI document, the reference page and the
-// typed client are all made from this table; a test fails when one of them lacks an operation.
+// typed client are all made from this table. A test fails if one of them lacks an operation.
 
 import type { Static, TSchema } from 'typebox'
 import {
@@ -44,16 +44,16 @@ export type Operation = {
   inPart?: { roles: readonly Role[]; auth: Auth; of: string }
   deprecated?: true
   params?: TSchema
-  /** What a channel code of another form gets: a malformed request, or simply no such channel. */
+  /** The answer to a malformed channel code: a malformed request, or no such channel. */
   badCode?: 400 | 404
   query?: TSchema
   body?: TSchema
-  /** The three actions take no body; an empty one or {} is let through. */
+  /** The three actions take no body. An empty one or {} is accepted. */
   emptyBody?: true
   ok: TSchema
-  /** Content types of an answer that is no JSON: it is sent as it comes. */
+  /** Content types of an answer that is not JSON. It is sent as it is. */
   produces?: readonly string[]
-  /** Status codes beside 200. */
+  /** Status codes other than 200. */
   codes: readonly number[]
 }
 

@@ -1,6 +1,6 @@
-// What the node can tell beside the interface, read-only, for consoles: figures of the whole platform, channels with
-// their status, failures across channels, what more is known of a transfer, and who is signed in. The same kind of
-// table as operations.ts; routes, role checks, the OpenAPI document and the typed client are made from it.
+// What the node adds to the interface, for consoles, read-only: numbers of the whole platform, channels with their
+// status, failures across channels, more about a transfer, and who is signed in. It is the same kind of table as
+// operations.ts: routes, role checks, the OpenAPI document and the typed client are made from it.
 
 import type { Static, TSchema } from 'typebox'
 import { auditOperations } from './audit.ts'
@@ -169,7 +169,7 @@ export const ChannelFilters = Type.Object(
 
 export const FILE_PHASES = ['WAITING', 'STAGED', 'ARRIVED', 'MOVING', 'WHOLE', 'PLACED', 'DONE'] as const
 export const RECEIPT_STATES = ['NONE', 'AWAITED', 'POSITIVE', 'NEGATIVE'] as const
-/** From these on all octets are there. */
+/** Phases in which all octets have arrived. */
 export const PHASES_AFTER_ARRIVAL: ReadonlySet<string> = new Set(['ARRIVED', 'WHOLE', 'PLACED', 'DONE'])
 
 export const FileProgress = Type.Object(

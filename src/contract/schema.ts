@@ -1,5 +1,5 @@
-// The few schema forms the wire shapes are made of. Every shape of the interface is written once, as a TypeBox schema:
-// validation, serialisation, TypeScript types, the OpenAPI document and the client all come from it.
+// The few kinds of schema that the shapes of the interface are made of. Every shape is written once, as a TypeBox
+// schema. Validation, serialisation, TypeScript types, the OpenAPI document and the client all come from it.
 
 import type { Static, TObject, TProperties, TSchema, TUnsafe } from 'typebox'
 import { Type } from './type.ts'
@@ -11,7 +11,7 @@ export function text(description: string, maxLength = 255) {
   return Type.String({ description, maxLength, pattern: PLAIN })
 }
 
-/** Key material is the one text that has line breaks. */
+/** Key material is the only text with line breaks. */
 export function keyText(description: string) {
   return Type.String({ description, maxLength: 65_536, pattern: '^[^\\u0000]*$' })
 }
@@ -47,7 +47,7 @@ export function oneOf<T extends string>(values: readonly T[], description: strin
   return Type.Unsafe<T>({ type: 'string', enum: [...values], description })
 }
 
-/** An object whose fields may all be missing and which has no others. */
+/** An object whose fields are all optional, and which has no others. */
 export function allOptional<P extends TProperties>(properties: P, description: string) {
   return Type.Partial(Type.Object(properties), { additionalProperties: false, description })
 }

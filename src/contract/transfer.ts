@@ -1,4 +1,4 @@
-// Transfers as the interface shows them. All fields are strings but `encryption` and `files`.
+// Transfers as the interface shows them. All fields are strings, except `encryption` and `files`.
 
 import type { Static } from 'typebox'
 import { allOptional, flag, oneOf } from './schema.ts'
@@ -8,7 +8,7 @@ export const TRANSFER_STATUSES = ['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED
 export const TRANSFER_DIRECTIONS = ['EMISION', 'RECEPCION'] as const
 export const TRANSFER_TYPES = ['MANUAL', 'RETRY', 'AUTOMATIC', 'REMOTE'] as const
 
-// Values that the node makes itself: no limits to validate, so no pattern to slow serialisation.
+// The node makes these values itself. Limits are not needed, and a pattern would slow serialisation down.
 const out = (description: string) => Type.String({ description })
 
 export const TransferFile = allOptional(

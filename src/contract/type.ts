@@ -1,6 +1,6 @@
-// Builds schemas with TypeBox's types but without its builder: that is 700 modules, as long to load as the rest of the
-// node together, for objects that are plain JSON Schema. The marks TypeBox keeps beside the keywords are kept too, so
-// that its own functions still take what is built here.
+// Builds schemas with TypeBox's types, but without its builder. The builder has 700 modules, which take as long to load
+// as the rest of the node, and its objects are plain JSON Schema. TypeBox's own marks are set too, so that its
+// functions accept what is built here.
 
 import type { Type as TypeBox } from 'typebox'
 
@@ -45,5 +45,5 @@ const builder = {
     ),
 }
 
-// The functions above answer with the same objects as TypeBox's of the same names; only the types say more.
+// The functions above return the same objects as TypeBox's functions of the same names. Only the types say more.
 export const Type = builder as unknown as Builder

@@ -24,7 +24,7 @@ export const AUTHS = [
   'signer',
 ] as const
 
-/** Who may read of transfers: a controlator sees channels alone. */
+/** Who may read transfers. A controlator sees channels only. */
 export const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
 
 export type Role = (typeof ROLES)[number]

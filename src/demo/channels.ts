@@ -1,4 +1,4 @@
-// The kinds of channels that the demo shows. What a channel sends and receives lies in files/<partner>/<application>.
+// The kinds of channels that the demo shows. A channel's files are in files/<partner>/<application>.
 
 import { parseCode } from '../domain/channel.ts'
 import type { PlatformChannel } from '../contract/administration/platform-file.ts'
@@ -12,7 +12,7 @@ export function folderOf({ code, contact, files }: Place): string {
   return `${files}/${contact}/${parseCode(code)?.application.toLowerCase()}`
 }
 
-/** Just a name and its ways; `more` is what is worth showing about it. */
+/** A name and its directions; `more` is what this channel shows. */
 export function simple(
   place: Place,
   named: [name: string, category: string],
@@ -92,7 +92,7 @@ const LINES = {
   translateStatus: true,
 } as const
 
-/** One big file, which may be sent as often as one likes. */
+/** One large file, which may be sent any number of times. */
 export function archive(place: Place, keys: Keys, direction: 'EMISION' | 'RECEPCION'): PlatformChannel {
   return simple(place, ['Document archive, one big file', 'Archive'], {
     direction,

@@ -1,5 +1,5 @@
-// A day of history for the console to show: transfers that ended in the last 24 hours, with their history entries,
-// written through the store into the demo's own database; the same day at every start, but for the clock.
+// A day of history for the console to show: transfers that ended in the last 24 hours, with their history entries. The
+// store's functions write it into the demo's own database. It is the same day at every start, except for the clock.
 
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Ports on loopback that nobody listens at. Counted up from one that was asked for, and not left to the system: those
-// that it gives away may be somebody's outgoing connection a moment later.
+// Free ports on loopback, counted up from the one asked for. The system is not asked for any: a port that it gives may
+// be somebody's outgoing connection a moment later.
 
 import { createServer } from 'node:net'
 

@@ -9,7 +9,7 @@ function isIPv4(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)
 }
 
-/** The parser of addresses (URL) reads no zone, so that is taken off first. */
+/** URL parses the address. It does not know zones, so the zone is taken off first. */
 export function isIPv6(text: string): boolean {
   if (!text.includes(':')) return false
   const address = text.replace(ZONE, '')
@@ -18,7 +18,7 @@ export function isIPv6(text: string): boolean {
 
 const ZONE = /%[0-9a-z.:-]+$/i
 
-/** One spelling per address: IPv6 compressed and in lower case, an IPv4 address mapped into IPv6 as plain IPv4. */
+/** One spelling per address. IPv6 is compressed and in lower case; an IPv4 address mapped into IPv6 becomes IPv4. */
 export function canonicalAddress(address: string): string {
   if (!isIPv6(address)) return address
   const host = new URL(`http://[${address.replace(ZONE, '')}]`).hostname.slice(1, -1)

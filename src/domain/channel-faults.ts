@@ -1,4 +1,4 @@
-// All that a node finds wrong with a channel: the rules of channel-rules.ts, with its own roots and its own reading of
+// What a node finds wrong with a channel: the rules of channel-rules.ts, with the node's own roots and its check of
 // keys.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto'
@@ -11,7 +11,7 @@ export function channelFaults(channel: Channel, roots: Roots): Fault[] {
   return ruleFaults(channel, knowledge(roots)).map(plain)
 }
 
-/** Faults of values taken one by one: wrong in any channel, whatever else it holds. */
+/** Faults of single values: wrong in any channel, whatever its other fields are. */
 export function valueFaults(channel: Channel, roots: Roots): Fault[] {
   return valueRuleFaults(channel, knowledge(roots)).map(plain)
 }
@@ -28,13 +28,13 @@ function privateKeyFault(pem: string): string | undefined {
   return keyFault(() => createPrivateKey(pem), 'a private key in PEM form')
 }
 
-/** createPublicKey would take a private key too, and make its public half. */
+/** createPublicKey would also accept a private key and take its public half. */
 function publicKeyFault(pem: string): string | undefined {
   const wanted = 'a certificate or public key in PEM form'
   return pem.includes('PRIVATE KEY') ? `is not ${wanted}` : keyFault(() => createPublicKey(pem), wanted)
 }
 
-/** A shorter RSA key can be factored: whoever has its public half may sign as its owner. */
+/** A shorter RSA key can be factored. Then anybody who has its public half can sign as its owner. */
 export const LEAST_RSA_BITS = 2048
 
 function keyFault(read: () => KeyObject, wanted: string): string | undefined {

@@ -1,15 +1,15 @@
-// Checks of a channel that a schema cannot express. Each fault names its field by JSON pointer; nothing is thrown, so
-// that a platform file can report all of them and the interface the first.
+// Checks of a channel that a schema cannot express. Each fault names its field by JSON pointer. Nothing is thrown: a
+// platform file reports all faults, the interface the first.
 //
-// Nothing here needs Node: the console checks its form with the same rules. What only a node can tell (where paths may
-// point, whether a key can be read) comes in as an argument; without it the rest is checked.
+// Nothing here needs Node, so the console checks its form with the same rules. What only a node knows (where paths may
+// point, whether a key can be read) is an argument. Without it, the rest is checked.
 
 import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import type { Channel, Directory } from '../contract/channel.ts'
 import { canonicalAddress, isAddress } from './addresses.ts'
 
 export type Fault = { pointer: string; message: string }
-/** Which rule is broken, and by which value, for whoever says it in words of its own. */
+/** Which rule is broken and by which value, so that the console can say it in the user's language. */
 export type RuleFault = Fault & { rule: FormRule | NodeRule; value: string }
 /** Rules that a form can check. */
 export type FormRule = 'address' | 'twice' | 'absolute' | 'dots' | 'pattern' | 'recordLength' | 'needed'
@@ -33,7 +33,7 @@ export function ruleFaults(channel: Channel, node?: NodeKnowledge): RuleFault[] 
   return [...valueRuleFaults(channel, node), ...actionFaults(channel)]
 }
 
-/** Faults of values taken one by one: wrong in any channel, whatever else it holds. */
+/** Faults of single values: wrong in any channel, whatever its other fields are. */
 export function valueRuleFaults(channel: Channel, node?: NodeKnowledge): RuleFault[] {
   return [
     ...addressFaults(channel.connection?.ips, '/connection/ips'),
@@ -61,7 +61,7 @@ function addressFaults(addresses: readonly string[] | undefined, pointer: string
 
 const GLOB = /[*?]|\[.*\]|\{.*\}/
 
-/** One for the way in alone is never a pattern; one for both ways may be, in a channel that only sends. */
+/** A directory for reception is never a pattern. One for both ways may be a pattern if the channel only sends. */
 function receivesInto(channel: Channel, { direction }: Directory): boolean {
   return direction === 'RECEPCION' || (direction !== 'EMISION' && channel.direction !== 'EMISION')
 }

@@ -1,5 +1,5 @@
-// Changes of a channel that give away trust: whom it believes, whom it calls, who may reach it, what the node runs for
-// it. They need more than the permission to edit channels. A value that stays what it was is no change.
+// Changes of a channel that concern trust: whom it believes, whom it calls, who may reach it, what the node runs for
+// it. They need more than the permission to edit channels. Sending the same value again is no change.
 
 import { SCRIPT_FIELDS, SECRET_FIELDS } from '../contract/channel.ts'
 import type { Channel, SecretField } from '../contract/channel.ts'
@@ -37,7 +37,7 @@ const TRUSTED = new Set([
   ...SCRIPT_FIELDS.map((field) => `/integrations/${field}`),
 ])
 
-/** Roles that sign and nothing else: of a channel they may change what has to do with signatures. */
+/** Roles for signing only. Of a channel they may change only what concerns signatures. */
 const SIGNERS = new Set(['ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF'])
 
 export function missingTrust(change: TrustChange): MissingTrust[] {
@@ -73,7 +73,9 @@ function unknownAddress(addresses: readonly string[], known: readonly string[]):
   return addresses.find((address) => !spelled.has(canonicalAddress(address)))
 }
 
-/** Whoever does not see the secrets must not find one out by sending it: there even the right value is a change. */
+/**
+ * A user who may not see secrets must not find one out by guessing. For that user, even the right value is a change.
+ */
 function guessedSecrets({ given }: TrustChange): string[] {
   return SECRET_FIELDS.filter((field: SecretField) => given.security?.[field] !== undefined).map(
     (field) => `/security/${field}`,
@@ -82,7 +84,7 @@ function guessedSecrets({ given }: TrustChange): string[] {
 
 type Json = { [key: string]: unknown }
 
-/** JSON pointers of what differs; a list counts as one value. */
+/** JSON pointers of the fields that differ. A list counts as one value. */
 export function changedFields(before: object, after: object, base = ''): string[] {
   const [one, other] = [before as Json, after as Json]
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) => {

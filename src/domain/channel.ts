@@ -1,4 +1,4 @@
-// What a channel is: its code, how an update changes it, which ways are open, what its status is. Pure rules.
+// What a channel is: its code, how an update changes it, which directions are open, what its status is.
 
 import { CHANNEL_CODE_PATTERN, CODE_FIELDS, SECRET_FIELDS, Security } from '../contract/channel.ts'
 import type { Channel, ChannelPatch, ChannelStatusValue, Directory } from '../contract/channel.ts'
@@ -40,7 +40,7 @@ export function otherCodeFields(
 
 type Json = { [key: string]: unknown }
 
-/** Fields sent replace, nested objects merge, arrays replace whole, null clears. The original is left alone. */
+/** Sent fields replace, nested objects merge, arrays replace as a whole, null clears. The original is not changed. */
 export function mergeChannel(channel: Channel, patch: ChannelPatch): Channel {
   return merge(channel, patch)
 }
@@ -56,7 +56,7 @@ function merge(into: Json, patch: Json): Json {
   return merged
 }
 
-/** An object that sets nothing where there was none stays absent: it is what a client writes for a field it has not. */
+/** If there was no object and the new one sets nothing, there is still none: some clients write absent fields so. */
 function mergeObject(merged: Json, name: string, patch: Json): void {
   const before = merged[name]
   const after = merge(isObject(before) ? before : {}, patch)
@@ -64,8 +64,8 @@ function mergeObject(merged: Json, name: string, patch: Json): void {
 }
 
 /**
- * An update by somebody to whom the secret fields are not shown: null there, or for the whole of security, is only how
- * some clients write a field that they did not read.
+ * An update by a user who cannot see the secret fields. Null there, or for all of `security`, counts as left out: some
+ * clients write fields so that they have not read.
  */
 export function withoutUnseen(patch: ChannelPatch): ChannelPatch {
   const { security } = patch
@@ -79,7 +79,7 @@ function isSecretField(name: string): boolean {
   return (SECRET_FIELDS as readonly string[]).includes(name)
 }
 
-/** An array replaces whole, so a null field in one of its items is simply a field left out. */
+/** An array replaces as a whole, so null in one of its items means that the field is left out. */
 export function withoutNulls<T>(value: T): T {
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T
@@ -89,7 +89,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Sets the path of the directory that serves one way; a BIDIRECCIONAL one where there is none of its own. */
+/** Sets the path of the directory for one direction, or of the BIDIRECCIONAL one if there is none for it. */
 export function withPath(channel: Channel, way: TransferDirection, filePath: string): Channel {
   const directories = [...(channel.directories ?? [])]
   let index = directories.findIndex((directory) => directory.direction === way)
@@ -99,7 +99,7 @@ export function withPath(channel: Channel, way: TransferDirection, filePath: str
   return { ...channel, directories }
 }
 
-/** The directories that serve one way, with their place in the channel's list. */
+/** The directories for one direction, with their index in the channel's list. */
 export function directoriesFor(
   channel: Channel,
   way: TransferDirection,
@@ -114,7 +114,7 @@ function allows(direction: string | undefined, way: TransferDirection): boolean 
   return direction === undefined || direction === 'BIDIRECCIONAL' || direction === way
 }
 
-/** Why files may not go that way, in words; undefined when they may. `direction` is a matter of the request, the rest of state. */
+/** Why files may not go in that direction, in words. Undefined if they may. */
 export function closedBecause(channel: Channel, way: TransferDirection): string | undefined {
   const [planning, field] =
     way === 'EMISION' ? [channel.emission, 'emission'] : [channel.reception, 'reception']
@@ -135,7 +135,7 @@ export function hoursOf(channel: Channel): Hours {
 export type Activity = {
   /** States of the active transfers, one per direction at most. */
   active: readonly TransferStatus[]
-  /** In some direction the last transfer that is over failed, and was neither retried nor reset. */
+  /** In one direction at least, the last ended transfer failed and was neither retried nor reset. */
   failed: boolean
 }
 

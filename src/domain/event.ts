@@ -29,8 +29,8 @@ export function showEvent(event: EventRecord, zone: Zone): NodeEvent {
 export type Interest = { id: string; events: readonly string[]; channels?: readonly string[] | undefined }
 
 /**
- * Whether a subscription is told of an event. Where it names channels, an event of a partner counts if one of the
- * partner's channels is meant, and one of neither (a node's, say) does not.
+ * Whether a subscription is told of an event. If it names channels, an event of a partner counts if one of the partner's
+ * channels is among them. An event of neither (a node's, say) does not count then.
  */
 export function hears(
   { id, events, channels }: Interest,

@@ -1,5 +1,5 @@
-// A local entity may have file roots of its own: the directories of its channels then lie inside them, whoever asks.
-// They never widen what the node's settings allow.
+// A local entity may have its own file roots. The directories of its channels must then be inside them. They never
+// allow more than the node's settings do.
 
 import { isInside } from './channel-rules.ts'
 import type { Roots } from './channel-rules.ts'

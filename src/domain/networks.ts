@@ -1,5 +1,5 @@
-// Addresses and networks of addresses, as settings name them (`10.0.0.7`, `10.0.0.0/8`, `fd00::/8`), and what a
-// caller is counted under.
+// Addresses and networks, as settings name them (`10.0.0.7`, `10.0.0.0/8`, `fd00::/8`), and under which of them a
+// caller is counted.
 
 import { BlockList, isIP } from 'node:net'
 import { canonicalAddress } from './addresses.ts'
@@ -24,7 +24,7 @@ export function networksOf(texts: readonly string[]): Networks {
   }
 }
 
-/** What one household or machine can call from at will: an IPv4 address, or an IPv6 address by its /64. */
+/** Addresses that one caller can choose from: an IPv4 address, or the /64 of an IPv6 address. */
 export function callersNetwork(address: string): string {
   const plain = canonicalAddress(address)
   if (isIP(plain) !== 6) return plain

@@ -1,5 +1,5 @@
-// Times are stored in UTC milliseconds and shown with the offset of the node's time zone. The offset of a zone is
-// asked of Intl once per quarter of an hour and kept: zones change their offset only at such a boundary.
+// Times are stored in UTC milliseconds and shown with the offset of the node's time zone. Intl is asked for the offset
+// once per quarter of an hour, and the answer is kept: offsets change only at such times.
 
 const QUARTER_MS = 900_000
 export const DAY_MS = 86_400_000
@@ -73,7 +73,7 @@ export function startOfDay(day: string, zone: Zone): number | undefined {
   return fromLocal(utc, zone)
 }
 
-/** The first instant whose local time is `local` or, where clocks leap over it, the leap itself. */
+/** The first instant with that local time. If clocks skip it, the instant of the change. */
 function fromLocal(local: number, zone: Zone): number {
   const before = local - zone.offsetMs(local - DAY_MS)
   if (before + zone.offsetMs(before) === local) return before
@@ -88,7 +88,7 @@ export function nextDay(day: string): string {
 
 export type Hours = { initialHour?: string | undefined; finishHour?: string | undefined }
 
-/** Whether calls are made and taken at that instant. No hours, or two equal ones: always. */
+/** Whether calls are made and taken at that instant. Without hours, or with two equal ones: always. */
 export function isOpenAt(hours: Hours, at: number, zone: Zone): boolean {
   const from = minuteOf(hours.initialHour) ?? 0
   const to = minuteOf(hours.finishHour) ?? 24 * 60

@@ -1,5 +1,5 @@
-// A transfer's life as one table of moves. Whoever changes a state names the state it is leaving; the store refuses
-// any move that is not in the table, or that the row is no longer in.
+// The states of a transfer as one table of moves. A change of state names the state it starts from. The store refuses a
+// move that is not in the table, or whose row is no longer in that state.
 //
 //   PENDING      asked for, waiting for its hour, its partner, its next attempt or a free place
 //   IN_PROGRESS  claimed by a node under a lease
@@ -29,9 +29,9 @@ export function isOver(state: TransferStatus): boolean {
 }
 
 /**
- * One file's way. Outgoing: WAITING, STAGED (pre-script done, wire form on disk), ARRIVED (the partner holds it; only
- * now may the post-action run), DONE. Incoming: MOVING, WHOLE (every byte is here and checked, its name is chosen),
- * PLACED (under that name), DONE (post-action done).
+ * The phases of one file. Outgoing: WAITING, STAGED (pre-script done, wire form on disk), ARRIVED (the partner has it;
+ * only now may the post-action run), DONE. Incoming: MOVING, WHOLE (every byte is here and checked, its name is
+ * chosen), PLACED (under that name), DONE (post-action done).
  */
 export type FilePhase = (typeof FILE_PHASES)[number]
 
@@ -54,9 +54,9 @@ export type TransferFileRecord = {
   phase: FilePhase
   /** Octets known to be safe: at the partner's end (out) or here (in). */
   position: number
-  /** Out: it was about to become visible at the partner's end, and nobody knows whether it did. */
+  /** Out: it was about to become visible at the partner's end. Whether it did is not known. */
   maybeVisible: boolean
-  /** With date and time what names the file between the two ends. */
+  /** Together with date and time, this names the file for both ends. */
   keyName: string
   keyDate: string
   keyTime: string
@@ -89,5 +89,5 @@ export type TransferRecord = {
   files: TransferFileRecord[]
 }
 
-/** A time that never comes by itself: a transfer that waits for the partner to call. */
+/** A due time that never comes: the transfer waits for the partner to call. */
 export const PARKED = 8_640_000_000_000_000

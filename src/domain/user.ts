@@ -1,4 +1,4 @@
-// Who may do what. Roles and flags are read from the user at each request, never from the token.
+// Who may do what. Roles and flags are read from the account at each request, never from the token.
 
 import { AUTHS } from '../contract/user.ts'
 import type { Auth, Auths, Role } from '../contract/user.ts'
@@ -36,14 +36,14 @@ export function isAdministrator(user: User): boolean {
   return user.role === 'ROLE_GLOBALADMIN' || user.role === 'ROLE_ADMIN'
 }
 
-/** What has to do with signatures; `administration` includes it. */
+/** The permission for signatures. `administration` includes it. */
 const SIGNATURE_AUTHS: readonly Auth[] = ['administrationFF', 'controlatorFF', 'svcFF', 'signer']
 
 export function hasAuth({ auths }: Pick<User, 'auths'>, auth: Auth): boolean {
   return auths[auth] || (auths.administration && SIGNATURE_AUTHS.includes(auth))
 }
 
-/** A channel that names users is open to them and to administrators alone. */
+/** A channel that names users is open only to them and to administrators. */
 export function mayReach(user: User, channelUsers: readonly string[] | undefined): boolean {
   return isAdministrator(user) || !channelUsers?.length || channelUsers.includes(user.username)
 }

@@ -1,5 +1,5 @@
-// Names with * for anything and ? for one character. Linear in practice and never worse than name times pattern: one
-// place to go back to is enough, the last *.
+// Matches names with * for anything and ? for one character. The time is at most name length times pattern length, and
+// usually linear: it is enough to go back to the last *.
 
 export function matchesWildcard(pattern: string, text: string): boolean {
   let [at, star, mark, inText] = [0, -1, 0, 0]

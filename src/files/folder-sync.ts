@@ -1,5 +1,5 @@
-// Makes names in a folder durable. Thousands of small files come and go in the same few folders: whoever asks while a
-// sync runs shares the next one with all the others who ask, so the cost is by the moment and not by the file.
+// Makes names in a folder durable (fsync). Thousands of small files come and go in the same few folders. All who ask
+// while a sync runs share the next one, so there is not one sync per file.
 
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// SHA-256 of a local file, in pieces small enough that other requests are served in between.
+// SHA-256 of a local file, in small pieces, so that other requests are served in between.
 
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'

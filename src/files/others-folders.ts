@@ -1,5 +1,5 @@
-// Folders of channels that are closed to a user: what lies there is not theirs to send, nor to put files into. A path
-// that is such a folder, lies inside one or holds one is refused, as it really lies on the disk.
+// Folders of channels that are closed to a user. The user may not send from them or put files into them. A path is
+// refused if it is such a folder, lies inside one or contains one. Links are resolved first.
 
 import type { Channel, Directory } from '../contract/channel.ts'
 import { isInside } from '../domain/channel-rules.ts'
@@ -23,14 +23,14 @@ export function pathsOfOthers(before: Channel, after: Channel, closed: readonly 
     }))
 }
 
-/** A glob reaches what lies under its fixed part. */
+/** A glob can match anything under its fixed part. */
 function placeOf(path: string): string {
   return realPlace(fixedPart(path))
 }
 
 /**
- * A directory that stays as it is was agreed before. One whose direction or file groups change is looked at again: in a
- * folder that two channels share those say which files are whose.
+ * A directory that does not change was accepted before. If its direction or file groups change, it is checked again:
+ * where two channels share a folder, these decide which files belong to which.
  */
 function changedPaths(before: Channel, after: Channel): Named[] {
   const known = new Set((before.directories ?? []).map(written))

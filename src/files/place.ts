@@ -1,6 +1,6 @@
-// Putting a file in place so that it is either there whole under its name or not at all, never over another file:
-// fsync the bytes, hard-link them to the name (which fails if it is taken), remove the old name, fsync the folders.
-// Each step may be repeated after a crash; `isPlaced` tells whether an earlier try got there.
+// Puts a file in place. The file is there whole under its name, or not at all, and it never replaces another file. The
+// steps: fsync the bytes, hard-link them to the name (this fails if the name is taken), remove the old name, fsync the
+// folders. Each step can be repeated after a crash; `isPlaced` says whether an earlier try succeeded.
 
 import { randomUUID } from 'node:crypto'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
@@ -38,7 +38,7 @@ async function linkOrCopy(from: string, target: string): Promise<void> {
   }
 }
 
-/** Another file system, or one without hard links: copied to a hidden name beside the target first. */
+/** For another file system, or one without hard links: first copies to a hidden name beside the target. */
 async function copyAcross(from: string, target: string): Promise<void> {
   const near = hiddenBeside(target)
   try {
@@ -55,12 +55,12 @@ async function copyAcross(from: string, target: string): Promise<void> {
   }
 }
 
-/** Of its own for each call: several files of one folder may be copied at once. */
+/** A new name for each call: several files of one folder may be copied at the same time. */
 export function hiddenBeside(target: string): string {
   return join(dirname(target), `.esclusa-${randomUUID()}.part`)
 }
 
-/** Whether an earlier try already put these very bytes there: the same file, or the same size and hash. */
+/** Whether an earlier try already put these bytes there: it is the same file, or has the same size and hash. */
 export async function isPlaced(
   from: string,
   target: string,
@@ -69,7 +69,7 @@ export async function isPlaced(
   const there = await stat(target).catch(() => undefined)
   if (!there?.isFile()) return false
   const here = await stat(from).catch(() => undefined)
-  // On one file system it is a link; on two it is a copy, which only its bytes can tell.
+  // On one file system it is a link. Between two it is a copy, and only the bytes can be compared.
   if (here && here.dev === there.dev) return here.ino === there.ino
   return there.size === expected.size && (await hashFile(target)) === expected.sha256
 }
@@ -101,10 +101,10 @@ export function stampedName(name: string, digits: number, at: number, zone: Zone
   return cutTo(stem, 255 - Buffer.byteLength(mark + ending)) + mark + ending
 }
 
-/** What is longer is no extension but a part of the name, and may be cut like the rest of it. */
+/** Something longer is no extension but part of the name, and may be cut like the rest of it. */
 const LONGEST_ENDING = 32
 
-/** As many whole characters as fit into so many octets. */
+/** As many whole characters as fit into that many octets. */
 function cutTo(text: string, octets: number): string {
   if (Buffer.byteLength(text) <= octets) return text
   let used = 0

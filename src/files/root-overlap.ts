@@ -1,6 +1,6 @@
-// The data folder holds the keys of the house, file roots hold what channels read and write, script roots what the node
-// runs. Where one lies inside another, whoever may name a channel's paths could send out a key or plant a script: such
-// a set-up does not start. Links are followed, since a root may be reached through one.
+// The data folder contains the node's keys, file roots contain what channels read and write, script roots contain what
+// the node runs. If one were inside another, somebody who may set a channel's paths could send out a key or plant a
+// script. A node with such settings does not start. Links are followed, since a root may be reached through one.
 //
 // One nesting is allowed: the data folder's own `files`, which is the default file root.
 

@@ -1,5 +1,5 @@
-// Where the node may touch the file system. A path that passed the rules as text may still lead out of its root by a
-// link: these checks resolve what exists. They run again at every use, because links can change.
+// Where the node may use the file system. A path whose text is inside its root may still lead out by a link. So these
+// checks resolve what exists. They run at every use, because links can change.
 
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -16,13 +16,13 @@ export function fixedPart(path: string): string {
   return glob < 0 ? path : steps.slice(0, glob).join('/') || '/'
 }
 
-/** The real place of a path, following links as far as it exists; undefined when that leads out of every root. */
+/** The real place of a path, with links followed as far as it exists. Undefined if it is outside of every root. */
 export function confined(path: string, roots: readonly string[]): string | undefined {
   const real = realPlace(path)
   return roots.some((root) => isInside(real, realPlace(root))) ? real : undefined
 }
 
-/** Where a path really lies, following links as far as it exists. */
+/** The real place of a path, with links followed as far as it exists. */
 export function realPlace(path: string): string {
   let existing = path
   let rest = ''
@@ -31,7 +31,7 @@ export function realPlace(path: string): string {
       return realpathSync.native(existing) + rest
     } catch (thrown) {
       if (systemCode(thrown) !== 'ENOENT' && systemCode(thrown) !== 'ENOTDIR') return path
-      // A dangling link is not a missing name: what would be made there lies wherever it points.
+      // A dangling link is not a missing name: a file made there would be where the link points.
       if (isLink(existing)) return '/dev/null/dangling link'
       const parent = dirname(existing)
       if (parent === existing) return path
@@ -55,7 +55,7 @@ export function requireConfined(path: string, roots: readonly string[]): string 
   return real
 }
 
-/** Faults that only the disk can tell: links that lead out of the roots. */
+/** Faults that show only on the disk: links that lead out of the roots. */
 export function diskFaults(channel: Channel, roots: Roots): Fault[] {
   const { integrations = {}, directories = [] } = channel
   const paths: [string, string | undefined, readonly string[]][] = [

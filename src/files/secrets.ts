@@ -35,7 +35,7 @@ function kept(path: string, bytes: number): string {
   } catch (thrown) {
     if (systemCode(thrown) !== 'ENOENT') throw thrown
   }
-  // Written whole under another name, then linked: of two processes starting together both read the one that was first.
+  // Written under another name, then linked. If two processes start together, both read the secret of the first.
   const draft = `${path}.${process.pid}`
   const file = openSync(draft, 'w', 0o600)
   writeSync(file, `${randomBytes(bytes).toString('base64url')}\n`)

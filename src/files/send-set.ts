@@ -1,6 +1,7 @@
-// What a send picks up: for each outbound directory of the channel its regular files, or the one file, or what the
-// glob matches; named by fileGroupsName; not hidden, not `.part`, not locked by its writer, not still being written.
-// Links are never followed: a link is not a regular file, and a root reached through one must lie inside the roots.
+// What a send picks up. For each outbound directory of the channel: its regular files, the one file it names, or what
+// its glob matches, as far as fileGroupsName allows. Hidden and `.part` files are left alone, and files that are locked
+// or still being written. Links are not followed: a link is no regular file, and a directory reached through one must
+// be inside the roots.
 
 import type { Stats } from 'node:fs'
 import { glob, lstat, readdir } from 'node:fs/promises'
@@ -24,13 +25,13 @@ export type Candidate = {
 
 export type SendSet = {
   files: Candidate[]
-  /** Where it was looked, for a message. */
+  /** The places that were searched, for a message. */
   places: string[]
   /** Files left alone because they are locked or still growing. */
   busy: number
 }
 
-/** More than this in one transfer is refused rather than held in memory. */
+/** More files than this in one transfer are refused, to limit memory. */
 const MOST_FILES = 100_000
 /** A file touched more recently than this is looked at twice: it may still be being written. */
 export const FRESH_MS = 2000
@@ -76,7 +77,7 @@ export async function findSendSet(
   return { files, places, busy: busy + growing.length }
 }
 
-/** Names that belong to a directory, out and in alike. */
+/** Whether a name belongs to a directory; the same rule for both directions. */
 export function groupMatcher(groups: string | undefined): (name: string) => boolean {
   const globs = (groups ?? '')
     .split(',')
@@ -86,12 +87,12 @@ export function groupMatcher(groups: string | undefined): (name: string) => bool
 }
 
 export function isSendable(name: string): boolean {
-  // U+FFFD: the name is not UTF-8, so it cannot be opened by the text we have of it.
+  // U+FFFD: the name is not UTF-8, so the file cannot be opened by this text.
   return !name.startsWith('.') && !/\.(part|lock|lck)$/i.test(name) && !name.includes('\uFFFD')
 }
 
 async function pathsAt(place: string, fileRoots: readonly string[]): Promise<string[]> {
-  // A path that exists is meant as it stands, whatever a glob would make of its brackets.
+  // A path that exists is taken as it is, even if it could be read as a glob.
   const base = (await exists(place)) ? place : fixedPart(place)
   if (confined(base, fileRoots) === undefined)
     throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
@@ -108,7 +109,10 @@ async function pathsAt(place: string, fileRoots: readonly string[]): Promise<str
   }
 }
 
-/** A glob's braces can spell `..`, and its stars match linked folders: what leads out of the roots is left out. */
+/**
+ * A glob can lead out of the roots: its braces can spell `..`, its stars match linked folders. Such matches are left
+ * out.
+ */
 async function globPaths(place: string, base: string, fileRoots: readonly string[]): Promise<string[]> {
   const paths: string[] = []
   const folders = new Map<string, boolean>()
@@ -132,7 +136,7 @@ async function regularFile(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** A writer that leaves `name.lock` or `name.lck` beside its file is not done with it. */
+/** A `name.lock` or `name.lck` beside a file means that its writer is not done. */
 async function isLocked(path: string): Promise<boolean> {
   const looks = ['lock', 'lck'].map((ending) =>
     regularFile(join(dirname(path), `${basename(path)}.${ending}`)),

@@ -1,8 +1,8 @@
-// Asking for a transfer: what `send` does, and what the engine's automation does by itself (retry.ts is the other way).
-// The transfer is a durable PENDING row when these return; the engine finds it there.
+// Asks for a transfer: what `send` does, and what the engine's automation does (retry.ts is the other way). When these
+// functions return, the transfer is a durable PENDING row, and the engine will find it.
 //
-// Order: look at the files first (slow, no lock), then one transaction that locks the channel, looks at its state
-// again and inserts. Of two sends at once the unique index lets one through.
+// Order: first look at the files (slow, no lock). Then one transaction locks the channel, checks its state again and
+// inserts. If two sends come at the same time, the unique index lets one through.
 
 import { LRUCache } from 'lru-cache'
 import { randomInt } from 'node:crypto'
@@ -66,7 +66,7 @@ export function requireOpen(channel: Channel, way: 'EMISION' | 'RECEPCION' = 'EM
   if (closed) throw new NodeError('conflict', closed)
 }
 
-/** Only a kinder and earlier answer: what really forbids a second emission is the unique index. */
+/** Gives an early and clear answer. What really prevents a second emission is the unique index. */
 async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Promise<void> {
   const active = (await activeTransfers(store.db, code)).find((one) => one.direction === 'EMISION')
   if (active)
@@ -95,7 +95,7 @@ async function filesToSend(asking: Asking, channel: ChannelRecord, type: Transfe
   throw new NodeError('conflict', `${what} sent already ${why}`)
 }
 
-// A watched folder is looked at every few seconds: a big file that lies there is hashed once, not at every look.
+// A watched folder is checked every few seconds. A large file in it must not be hashed each time.
 const hashes = new LRUCache<string, string>({ max: 10_000 })
 
 /** Hashes only a file whose name and size were sent before. */
@@ -108,7 +108,7 @@ export async function wasSent(
   if (sent.length === 0) return false
   const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
   const hash = hashes.get(version) ?? (await hashFile(file.path))
-  // What was touched a moment ago may be touched again within the same millisecond.
+  // A file touched a moment ago may be touched again within the same millisecond.
   if (Date.now() - file.modifiedAt > SETTLED_MS) hashes.set(version, hash)
   return sent.includes(hash)
 }
@@ -116,18 +116,18 @@ export async function wasSent(
 const SETTLED_MS = 10_000
 const LOOK_BACK_MS = 30 * 86_400_000
 
-/** For a clock, a file that still lies there as it was sent is no new one, even where duplicates may be sent. */
+/** For automation, a file that is still there as it was sent is not new, even if duplicates may be sent. */
 function sentAsItLies({ store, now }: Asking, code: string, file: Candidate): Promise<boolean> {
   return wasSentSince(store.db, code, file, Math.min(file.modifiedAt, now() - LOOK_BACK_MS))
 }
 
-/** A key-exchange channel sends the local certificate; the engine writes it out when it runs the transfer. */
+/** A key-exchange channel sends the local certificate. The engine writes it when it runs the transfer. */
 function certificateFile({ code }: ChannelRecord): Certificate {
   const local = parseCode(code)?.localCode ?? 'local'
   return { directory: null, name: `${local}-certificate.pem`, path: '', size: 0, modifiedAt: 0 }
 }
 
-/** It lies in no directory, and its size is known when it is written out. */
+/** It is in no directory, and its size is known only when it is written. */
 type Certificate = Omit<Candidate, 'directory'> & { directory: null }
 
 export function newFile(
@@ -158,8 +158,8 @@ export function newFile(
 let counted = randomInt(9999)
 
 /**
- * What names a file end to end on protocols that need it: the date, and the time with a four-digit counter, which goes
- * on from transfer to transfer: two of them in the same second must not name their files alike.
+ * What names a file end to end on protocols that need it: the date, and the time with a four-digit counter. The counter
+ * goes on from transfer to transfer, so two transfers in the same second do not use the same names.
  */
 export function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
   const digits = new Date(now + Math.floor(index / 9999) * 1000).toISOString().replaceAll(/[^0-9]/g, '')

@@ -1,5 +1,6 @@
-// Reset: what is pending or running becomes CANCELLED, and an error is cleared. Durable first; the nodes that run the
-// transfers are told after the commit and stop them (a node that misses the call finds out at its next write).
+// Reset: pending and running transfers become CANCELLED, and errors are cleared. This is durable first. After the
+// commit the nodes that run the transfers are told to stop them. A node that misses the message finds out at its next
+// write.
 
 import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'

@@ -1,6 +1,6 @@
-// Retrying: a new transfer with the files of a failed one, which goes on from that one's last checkpoint. It takes the
-// channel's latest failure that was neither retried nor reset and that can be retried from here, whatever has ended
-// since.
+// Retry: a new transfer with the files of a failed one, which goes on from the failed one's last restart point. It
+// takes the channel's latest failure that can be retried from here and was neither retried nor reset. It does not
+// matter what has ended since.
 
 import { lstat } from 'node:fs/promises'
 import { goes } from '../domain/channel.ts'
@@ -53,9 +53,9 @@ function stateOf({ state, settled }: Ended): string {
 }
 
 /**
- * Goes on where the file stands, with two exceptions. The partner's receipt said no: it is sent anew under a new key,
- * since the partner knows the old one. A received file could not be put in place: its bytes are gone, it is fetched
- * again.
+ * A file goes on where it stopped, with two exceptions. If the partner's receipt said no, it is sent again under a new
+ * key, because the partner knows the old one. If a received file could not be put in place, its bytes are gone and it is
+ * fetched again.
  */
 function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
   if (file.receipt === 'NEGATIVE')
@@ -66,8 +66,8 @@ function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
 const ANEW = { position: 0, maybeVisible: false, hash: null, wireHash: null, stagedPath: null }
 
 /**
- * Only files that still have to travel matter; what has arrived may be gone by its post-action. Another transfer may
- * have taken the file since: it is not sent twice where the channel does not allow that.
+ * Checks only files that still have to be sent: the post-action may have removed those that arrived. Another transfer may
+ * have sent the file since. It is not sent twice if the channel does not allow that.
  */
 async function requireSendable(
   asking: Asking,
@@ -81,7 +81,7 @@ async function requireSendable(
   if (!stat?.isFile()) throw new NodeError('conflict', `${path} is gone: it cannot be retried`)
   if (stat.size !== size || Math.floor(stat.mtimeMs) !== modifiedAt)
     throw new NodeError('conflict', `${path} has changed since: send it anew`)
-  // Refused by its receipt it has not arrived, though it was sent.
+  // It was sent, but its receipt said no: so it has not arrived.
   if (config.allowSendDuplicateFiles || receipt === 'NEGATIVE' || size === null) return
   const candidate = { name, path, size, modifiedAt: stat.mtimeMs, changedAt: stat.ctimeMs }
   if (await wasSent(asking, code, candidate))

@@ -1,4 +1,4 @@
-// Send, retry, reset: each asks first and says what it will do; the node's refusal is told in its own words.
+// Send, retry, reset. Each asks first and says what it will do. If the node refuses, its own message is shown.
 
 import type { Transfer } from '../../../sdk/index.ts'
 import { Anchor, Button, Text } from '@mantine/core'
@@ -15,7 +15,7 @@ export type Action = 'send' | 'retry' | 'reset'
 const OPERATIONS = { send: 'sendTransfer', retry: 'retryTransfer', reset: 'resetChannel' } as const
 const ICONS = { send: IconSend, retry: IconRefresh, reset: IconPlayerSkipBack }
 
-/** A function that asks and then does it; undefined where the user may not. */
+/** A function that asks and then acts. Undefined if the user may not. */
 export function useChannelAction(
   action: Action,
   code: string,

@@ -1,4 +1,4 @@
-// What the pages of a channel read. Keys begin with ['channel', code], so that an event of the channel renews them.
+// What the pages of a channel read. Keys begin with ['channel', code], so that an event of the channel refreshes them.
 
 import { useQuery } from '@tanstack/react-query'
 import { useLive } from '../live/live.tsx'
@@ -23,7 +23,7 @@ export function useConfiguration(code: string) {
   })
 }
 
-/** The last few transfers, newest first: among them are those under way, two at the most. */
+/** The last few transfers, newest first. Those under way, two at the most, are among them. */
 export function useLastTransfers(code: string) {
   const { client, rights } = useSession()
   const { pollMs } = useLive()

@@ -1,5 +1,5 @@
-// The configuration to change. Checked as it is typed once a review was asked for; a review shows what will change;
-// saved, or refused with the node's message at the field it names.
+// The form for changing the configuration. After the first review it is checked while typing. A review shows what will
+// change. If the node refuses, its message is shown at the field it names.
 
 import { ClientError } from '../../../sdk/index.ts'
 import type { Channel } from '../../../sdk/index.ts'
@@ -53,7 +53,7 @@ export function ConfigurationForm({ code, channel, done }: Props) {
     setGoTo(undefined)
   }, [goTo])
 
-  /** What the node said of a field holds until the field changes. */
+  /** The node's message about a field is shown until the field changes. */
   const edit = (pointer: string, next: (draft: Draft) => Draft) => {
     setRefused(({ [pointer]: _gone, ...rest }) => rest)
     setDraft(next)

@@ -1,4 +1,4 @@
-// The configuration: read by all who may reach the channel, changed by those who may.
+// The configuration. All who may reach the channel can read it; some may change it.
 
 import type { Channel } from '../../../sdk/index.ts'
 import { Button, Group, Stack, Text } from '@mantine/core'

@@ -1,5 +1,5 @@
-// A configuration being edited: every field as the text that stands in its control, by pointer. Read back, it gives
-// the smallest update that makes the channel be what the form says.
+// A configuration that is being edited: the text of every control, by pointer. From it comes the smallest update that
+// makes the channel match the form.
 
 import type { Channel, ChannelPatch } from '../../../sdk/index.ts'
 import { DIRECTORY_FIELDS, GROUPS, isFixed, isSecret, schemaAt } from './schema.ts'
@@ -34,7 +34,7 @@ export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Undefined: the field is left empty. What cannot be read stays text, for the rules to refuse. */
+/** Undefined: the field is empty. What cannot be read stays text, so that the rules refuse it. */
 export function fromText(text: string, schema: FieldSchema): unknown {
   if (schema.type === 'array') return linesOf(text)
   if (text === '') return undefined
@@ -49,7 +49,7 @@ export function linesOf(text: string): string[] {
 
 export type Change = { pointer: string; before: string; after: string }
 
-/** What differs, field by field; a directory added or taken away counts by its fields. */
+/** What differs, field by field. A directory that is added or removed counts with all its fields. */
 export function changesOf(before: Draft, after: Draft): Change[] {
   const changes: Change[] = []
   const compare = (pointer: string, was: string, is: string) => {

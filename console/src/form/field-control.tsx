@@ -1,5 +1,5 @@
-// One field as a control: a choice where the contract gives the values, else text. `Not set` is a choice of its own:
-// a field left out is not the same as one switched off.
+// One field as a control: a choice if the contract lists the values, otherwise text. `Not set` is one of the choices: a
+// field that is left out is not the same as one that is switched off.
 
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import type { ChangeEvent } from 'react'
@@ -56,7 +56,7 @@ export function FieldControl({ pointer, value, error, change }: Props) {
   )
 }
 
-/** Where a message about the field is to be shown, and where to go to mend it. */
+/** The element's id, so that a message can lead to the field. */
 export function idOf(pointer: string): string {
   return `field${pointer.replaceAll('/', '-')}`
 }

@@ -1,5 +1,5 @@
-// Checks before anything is sent: the contract's schema, field by field, and the node's own rules of channels
-// (domain/channel-rules.ts). The node checks everything again, and what only it knows it says itself.
+// Checks before anything is sent: the contract's schema, field by field, and the node's own rules for channels
+// (domain/channel-rules.ts). The node checks everything again, and also what only it can know.
 
 import { ruleFaults } from '../../../src/domain/channel-rules.ts'
 import type { RuleFault } from '../../../src/domain/channel-rules.ts'
@@ -34,7 +34,7 @@ export function faultsOf(draft: Draft, rules: Rules): Faults {
   return faults
 }
 
-/** What only a node can check is not asked for here, and would be said in the node's words. */
+/** Rules that only a node can check do not occur here; they would be shown in the node's words. */
 function inWords({ rule, value, message }: RuleFault, rules: Rules): string {
   if (rule === 'roots' || rule === 'scriptsOff' || rule === 'key') return message
   const words = rules[rule]

@@ -1,5 +1,5 @@
-// The configuration as fields: each is a place in the Channel, named by JSON pointer, with the contract's own schema
-// behind it. `*` stands for a place in the list of directories. A test makes sure that no field of the contract is
+// The configuration as fields. Each is a place in the Channel, named by JSON pointer, and has the contract's own
+// schema. `*` stands for any place in the list of directories. A test makes sure that no field of the contract is
 // missing here.
 
 import { Channel, CODE_FIELDS, SECRET_FIELDS } from '../../../src/contract/channel.ts'

@@ -1,4 +1,4 @@
-// Key material: never put into a control by itself. It is left as it is, replaced, or removed.
+// Key material. It is never put into a control. The user can leave it, replace it or remove it.
 
 import { NativeSelect, Stack, Textarea } from '@mantine/core'
 import { useWords } from '../i18n/language.tsx'

@@ -1,4 +1,4 @@
-// Every word of the console in English; es.ts has the same in Spanish, and the type makes a missing one an error.
+// Every text of the console in English. es.ts has the same in Spanish; the type makes a missing one an error.
 
 import { errorsEn } from './errors-en.ts'
 

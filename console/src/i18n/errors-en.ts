@@ -1,4 +1,4 @@
-// What each kind of error means and what helps, for the person who has to put it right.
+// What each kind of error means and what to do about it.
 
 import type { ErrorCode } from '../../../src/errors.ts'
 

@@ -1,5 +1,5 @@
-// The language in use, its words, and dates, sizes and rates in local form. A user's own choice goes before the
-// account's language; only the choice is remembered in the browser.
+// The language in use, its texts, and dates, sizes and rates in local form. The user's choice comes before the
+// account's language. The browser remembers only the choice.
 
 import { createContext, useContext, useEffect, useMemo, useState } from 'react'
 import type { ReactNode } from 'react'
@@ -53,7 +53,7 @@ function known(tag: string | null): Language | undefined {
   return language === 'en' || language === 'es' ? language : undefined
 }
 
-/** The browser knows the region: en-GB writes dates otherwise than en-US. */
+/** The browser knows the region: dates are written differently in en-GB and en-US. */
 function regionOf(language: Language): string {
   return navigator.languages.find((tag) => known(tag) === language) ?? (language === 'en' ? 'en-GB' : 'es-ES')
 }

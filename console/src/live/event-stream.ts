@@ -1,5 +1,5 @@
-// The node's event stream, read by fetch: the browser's own EventSource cannot send the token. Opened again whenever
-// it breaks, at growing intervals, until told to stop or told no.
+// The node's event stream, read with fetch, because the browser's EventSource cannot send the token. It is opened again
+// whenever it breaks, at growing intervals, until it is stopped or the node refuses.
 
 import type { TransferEvent } from '../../../src/contract/event.ts'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
@@ -13,7 +13,7 @@ type Listener = {
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 15_000
-/** The node says something every 15 seconds; a line that is silent for longer is dead. */
+/** The node sends something every 15 seconds. A stream that is silent for longer is dead. */
 const SILENCE_MS = 45_000
 
 export async function followEvents(token: string, listener: Listener, signal: AbortSignal): Promise<void> {
@@ -61,7 +61,7 @@ async function readOnce(
   }
 }
 
-/** Server-sent events: fields line by line, an empty line ends an event; only `data` matters here. */
+/** Server-sent events: one field per line, an empty line ends an event. Only `data` is used here. */
 export function makeParser(heard: (event: TransferEvent) => void): (text: string) => void {
   let rest = ''
   return (text) => {

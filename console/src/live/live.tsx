@@ -1,5 +1,5 @@
-// Live updates: progress goes straight to the bars that show it; a change of state makes the lists it touches be read
-// again, a few at a time at the most. Without a stream, lists are read again every few seconds.
+// Live updates. Progress goes straight to the bars that show it. After a change of state, the lists it concerns are
+// read again, but not too often. Without a stream, lists are read again every few seconds.
 
 import { useQueryClient } from '@tanstack/react-query'
 import type { QueryClient } from '@tanstack/react-query'
@@ -57,7 +57,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     void followEvents(token, { heard, changed: setState }, stop.signal)
     return () => stop.abort()
   }, [token, mayListen, queries, progress])
-  // What happened while the line was down is read at once when it is up again.
+  // When the stream is back, everything is read again: something may have happened meanwhile.
   useEffect(() => {
     if (state === 'open') void queries.invalidateQueries()
   }, [state, queries])

@@ -41,7 +41,7 @@ export default function ChannelsPage() {
     queryKey: ['platform', 'channels', input],
     queryFn: ({ signal }) => client.platform.searchChannels(given(input), { signal }),
     placeholderData: keepPreviousData,
-    // Hours windows open and close without an event.
+    // Channels open and close by the hour; there is no event for that.
     refetchInterval: pollMs || 60_000,
   })
   return (

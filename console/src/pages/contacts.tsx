@@ -1,4 +1,5 @@
-// The partners: their channels, codes, addresses and people. Personal data: who may not see it is told so.
+// The partners: their channels, codes, addresses and people. This is personal data: users who may not see it are told
+// so.
 
 import type { Contact } from '../../../sdk/index.ts'
 import { Anchor, Button, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'

@@ -1,4 +1,4 @@
-// The platform at a glance: what is moving, what is stuck, what failed, whom we cannot reach.
+// The platform at a glance: what is moving, what is stuck, what failed, which partners cannot be reached.
 
 import type { Overview } from '../../../sdk/index.ts'
 import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core'
@@ -26,13 +26,13 @@ export default function OverviewPage() {
   const { data, error, refetch } = useQuery({
     queryKey: ['platform', 'overview'],
     queryFn: ({ signal }) => client.platform.overview({}, { signal }),
-    // The chart's hours and the partners' health move without an event.
+    // The chart and the partners' health change without an event.
     refetchInterval: pollMs || 30_000,
   })
   if (error && !data) return <Failed error={error} again={() => void refetch()} />
   if (!data) return <Loading />
   const partners = data.partners && <Partners partners={data.partners} />
-  // A partner that is down is the reason of failures: it stands before them.
+  // Partners that are down come first: they explain the failures.
   const isSomeoneDown = (data.partners?.length ?? 0) > 0
   return (
     <Stack gap="lg">

@@ -1,4 +1,4 @@
-// Failed transfers with their reason, and a retry where there is one to be had.
+// Failed transfers with their reason, and a retry button if a retry is possible.
 
 import type { FailedTransfer } from '../../../sdk/index.ts'
 import { Anchor, Text } from '@mantine/core'

@@ -1,4 +1,4 @@
-// Something to know, with a tone; a coloured edge rather than a coloured field, so that text keeps its contrast.
+// A notice with a tone. Only its edge is coloured, so that the text keeps its contrast.
 
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'

@@ -1,4 +1,4 @@
-// Language and appearance: the two things that the browser remembers.
+// Language and appearance. The browser remembers these two, and nothing else.
 
 import { SegmentedControl, useMantineColorScheme } from '@mantine/core'
 import { LANGUAGES, useLanguage } from '../i18n/language.tsx'

@@ -1,4 +1,4 @@
-// How far a transfer has come: live where the stream tells, else as last read.
+// How far a transfer has come: live from the stream, or as last read.
 
 import { Group, Progress, Text } from '@mantine/core'
 import type { TransferStatus } from '../../../src/contract/transfer.ts'

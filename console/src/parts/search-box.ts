@@ -1,4 +1,4 @@
-// A search box that asks a moment after the last key, not at each.
+// A search box that searches a moment after the last key, not at each one.
 
 import { useEffect, useState } from 'react'
 import type { ChangeEvent } from 'react'
@@ -10,7 +10,7 @@ export function useSearchBox(filter: UrlFilter) {
   const asked = filter.get('search') ?? ''
   const [text, setText] = useState(asked)
   const [shown, setShown] = useState(asked)
-  // The address changed by other means (back, a cleared filter): the box follows.
+  // The address was changed in another way (back, a cleared filter): the box follows.
   if (asked !== shown) {
     setShown(asked)
     setText(asked)

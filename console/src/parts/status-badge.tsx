@@ -1,4 +1,4 @@
-// A status as colour, icon and word together: none of the three carries it alone.
+// A status as colour, icon and word. It can be understood without the colour.
 
 import {
   IconAlertTriangle,

@@ -1,4 +1,4 @@
-// A list's filters live in the address: back and forward work, and a view can be handed on as a link.
+// The filters of a list are in the address. So back and forward work, and a view can be shared as a link.
 
 import { useCallback } from 'react'
 import { useLocation, useSearch } from 'wouter'

@@ -1,4 +1,4 @@
-// Five minutes before the session ends a line says so, and offers a new one for the password.
+// Five minutes before the session ends, a line says so and offers to sign in again with the password.
 
 import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core'
 import { IconClockHour9 } from '@tabler/icons-react'

@@ -1,5 +1,5 @@
-// What the user may do, read from the same table that the node checks: what is not allowed is not offered. The node
-// still refuses it.
+// What the user may do, from the same table that the node uses. What is not allowed is not offered. The node would
+// refuse it anyway.
 
 import type { Session } from '../../../sdk/index.ts'
 import { operations } from '../../../src/contract/operations.ts'
@@ -7,7 +7,7 @@ import type { Operation, OperationName } from '../../../src/contract/operations.
 
 export type Rights = {
   may(name: OperationName): boolean
-  /** Secrets are shown to administrators alone. */
+  /** Secrets are shown to administrators only. */
   seesSecrets: boolean
 }
 

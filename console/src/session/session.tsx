@@ -1,5 +1,5 @@
-// The session: the token, in memory and nowhere else, the client that carries it, and what the user may do. It ends
-// with the token, by signing out, or when the node answers 401; a reload of the page ends it too.
+// The session: the token, the client that uses it, and what the user may do. The token is in memory and nowhere else.
+// The session ends with the token, by signing out, when the node answers 401, or when the page is reloaded.
 
 import { ClientError, createClient } from '../../../sdk/index.ts'
 import type { Client, Session } from '../../../sdk/index.ts'
@@ -81,7 +81,7 @@ async function open(username: string, password: string): Promise<Held> {
   const { token } = await createClient({ url }).loginV2({ body: { username, password } })
   const client = createClient({ url, token })
   const user = await client.platform.session()
-  // The difference is what counts: this clock and the node's may not agree.
+  // Only the difference is used: this clock and the node's may not agree.
   const expiresAt = Date.now() + Date.parse(user.expiresAt) - Date.parse(user.now)
   return { token, client, user, expiresAt }
 }
@@ -96,7 +96,7 @@ function makeQueries(end: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 2_000,
-        // An answer of the node is an answer; only silence is asked again.
+        // Only calls without an answer are repeated; an answer of the node counts.
         retry: (count, thrown) => !(thrown instanceof ClientError) && count < 2,
       },
     },

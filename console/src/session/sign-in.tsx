@@ -1,5 +1,5 @@
-// Where everybody begins. Also shown when a session has ended: the address stays, so that the next session goes on
-// at the same place.
+// The sign-in page. It is also shown when a session has ended. The address stays, so the next session goes on at the
+// same page.
 
 import { ClientError } from '../../../sdk/index.ts'
 import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'

@@ -1,6 +1,6 @@
-// The platform file's shape. Channels and contacts are the contract's own schemas with what the interface does not
-// show added around them; no field is written twice. A reference ({ env } or { file }) is resolved before this shape is
-// checked, so a secret is plain text here; null clears what the database has.
+// The shape of the platform file. Channels and contacts are the contract's own schemas, with the fields added that the
+// interface does not show. No field is written twice. References ({ env } or { file }) are resolved before this shape
+// is checked, so a secret is plain text here. Null clears what is in the database.
 
 import type { Static, TSchema, TUnsafe } from 'typebox'
 import { Channel, CHANNEL_CODE_PATTERN, CODE_PART, SECRET_FIELDS, Security } from '../channel.ts'
@@ -23,7 +23,7 @@ import type { Auth } from '../user.ts'
 const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
 const orNull = (schema: TSchema): TUnsafe<string | null> =>
   Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
-/** A secret of a section: left out it stays as the database has it, null clears it. */
+/** A secret of a section. Left out, it stays as it is in the database; null clears it. */
 const clearable = (schema: TSchema) => optional(orNull(schema))
 
 export const PlatformEntity = closed({
@@ -130,7 +130,7 @@ export type PlatformContact = Static<typeof PlatformContact>
 export type PlatformChannel = Static<typeof PlatformChannel>
 export type Platform = Static<typeof Platform>
 
-/** Where { env: NAME } or { file: PATH } may stand; * is any place in a list. */
+/** Where { env: NAME } or { file: PATH } is allowed; * is any place in a list. */
 export const REFERENCE_PLACES = [
   '/users/*/password',
   '/users/*/passwordHash',

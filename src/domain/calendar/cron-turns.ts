@@ -1,4 +1,4 @@
-// When a cron expression is due, also where a calendar decides what becomes of days that are no working days.
+// When a cron expression is due. With a calendar, days that are no working days are skipped or moved.
 
 import { Cron } from 'croner'
 import type { OnHoliday } from '../../contract/calendar.ts'

@@ -1,4 +1,4 @@
-// Calendar days as text, yyyy-MM-dd: days of no time zone, counted and compared without one.
+// Calendar days as text, yyyy-MM-dd. They belong to no time zone.
 
 export type Day = string
 

@@ -1,6 +1,7 @@
-// From a wall clock to the instant. Twice a year in many places, an hour of the wall clock is missing or comes twice:
-// a span between two local times begins at the first instant that shows its beginning or more, and ends at the last one
-// that shows less than its end. So a span never loses time to a change of clocks, and is empty where it does not exist.
+// From local time to the instant. When clocks change, an hour of local time is missing or comes twice. A span between
+// two local times begins at the first instant whose local time is its beginning or later. It ends after the last
+// instant whose local time is before its end. So a span never loses time when clocks change, and is empty if it does
+// not exist.
 
 import { addDays, dayNumber, dayOf } from './days.ts'
 import type { Day } from './days.ts'

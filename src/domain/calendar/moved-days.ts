@@ -1,5 +1,5 @@
-// Days that something is planned for, moved where they are no working days. Two that come to lie on the same day are
-// one; nothing is moved by more than a year.
+// Planned days, moved if they are no working days. Two that are moved to the same day become one. No day is moved by
+// more than a year.
 
 import type { OnHoliday } from '../../contract/calendar.ts'
 import { addDays } from './days.ts'
@@ -10,7 +10,7 @@ const FARTHEST = 366
 
 export type DayPlan = { planned: (day: Day) => boolean; works: WorkingDays; onHoliday: OnHoliday }
 
-/** Where a planned day comes to lie; undefined: nowhere. */
+/** The day that a planned day is moved to. Undefined: it is skipped. */
 export function movedDay(day: Day, { works, onHoliday }: Omit<DayPlan, 'planned'>): Day | undefined {
   if (works(day)) return day
   if (onHoliday === 'skip') return undefined
@@ -22,7 +22,7 @@ export function movedDay(day: Day, { works, onHoliday }: Omit<DayPlan, 'planned'
   return undefined
 }
 
-/** The planned days that come to lie on this one, itself among them if it is planned; none on a day that is closed. */
+/** The planned days that are moved to this one, and itself if it is planned. None if this is no working day. */
 export function daysMovedTo(day: Day, { planned, works, onHoliday }: DayPlan): Day[] {
   if (!works(day)) return []
   const days = planned(day) ? [day] : []
@@ -36,7 +36,7 @@ export function daysMovedTo(day: Day, { planned, works, onHoliday }: DayPlan): D
   return days
 }
 
-/** The first day from `from` on that something comes to lie on. */
+/** The first day from `from` on that has a planned day, moved or not. */
 export function nextDayOf(from: Day, plan: DayPlan): Day | undefined {
   for (let nth = 0; nth <= 2 * FARTHEST; nth++) {
     const day = addDays(from, nth)

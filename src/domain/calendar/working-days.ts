@@ -1,6 +1,6 @@
-// Which days are working days: the three built-in calendars, and those that a platform describes by a country's
-// holidays with days added and taken away. The holidays' data takes a tenth of a second and some megabytes to load, so
-// that is done when the first calendar needs it.
+// Which days are working days. There are three built-in calendars. A platform can describe others: a country's
+// holidays, with days added and removed. Loading the data of holidays takes a tenth of a second and some megabytes, so
+// it is loaded when a calendar first needs it.
 
 import type HolidaysData from 'date-holidays'
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
-// Login, both forms. Unknown user, wrong password and disabled user get the same answer in the same time; failures are
-// limited (accounts/limiter.ts), and only failures.
+// Login, both forms. Unknown user, wrong password and disabled user get the same answer after the same time. Only
+// failures are limited (accounts/limiter.ts).
 
 import { LRUCache } from 'lru-cache'
 import { randomBytes } from 'node:crypto'
