@@ -1,5 +1,5 @@
-// The engine's thread, seen from the rest of the node: started, told, stopped. A thread that dies is started anew; its
-// leases run out, and what it ran goes on from its restart points.
+// The handle on the engine's thread for the rest of the node: start it, tell it something, stop it. A thread that dies is
+// started again. The leases of the dead one run out, and what it ran goes on from its restart points.
 
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
@@ -9,7 +9,7 @@ import type { TransferEvent } from '../contract/event.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
 
 export type EngineThread = {
-  /** Resolves when it listens and works; what is told before waits in its mailbox. */
+  /** Resolves when the engine listens and works. Messages sent before that wait for it. */
   ready: Promise<void>
   tell(message: ToEngine): void
   counters(): Counters
@@ -37,7 +37,7 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
   let restart: NodeJS.Timeout | undefined
   let over = false
   function launch(): Promise<void> {
-    // Each start is another holder of leases: what the dead one held is not ours by name.
+    // Each start gets another owner name: what the dead one held does not count as ours.
     const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
     const made = new Worker(WORKER, { workerData: data })
     worker = made

@@ -1,5 +1,5 @@
-// The engine: dispatcher, sessions, receptions and automation, put together. It meets the HTTP side in the database
-// alone; `wake` only saves it from waiting for its clock.
+// Puts the engine together: dispatcher, sessions, receptions and automation. It meets the HTTP side only in the database.
+// `wake` just saves it from waiting for its clock.
 
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -108,7 +108,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     stop: async () => {
       stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       await automation.stop()
-      // Callers first: whoever is on the line is let finish by the drain, nobody new comes in.
+      // Listeners first: nobody new comes in. Whoever is on the line may finish during the drain.
       const closing = Promise.all(listeners.map((listener) => listener.close()))
       await dispatcher.drain(config.drainSeconds * 1000)
       await sessions.closeAll()

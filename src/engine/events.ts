@@ -1,5 +1,5 @@
-// What people see of transfers while they run. State events are sent after the state is durable; progress may be lost
-// and is throttled: four times a second per transfer, and always the last one.
+// What people see of transfers while they run. State events are sent after the state is durable. Progress may be lost. It
+// is sent at most four times a second for each transfer, and always at the end.
 
 import type { TransferEvent } from '../contract/event.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
@@ -21,7 +21,7 @@ type Subject = {
   totalFiles: number
   filesDone: number
   bytesDone: number
-  /** Where files under way begin: octets of an earlier attempt are shown, but were not moved by this one. */
+  /** Where files under way begin. Octets of an earlier attempt are shown, but do not count as moved by this one. */
   startAt: ReadonlyMap<number, number>
 }
 
@@ -41,7 +41,7 @@ export function makeProgress(
       const delta = position - (positions.get(file.index) ?? 0)
       positions.set(file.index, position)
       bytes += delta
-      // The partner may have kept less than was believed: then it goes back, which is no movement.
+      // The partner may have kept less than we believed. Then the position goes back, and nothing was moved.
       if (delta > 0) counted(delta)
       const at = Date.now()
       const last = filesDone + 1 >= subject.totalFiles && position >= file.size

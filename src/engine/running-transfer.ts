@@ -1,5 +1,5 @@
-// A claimed transfer in hand: what sending and receiving both work on. Whoever holds one may write under `held` until
-// `signal` is aborted (reset, lost, or the node stops).
+// A claimed transfer that is being worked on, in either direction. Its holder may write under `held` until `signal` is
+// aborted: by a reset, by the loss of the lease, or because the node stops.
 
 import type { TransferRecord } from '../domain/transfer.ts'
 import type { Held } from '../store/transfers/leases.ts'

@@ -1,5 +1,5 @@
-// What a transfer works with: the channel as it was when the transfer started (secrets opened), the partner, and what
-// the transports need of them in their own terms. Made from the snapshot kept with the transfer, so that a change of
+// What a transfer works with: the channel as it was when the transfer started (with its secrets opened), the partner, and
+// what the transports need to know of them. It is made from the snapshot that is kept with the transfer. So a change of
 // the channel, another attempt or another node does not alter a transfer under way.
 
 import type { Channel } from '../contract/channel.ts'

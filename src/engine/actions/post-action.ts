@@ -17,7 +17,7 @@ export type Original = { path: string; size: number | null; modifiedAt: number |
 export async function deleteOriginal(file: Original): Promise<void> {
   if (!(await isSame(file))) return
   try {
-    // Gone meanwhile is as good: a runner that lost its lease may be a step behind, doing the same.
+    // It may be gone already: a runner that lost its lease may have done the same.
     await rm(file.path, { force: true })
     await syncFolder(dirname(file.path))
   } catch (thrown) {
@@ -29,19 +29,19 @@ export type MoveTo = {
   directory: string
   fileRoots: readonly string[]
   rename: boolean
-  /** Makes the stamp: the same at every try, so that a later one finds what an earlier one did. */
+  /** The time for the stamp. It is the same at every try, so that a later try finds what an earlier one did. */
   at: number
   zone: Zone
 }
 
-/** Moves the file into the directory; a name that is taken there gets a stamp, or fails the transfer. Returns where it is. */
+/** Moves the file into the directory. If its name is taken there it gets a stamp, or this throws. Returns the new path. */
 export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
   requireConfined(to.directory, to.fileRoots)
   await ensureFolder(to.directory)
   const name = basename(file.path)
   const plain = join(to.directory, name)
   if (!(await exists(file.path))) {
-    // An earlier try that died after moving: it lies there under its name, or under the stamp of that try.
+    // An earlier try may have died after moving it.
     if (await exists(plain)) return plain
     throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
   }
@@ -50,7 +50,7 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
   for (let nth = 0; ; nth++) {
     const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
     try {
-      // An earlier try may have died between giving it its new name and taking the old one away.
+      // An earlier try may have died after it made the new name and before it removed the old one.
       if (await isPlaced(file.path, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
         await deleteOriginal(file)
       else await placeFile(file.path, target)

@@ -1,4 +1,4 @@
-// Where integration scripts stand in a transfer: what they are told, and that their output is kept with it.
+// Runs an integration script at its point in a transfer: what it is told, and its output kept with the transfer.
 
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { addOutput } from '../../store/transfers/leases.ts'
@@ -14,7 +14,7 @@ type About = {
 }
 type AboutFile = { name: string; path: string; size: number | null; hash: string | null }
 
-/** Arguments: the file (for `exception` the error), the transfer, the channel; the same and more as ESCLUSA_ variables. */
+/** Arguments: the file (for `exception` the error), the transfer, the channel. ESCLUSA_ variables say the same and more. */
 export async function runStep(
   about: About,
   step: ScriptStep,

@@ -1,6 +1,6 @@
-// Integration scripts: run without a shell, with a cleared environment, a time limit, and the whole process group
-// killed at its end; what they print is kept with the transfer, up to a limit. A script is data of the channel, so its
-// path is resolved and confined again at each run.
+// Runs integration scripts: without a shell, with a cleared environment and a time limit. At the end the whole process
+// group is killed. What a script prints is kept with the transfer, up to a limit. The path of a script comes from the
+// channel, so it is resolved and confined again at each run.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
@@ -22,7 +22,7 @@ export type Script = {
 
 export const OUTPUT_LIMIT = 64 * 1024
 
-/** What the script printed. A non-zero exit, a signal or the time limit is script_failed; output comes in the message's end. */
+/** Returns what the script printed. A non-zero exit, a signal or the time limit is script_failed, with its last line. */
 export async function runScript(script: Script): Promise<string> {
   script.signal.throwIfAborted()
   const path = requireConfined(script.path, script.scriptRoots)

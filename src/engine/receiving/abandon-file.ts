@@ -33,7 +33,7 @@ export async function abandonFile(abandoned: Abandoned, given: unknown, keep: bo
   if (done && ours && file) await remove(abandoned, file.path)
 }
 
-/** Kept for a resumption or put into quarantine; true: nobody needs it any more. */
+/** Keeps it for a resumption or puts it into quarantine. True: nobody needs the bytes here any more. */
 async function putAway(
   { receiving, key, name, file, running }: Abandoned,
   reason: unknown,
@@ -44,7 +44,7 @@ async function putAway(
   const resumable = keep && code !== 'cancelled' && key.date !== ''
   if (resumable) await file?.keepAll().catch(() => {})
   await file?.close()
-  // Whoever holds the transfer now may be at the same file.
+  // Another node may hold the transfer now and work on the same file.
   if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
   const transfer = running()?.transfer
   if (transfer && (code === 'bad_signature' || code === 'bad_envelope'))
@@ -54,7 +54,7 @@ async function putAway(
   return true
 }
 
-/** Whether the file is ours alone from now on: another node may have taken the transfer over while this one slept. */
+/** Whether the file is ours alone now. Another node may have taken the transfer over while this one slept. */
 async function failTransfer(abandoned: Abandoned, reason: unknown): Promise<boolean> {
   const { receiving, joined } = abandoned
   const running = abandoned.running()

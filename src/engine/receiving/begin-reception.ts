@@ -38,7 +38,7 @@ export async function beginReception(
       now,
       files: [file],
     })
-    // Only now is it certain that no transfer under way is about to record it.
+    // Only now is it certain that no other transfer is about to record this file.
     if (namesOneFile(key) && (await findReceived(tx, key)))
       throw new NodeError('duplicate_file', `${file.name} was received before`)
     if (key.date !== '') await putHalfFile(tx, key, { path, position: file.position }, now)

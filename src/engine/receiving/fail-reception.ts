@@ -1,4 +1,4 @@
-// The end of a reception that failed.
+// The end of a reception that failed: FAILED, history, receipt where one is owed, exception script.
 
 import { NodeError, messageOf } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
@@ -7,7 +7,7 @@ import { runStep } from '../actions/script-steps.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { owe } from './owe-receipt.ts'
 
-/** True when that is what the row says now, and by our hand: nobody else will touch its files. */
+/** True: the row says so now, and we wrote it. Then nobody else will touch the files. */
 export async function failReception(
   running: RunningTransfer,
   reason: unknown,
@@ -16,7 +16,7 @@ export async function failReception(
   const { context, transfer, held, plan } = running
   if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost'))
     return false
-  // The database did not answer: the next claim knows better how far it got than we do.
+  // The database did not answer. Whoever claims the transfer next will see how far it got.
   if (reason instanceof NodeError && reason.code === 'unavailable' && !context.stopping.aborted) return false
   const now = context.now()
   const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }

@@ -11,7 +11,7 @@ import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from './fail-reception.ts'
 import { owe } from './owe-receipt.ts'
 
-/** Post-action, receipt, end. Also where a node goes on that took over a reception that was whole. */
+/** Also called by a node that takes over a reception whose files were whole. */
 export async function finishReception(running: RunningTransfer, owesReceipts: boolean): Promise<void> {
   const { context, transfer, held } = running
   try {

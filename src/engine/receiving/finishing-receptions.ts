@@ -1,5 +1,5 @@
-// Receptions that are acknowledged and still being finished (post-action, receipt), by partner: whoever is about to
-// send receipts waits for them a little.
+// Receptions that are acknowledged and still being finished (post-action, receipt), by partner. Whoever is about to send
+// receipts waits a little for them.
 
 const PATIENCE_MS = 10_000
 
@@ -18,7 +18,7 @@ export class FinishingReceptions {
     some.add(tracked)
   }
 
-  /** Resolves when all of them are done, or when patience is over: a script may take long. */
+  /** Resolves when all of them are done, or after a while: a script may take long. */
   async settled(contactId: string): Promise<void> {
     const some = this.#byContact.get(contactId)
     if (!some) return

@@ -66,7 +66,7 @@ export class IncomingFile implements Incoming {
     const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
     const path = await context.staging.incoming(randomUUID())
-    // Never beyond what lies there: a file cut longer would have a hole of zeros.
+    // Never beyond the end of the half file: that would leave a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position
     if (await this.#beginsNow(path)) {
@@ -93,8 +93,8 @@ export class IncomingFile implements Incoming {
   }
 
   /**
-   * False: it gets its transfer when it is whole. So does a file that comes while another of its channel does, and one
-   * whose name is still to come: until then it is nobody's, and must not keep the channel from others.
+   * False: it gets its transfer later, when it is whole. That is so for a file that comes while another of its channel
+   * does, and for one whose final name is not known yet: it must not keep the channel busy until then.
    */
   async #beginsNow(path: string): Promise<boolean> {
     if (this.#offer.provisional) return false
@@ -108,8 +108,8 @@ export class IncomingFile implements Incoming {
   }
 
   /**
-   * What an earlier try left, under a name of its own: a try that slept, here or on another node, must not cut or remove
-   * what this one writes. Moved once the transfer is ours, since then no other can be; copied while another's is active.
+   * Takes what an earlier try left, under a new name. An earlier try that slept, here or on another node, must not cut or
+   * remove what this one writes. The half file is moved if the transfer is ours, and copied if another may be active.
    */
   async #goOnFrom(
     half: string,
@@ -122,14 +122,14 @@ export class IncomingFile implements Incoming {
     })
   }
 
-  /** Reset, lost or draining. The partner hears of it at its next octet; here it is over at once. */
+  /** Reset, lost or draining. Here the file is over at once. The partner hears of it at its next octet. */
   #stopped(reason: unknown): void {
     if (this.#stage !== 'open') return
     const keep = reason instanceof NodeError && reason.code === 'unavailable'
     this.#receiving.background(this.#plan.contact.id, this.abandon(reason, keep))
   }
 
-  /** The partner came back with the same file over another session: this one is dead, whatever its socket says. */
+  /** The partner offers the same file over another session, so this one is dead, whatever its socket says. */
   async supersede(): Promise<void> {
     if (this.#stage === 'open')
       await this.abandon(new NodeError('connection_lost', `${this.#offer.name} was offered anew`), true)
@@ -263,9 +263,9 @@ export class IncomingFile implements Incoming {
   }
 
   /**
-   * The file is here and the database does not answer: it must neither be taken back nor count as failed, and another
-   * node may be at it already. Whoever claims the transfer next finds how far it got and goes on from there; the
-   * partner is told to ask again later.
+   * The file is here, but the database does not answer. The file must not be taken back and must not count as failed, and
+   * another node may be working on it already. Whoever claims the transfer next goes on from where it stands. The partner
+   * is told to ask again later.
    */
   async #leaveToNext(reason: unknown): Promise<void> {
     this.#end()
@@ -281,7 +281,7 @@ export class IncomingFile implements Incoming {
     release(held)
   }
 
-  /** Files that came while another was on its way in get their transfer now, one after the other. */
+  /** A file that came while another was on its way in gets its transfer now. They take turns. */
   async #awaitTurn(): Promise<void> {
     const deadline = this.#receiving.context.now() + this.#plan.timeouts.ackMs
     while (!this.#running) {
@@ -350,7 +350,7 @@ export class IncomingFile implements Incoming {
         keep,
       )
     } finally {
-      // Not before: the same file offered anew goes on from what was kept here, and its channel must be free for it.
+      // Only now: if the same file is offered again, it needs what was kept here, and a free channel.
       this.#end()
     }
   }

@@ -1,6 +1,6 @@
-// What this node remembers of files offered to it, for as long as it runs: which are on their way in, so that one offered
-// again takes the place of a session that died; and which of those it fetches were refused for good a moment ago, so
-// that a file that cannot come in does not fail anew at every look at the partner's outbox.
+// What this node remembers of files offered to it, for as long as it runs. First, which files are on their way in: when
+// one of them is offered again, its old session is dead and gives way. Second, which files it fetched and refused for
+// good a moment ago: such a file must not fail again at every look at the partner's outbox.
 
 import { LRUCache } from 'lru-cache'
 import { NodeError } from '../../errors.ts'
@@ -28,7 +28,7 @@ export class OfferMemory {
     })
   }
 
-  /** Faults that can pass are not remembered: the next look may well succeed. */
+  /** Faults that can pass are not remembered: the next look may succeed. */
   failed(key: FileKey, error: unknown, now: number): void {
     if (!(error instanceof NodeError) || error.retry || PASSING.has(error.code)) return
     const times = (this.#refused.get(textOf(key))?.times ?? 0) + 1

@@ -1,6 +1,6 @@
-// A file on its way in: bytes go to a `.part` in the data folder, at any position, hashed on the way while they come
-// in order; now and then what is contiguous is synced and its length recorded, so that the partner can go on from
-// there after a break, a crash or on another node.
+// A file on its way in. Bytes go to a `.part` in the data folder, at any position. They are hashed on the way as long as
+// they come in order. Now and then the part without gaps is synced and its length recorded, so that the partner can go
+// on from there after a break, after a crash, or on another node.
 
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'

@@ -17,7 +17,7 @@ import { namesOneFile } from '../transports/transport.ts'
 import { fileKeyOf } from './incoming-record.ts'
 import type { Inbound } from './route-offer.ts'
 
-/** WHOLE with a chosen name, then linked to it. After a crash the same function settles how far it got. */
+/** Chooses a name, records WHOLE, then links the file to the name. Called again after a crash, it goes on from there. */
 export async function placeWhole(
   running: RunningTransfer,
   file: TransferFileRecord,
@@ -32,7 +32,7 @@ export async function placeWhole(
   for (let nth = 0; ; nth++) {
     const target =
       nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, context))
-    // What is ours to place is taken away only once it is in place, wherever its reader has put it since.
+    // `from` is removed only after the file is in place. If it is gone, the file was placed, wherever it lies now.
     if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
     if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file))))
       return rm(from, { force: true })
@@ -56,7 +56,7 @@ export async function placeWhole(
       return await placeFile(from, target)
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
-      // Whoever held it before us may have woken up and be a step ahead, doing the same.
+      // The holder before us may have woken up and done the same a moment ago.
       if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
       if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
         return rm(from, { force: true })
@@ -69,7 +69,7 @@ function expectedOf({ size, hash }: TransferFileRecord) {
   return { size: size ?? 0, sha256: hash ?? '' }
 }
 
-/** In place, with the memory against receiving it again; then nothing of it is needed in the data folder. */
+/** Records PLACED, and remembers the file so that it is not received again. Then removes the received bytes. */
 export async function recordPlaced(
   { context, held, transfer }: RunningTransfer,
   file: TransferFileRecord,
@@ -86,7 +86,7 @@ export async function recordPlaced(
   await rm(received, { force: true })
 }
 
-/** The first try takes the name as the channel wants it; further ones add a stamp of the moment. */
+/** The first try takes the name that the channel wants. Further tries add the time. */
 function nameFor(name: string, digits: number, nth: number, context: EngineContext): string {
   return nth === 0
     ? stampedName(name, digits, context.now(), context.zone)

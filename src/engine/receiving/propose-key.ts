@@ -14,10 +14,10 @@ import { fingerprintOf, readPartnerKey } from '../transforms/cms/keys.ts'
 import { receivedPath } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
 
-/** No key is longer; a file that is must not be read into memory to find out. */
+/** No key is longer. A longer file is refused before it is read into memory. */
 const LONGEST = 1024 * 1024
 
-/** Kept as a proposal, and received as any file is, in one write. */
+/** The proposal, and that the file was received, are recorded in one write. */
 export async function proposeKey(
   running: RunningTransfer,
   file: TransferFileRecord,

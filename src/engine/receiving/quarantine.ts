@@ -1,4 +1,4 @@
-// Where a file lies that does not open, or whose signature does not hold, until somebody looks at it.
+// A file that does not open, or whose signature is wrong, is kept here until somebody looks at it.
 
 import { copyFile, rename } from 'node:fs/promises'
 import type { EngineContext } from '../engine-context.ts'

@@ -7,10 +7,10 @@
 //   5 acknowledged: `complete` resolves, and the transport tells the partner
 //   6 done      post-action, receipt owed, COMPLETED
 //
-// A file whose name is still to come, or that comes while another of its channel does, is no transfer before 3.
+// A file whose final name is not known yet, or that comes while another of its channel does, gets its transfer at 3.
 //
-// A crash before 3 leaves a half file that the partner may resume; from 3 on the node finishes alone, and a partner
-// that never heard the acknowledgement and offers the file again is told that it is here.
+// A crash before 3 leaves a half file that the partner may resume. From 3 on the node finishes alone. A partner that
+// missed the acknowledgement and offers the file again is told that it is here.
 
 import { NodeError } from '../../errors.ts'
 import { findHalfFile, findReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
@@ -44,7 +44,7 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
   return reception
 }
 
-/** What a try left that a crash cut off while the file was being put in place by another. */
+/** Removes the half file of a try that a crash cut off while another try put the file in place. */
 async function dropHalf({ store }: EngineContext, key: FileKey): Promise<void> {
   const half = await findHalfFile(store.db, key)
   if (!half) return
@@ -52,7 +52,7 @@ async function dropHalf({ store }: EngineContext, key: FileKey): Promise<void> {
   await store.write((tx) => removeHalfFile(tx, key, half.path))
 }
 
-/** It is here already and the partner did not hear so: where it can skip the bytes it does, else it is told. */
+/** The file is here, but the partner missed that. If it can skip all the bytes, it does; if not, it is told. */
 function receivedBefore(offer: Offer, size: number): Incoming {
   if (offer.size === undefined || offer.restartFrom < offer.size || offer.size !== size)
     throw new NodeError('duplicate_file', `${offer.name} was received before`)

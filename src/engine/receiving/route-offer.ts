@@ -15,7 +15,7 @@ import type { EngineContext } from '../engine-context.ts'
 /** `directoryIndex` is null where the channel takes certificates, which belong to no directory. */
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number | null }
 
-/** Throws not_found where no channel takes it, remote_refused or remote_busy where the channel is closed (now). */
+/** Throws not_found if no channel takes the file, remote_refused or remote_busy if the channel is closed (for now). */
 export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {
   const channels = await channelsOfContact(context.store.db, offer.contactId)
   const channel =
@@ -39,7 +39,7 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
   return { channel, ...directoryFor(channel, offer) }
 }
 
-/** What does not fit the channel: session, envelope, format, name. */
+/** Refuses what does not fit the channel: session, envelope, format, name. */
 export function refuseUnfit(
   capabilities: Capabilities,
   offer: Offer,
@@ -64,7 +64,7 @@ function byApplication(channels: ChannelRecord[], application: string): ChannelR
   return channels.find((channel) => applicationOf(channel) === application)
 }
 
-/** Without a name for the application: the only channel that is open, or the one whose groups know the file name. */
+/** The partner named no application: takes the only open channel, or the one whose file groups match the name. */
 function byName(channels: ChannelRecord[], name: string): ChannelRecord | undefined {
   const open = channels.filter(
     ({ config }) => goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'),

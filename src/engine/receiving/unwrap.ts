@@ -1,5 +1,5 @@
-// From the bytes that came to the file that the channel wants: decrypted, unpacked, verified, translated, on disk and
-// synced. What does not open or is not signed throws, and nothing of it is left but the received bytes.
+// Turns the received bytes into the file that the channel wants: decrypted, unpacked, verified, translated, on disk and
+// synced. If the file does not open or is not signed, this throws and leaves only the received bytes.
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -15,7 +15,7 @@ import { incomingSteps } from '../staging/wire-form.ts'
 
 export type Received = { path: string; size: number; sha256: string }
 
-/** `path` is the received file itself where both forms are the same, else one beside it. */
+/** `path` is the received file itself if both forms are the same, otherwise a file beside it. */
 export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
 
 export async function unwrap(
@@ -26,7 +26,7 @@ export async function unwrap(
   received: Received,
 ): Promise<Unwrapped> {
   const { plan, signal } = running
-  // Only now, and not when it was offered: a file that is not signed fails its transfer and is kept in quarantine.
+  // Checked here and not at the offer: a file without a signature must fail its transfer and go into quarantine.
   if (capabilities.envelopes && plan.signedFilesOnly && !offer.envelope?.signed)
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
       cause: { flaw: 'unsigned' } satisfies FileFlaw,

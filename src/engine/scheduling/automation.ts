@@ -1,6 +1,6 @@
-// Channels that work by themselves: `watch` sends what appears, `every` and `cron` send at their times; where this node
-// calls, the partner's files are fetched at the same moments. Several nodes may look at the same channel: each turn is
-// taken in the database by one of them.
+// Channels that work by themselves. `watch` sends what appears; `every` and `cron` send at their times. Where this node
+// calls the partner, it fetches the partner's files at the same moments. Several nodes may look at the same channel, so
+// one of them takes each turn in the database.
 
 import { Cron } from 'croner'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -29,7 +29,7 @@ const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
 const WATCH_MS = 2000
 const AT_ONCE = 64
-/** Receipts of a session that is still open go by themselves; what lies longer than this is taken to the partner. */
+/** While a session is open, receipts go by themselves. After this time the node calls the partner to deliver them. */
 const RECEIPT_REST_MS = 5000
 
 export type AutomationClock = { stop(): Promise<void> }
@@ -39,7 +39,7 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
-  // One at a time for each channel and partner; a partner that does not answer holds up nobody else.
+  // One turn at a time for each channel and partner. A partner that does not answer must not hold up the others.
   const busy = new Map<string, Promise<void>>()
   const begin = (key: string, turn: () => Promise<void>) => {
     if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
@@ -56,7 +56,7 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
     for (const channel of await automatedChannels(context.store.db)) {
       const run = runs.get(channel.code)
       if (!isDue(context, channel, run, living)) continue
-      // Those that find no place now must not be the same ones at every look.
+      // Wait for a free place: otherwise the channels at the end of the list would be left out at every look.
       while (busy.size >= AT_ONCE) await Promise.race(busy.values())
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
@@ -91,7 +91,7 @@ function isDue(
 ): boolean {
   if (!run) return true
   const now = context.now()
-  // One of our own that was not given back (the database did not answer) is not another's: `busy` knows better.
+  // A turn may still be marked as ours because the database did not answer when it was given back. `busy` knows better.
   const others = run.held_by !== null && run.held_by !== context.owner && living.has(run.held_by)
   const held = run.held_until > now || others
   return !held && nextTurn(channel, run.ran_at, context) <= now
@@ -107,7 +107,7 @@ async function takeTurn(
   const now = context.now()
   if (!isOpenAt(hoursOf(channel.config), now, context.zone) || !(await holdTurn(context, channel, run, now)))
     return
-  // A fetch may take hours: the turn is kept as leases are, so that a dead node's is soon free and a live one's is not.
+  // A fetch may take hours. The turn is kept as a lease is: a dead node's turn is soon free, a live node's is not.
   const signal = AbortSignal.any([context.heartbeat.unbroken, context.stopping])
   try {
     await send(context, channel, wake)
@@ -148,7 +148,7 @@ function cronTurn(cron: string, ranAt: number, { zone, log }: EngineContext): nu
   try {
     return new Cron(cron, { timezone: zone.name }).nextRun(new Date(ranAt))?.getTime()
   } catch (thrown) {
-    // One that cannot be read must not stop the clock of the other channels.
+    // A plan that cannot be read must not stop the other channels.
     log.warn({ err: thrown, cron }, 'a plan cannot be read')
     return undefined
   }
@@ -161,7 +161,7 @@ export function spanMs(every: string): number {
   return Math.max(1000, Number(count) * (UNITS[unit] ?? 1000))
 }
 
-/** Nothing to send, an emission under way, a closed way: all quite normal for a clock. */
+/** Nothing to send, an emission under way or a closed direction is normal here, and no error. */
 async function send(context: EngineContext, channel: ChannelRecord, wake: () => void): Promise<void> {
   if (!goes(channel.config, 'EMISION') || directoriesFor(channel.config, 'EMISION').length === 0) return
   try {
@@ -176,14 +176,14 @@ async function send(context: EngineContext, channel: ChannelRecord, wake: () => 
   }
 }
 
-/** Where this node calls to receive: whatever the partner has, each file with a transfer of its own. */
+/** Fetches whatever the partner has. Each file gets a transfer of its own. */
 async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
   const { config } = channel
   if (goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'))
     await callAndListen(runner, channel, signal)
 }
 
-/** A call in which the partner speaks; our own receipts go with it. */
+/** Calls the partner and gives it the turn. The receipts that we owe go with the call. */
 async function callAndListen(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
   const { context, sessions } = runner
   if (!mayCall(channel) || (await callNotBefore(context, channel.contactId)) > 0) return
@@ -205,7 +205,7 @@ function mayCall({ config }: ChannelRecord): boolean {
   )
 }
 
-/** Receipts owed to a partner that did not call for them. */
+/** Delivers receipts that are owed to a partner and that it has not called for. */
 async function deliverReceipts(runner: Runner, contactId: string): Promise<void> {
   const { context } = runner
   const channels = await channelsOfContact(context.store.db, contactId)

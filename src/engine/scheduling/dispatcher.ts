@@ -20,10 +20,10 @@ import type { Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const TICK_MS = 1000
-/** Transfers in hand for each place: enough that files of many channels can take turns. */
+/** Claimed transfers for each place to work in: enough that files of many channels can take turns. */
 const IN_HAND_PER_SLOT = 32
 
-/** What is done with a claim, and with a transfer that was reset while no claim of ours was on it. */
+/** What to do with a claim, and with a transfer that was reset while this engine did not hold it. */
 export type Steps = {
   run: (claim: Claim, signal: AbortSignal, given?: Session) => Promise<void>
   clear: (transferId: string) => Promise<void>
@@ -35,7 +35,7 @@ export class Dispatcher {
   readonly #most: number
   readonly #tickMs: number
   readonly #held = new Map<string, { held: Held; stop: AbortController }>()
-  /** Ours in the database and in nobody's hand: a claim whose answer was lost, an end that could not be written. */
+  /** Held in the database but not in memory: the answer to a claim was lost, or an end could not be written. */
   #strays = new Map<string, { held: Held; since: number }>()
   #keeping: Promise<void> | undefined
   readonly #running = new Set<Promise<void>>()
@@ -98,7 +98,7 @@ export class Dispatcher {
     if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
   }
 
-  /** Runs a claim that somebody took; resolves when it is over. */
+  /** Runs a claim that the caller has taken. Resolves when the run is over. */
   launch(claim: Claim, given?: Session): Promise<void> {
     const held = { id: claim.transfer.id, fence: claim.transfer.fence }
     const signal = this.hold(held)
@@ -137,14 +137,14 @@ export class Dispatcher {
     this.#running.add(tracked)
   }
 
-  /** One that we do not run may have left something behind: it waited for its next attempt, or its node is dead. */
+  /** A transfer that we do not run may still have left files: it waited for its next attempt, or its node died. */
   cancel(transferId: string): void {
     const held = this.#held.get(transferId)
     if (held) held.stop.abort(new NodeError('cancelled', `transfer ${transferId} was cancelled by a reset`))
     else this.background(this.#steps.clear(transferId))
   }
 
-  /** Signs that we live, then looks what is ours: what was reset or taken is stopped, what strayed is let go. */
+  /** Beats, then compares with the database: stops what was reset or taken over, and lets strays go. */
   async #keep(): Promise<void> {
     const { heartbeat, store, owner, log } = this.#context
     const held = [...this.#held.values()].map((one) => one.held)
@@ -160,7 +160,7 @@ export class Dispatcher {
     }
   }
 
-  /** Those that have not been in hand for a whole lease: one just claimed may not have been heard of yet. */
+  /** Strays that are older than a lease. A younger one may have just been claimed, with the answer still to come. */
   #strayed(ours: readonly Held[]): Held[] {
     const now = this.#context.now()
     const before = this.#strays
@@ -176,7 +176,7 @@ export class Dispatcher {
       .map(({ held }) => held)
   }
 
-  /** Reset, or taken over: either way it is not ours, and what a reset leaves behind is removed by the runner. */
+  /** It was reset or taken over, so it is not ours any more. The runner removes what a reset leaves behind. */
   #stopLost(id: string, fence: number): void {
     const reason = async () => {
       return (await wasCancelled(this.#context.store.db, id)) ? 'cancelled' : 'lease_lost'
@@ -190,7 +190,7 @@ export class Dispatcher {
     )
   }
 
-  /** Nothing new; what runs gets the time to end, then it is put back. */
+  /** Claims nothing new. What runs gets this time to end; then it is stopped and given back. */
   async drain(drainMs: number): Promise<void> {
     this.#state = 'stopped'
     clearTimeout(this.#clock)

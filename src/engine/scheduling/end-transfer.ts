@@ -1,5 +1,5 @@
-// How a run ends that did not complete: given back, tried later, failed. Everything is written under the claim; where
-// that is not ours any more nothing is.
+// How a run ends that did not complete: it is given back, tried again later, or failed. Everything is written under the
+// claim. When the claim is not ours any more, nothing is written.
 
 import { nextAttemptAt } from '../../domain/retry-schedule.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
@@ -32,15 +32,15 @@ export async function ended(
   await fail(context, transfer, held, running, error)
 }
 
-/** A transport that is being stopped says `cancelled` too; only the row knows whether somebody reset the transfer. */
+/** A transport that is being stopped says `cancelled` too. Only the row tells whether somebody reset the transfer. */
 function wasReset({ store }: EngineContext, { id }: Held): Promise<boolean> {
   return wasCancelled(store.db, id)
 }
 
-/** The node is draining: somebody else goes on from the last restart point. It does not count as an attempt. */
+/** The node is draining. Another one goes on from the last restart point. This does not count as an attempt. */
 async function putBack(context: EngineContext, transfer: TransferRecord, held: Held): Promise<void> {
   const now = context.now()
-  // Where the node does not stop, its database did not answer: not at once again.
+  // If the node is not stopping, the database did not answer: wait a moment before the next try.
   const dueAt = context.stopping.aborted ? now : now + BREATHER_MS
   await context.store.write(async (tx) => {
     const moved = await moveTransfer(tx, transfer.id, {
@@ -125,7 +125,7 @@ async function fail(
   )
 }
 
-/** Tells whoever listens, once it is durable. */
+/** To be called once the state is durable. */
 export function announce(
   context: EngineContext,
   transfer: TransferRecord,

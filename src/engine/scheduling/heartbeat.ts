@@ -22,7 +22,7 @@ export class Heartbeat {
     this.#parts = parts
   }
 
-  /** Aborted when it turns out that the engine was silent for too long; from then on there is a new one. */
+  /** Aborted when the engine turns out to have been silent for too long. After that there is a new signal. */
   get unbroken(): AbortSignal {
     return this.#unbroken.signal
   }
@@ -44,7 +44,7 @@ export class Heartbeat {
     silent.abort(new NodeError('lease_lost', 'this node was silent for longer than its leases last'))
   }
 
-  /** Whoever takes something must be seen to be alive: one that has just woken up would else take from itself. */
+  /** Must be called before a claim: an engine that has just woken up would otherwise take over its own work. */
   async ensure(): Promise<void> {
     if (this.#parts.now() > this.#aliveUntil) await this.beat()
   }

@@ -46,7 +46,7 @@ export type Runner = {
   fetching: Map<string, RunningTransfer>
 }
 
-/** `given`: the session through which it must go (the partner is on the line); otherwise one is found or opened. */
+/** `given` is the session to use when the partner is on the line. Without it a session is found or opened. */
 export async function runTransfer(
   runner: Runner,
   claim: Claim,
@@ -76,10 +76,10 @@ export async function runTransfer(
   }
 }
 
-/** When to look again, PARKED: not before something changes; and the partner that must be well before. */
+/** When to look again (PARKED: when something changes), and the partner that must be reachable first. */
 type Later = { at: number; down?: string }
 
-/** undefined: now. */
+/** Undefined: it may run now. */
 async function notBefore(
   runner: Runner,
   channel: ChannelRecord,
@@ -92,7 +92,7 @@ async function notBefore(
   const opening = nextOpening(hoursOf(channel.config), context.now(), context.zone)
   if (opening > context.now()) return { at: opening }
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
-  // The partner is on the line, but not for this channel: it waits for what it waited for.
+  // The partner is on the line, but not for this channel. The transfer goes on waiting.
   if (given)
     return suits(given, plan) && callingEnd(plan) !== 'LOCAL'
       ? undefined
@@ -103,7 +103,7 @@ async function notBefore(
   return at > 0 ? { at, down: contactId } : undefined
 }
 
-/** A partner that was found well meanwhile woke those that wait for it: this one must not go to sleep after that. */
+/** The partner may have become reachable meanwhile, which wakes all that wait for it. This one must not miss that. */
 async function park(tx: Tx, { store, now }: EngineContext, held: Held, { at, down }: Later): Promise<void> {
   const waits = down === undefined || (await stillDown(tx, store.dialect, down))
   await parkClaim(tx, held, waits ? at : now())
@@ -157,12 +157,12 @@ export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {
   return protocol
 }
 
-/** Whoever called has the turn again when this end has nothing left to send: the transport sees to that. */
+/** A session that needs no giving back. The transport itself hands the turn back to the caller. */
 function lentAs(session: Session): Lent {
   return { session, letPartnerSpeak: () => Promise.resolve(), giveBack: () => Promise.resolve() }
 }
 
-/** Given up by a reset while the partner is being called: the call may end on its own, nobody waits for it. */
+/** After a reset nobody waits for a call that is being made. It may end on its own. */
 async function borrow(runner: Runner, { context, plan, transfer, signal }: RunningTransfer): Promise<Lent> {
   const { sessions } = runner
   if (isSpooled(plan, protocolFor(runner, plan))) return lentAs(spoolSession(context, plan, transfer))
@@ -197,12 +197,12 @@ async function complete({ context, transfer, held }: RunningTransfer): Promise<v
   announce(context, transfer, 'COMPLETED')
 }
 
-/** Nothing is left to do but wait: the lease is given up, and the row is due at the deadline or when a receipt comes. */
+/** Gives the lease up. The row is due again at the deadline, or when a receipt comes. */
 async function waitForReceipts({ context, transfer, held, plan }: RunningTransfer): Promise<void> {
   const until = transfer.receiptsUntil ?? context.now() + plan.receiptMs
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
-    // A receipt that came meanwhile must not be put to sleep with the rest.
+    // All receipts may have come meanwhile: then it is due now.
     const missing = await receiptsAwaited(tx, transfer.id)
     await setReceiptDeadline(tx, transfer.id, until)
     await parkClaim(tx, held, missing ? until : context.now())
@@ -225,7 +225,7 @@ async function settleReceipts(running: RunningTransfer): Promise<void> {
   await complete(running)
 }
 
-/** A reception found without a holder: its node died, or it is a fetch that somebody asked for. */
+/** A reception that nobody holds: its node died, or somebody asked for a fetch. */
 async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<void> {
   const { transfer, plan } = running
   const unfinished = transfer.files.some((file) => file.phase === 'MOVING')

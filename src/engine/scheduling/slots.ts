@@ -1,6 +1,6 @@
-// Places to work in: at most `size` big files move at once, or many small ones, which wait for the disk and the database
-// and hardly need the processor. Places are handed out in the order they were asked for, one file at a time: a
-// transfer of ten thousand files takes its turn between the others. A place held for long (one huge file) no longer
+// Places to work in. At most `size` big files move at once, or many small ones: those wait for the disk and the database
+// and hardly need the processor. Places are handed out in the order they were asked for, one for each file, so a
+// transfer of ten thousand files takes its turn between the others. A place held for long, by one huge file, no longer
 // counts, up to a bound: it must not hold up everybody else.
 
 export type Slots = {

@@ -1,6 +1,6 @@
-// Emissions to partners who call to take their files: a push puts a copy of the wire form into the spool, where the
-// partner finds it. Without downloadConf the file counts as handed over once it lies
-// there; with it the transfer waits for the partner to take it, which counts as the receipt.
+// Emissions to partners who call to take their files. A push puts a copy of the wire form into the spool, where the
+// partner finds it. Without downloadConf the file counts as handed over once it lies there. With downloadConf the
+// transfer waits until the partner has taken the file, which counts as the receipt.
 
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
@@ -23,7 +23,7 @@ import type { EngineContext } from '../engine-context.ts'
 
 const SHOWN = 10_000
 
-/** Whether the partner takes its files by calling: it has access here, and this node does not or may not call it. */
+/** Whether the partner calls to take its files: it has access here, and this node does not or may not call it. */
 export function isSpooled(plan: TransferPlan, { capabilities, sections }: Protocol): boolean {
   if (!capabilities.pickup || plan.settings[sections.called] === undefined) return false
   return (
@@ -32,7 +32,7 @@ export function isSpooled(plan: TransferPlan, { capabilities, sections }: Protoc
   )
 }
 
-/** A session only in name: nobody is called, and SSH will encrypt whatever the partner takes. */
+/** A session in name only: nobody is called. What the partner takes later is encrypted by the protocol it calls with. */
 export function spoolSession(context: EngineContext, plan: TransferPlan, transfer: TransferRecord): Session {
   return {
     contactId: plan.contact.id,

@@ -32,8 +32,8 @@ export async function prepareFile(
 }
 
 /**
- * The form that an earlier attempt left, if it is still what the channel wants: a retry runs under the configuration
- * of today, and must not send in clear what a failed transfer staged in clear. The name of the staged file tells.
+ * The form that an earlier attempt left, if the channel still wants that form. A retry runs under the configuration of
+ * today: it must not send in clear what a failed transfer staged in clear. The name of the staged file tells its form.
  */
 async function restoredForm(
   { plan, capabilities }: Emission,
@@ -52,7 +52,7 @@ async function restoredForm(
   return undefined
 }
 
-/** What is made anew has not been sent, whatever became of an earlier form. */
+/** A form that is made anew has not been sent, whatever became of an earlier one. */
 const NOTHING_SENT = { position: 0, maybeVisible: false, wireHash: null }
 
 /** The file itself is what travels. */
@@ -72,7 +72,7 @@ async function prepare(
   requireConfined(file.path, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   const before = plan.channel.integrations?.preEmisionFile
   if (!before && !form.check && isPlain(form, plan)) {
-    // Nothing to do here; whoever sends it opens it, and looks whether it is still the same.
+    // Nothing to do here. The sender opens the file, and checks that it has not changed.
     file.phase = 'STAGED'
     return form
   }
@@ -84,7 +84,7 @@ async function prepare(
   if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
   if (isPlain(form, plan)) {
     if (form.check) await source.requireUnchanged()
-    // Nothing to keep but that the script has run: not worth a write of its own otherwise.
+    // All there is to record is that the script has run. Without a script that is not worth a write.
     if (before) await record(emission, file, { phase: 'STAGED' })
     file.phase = 'STAGED'
     return form
@@ -100,7 +100,7 @@ async function prepare(
 
 const neverStep: NonNullable<WireForm['optional']> = (source) => source
 
-/** VARIABLE: tried on a scratch copy; kept only where it pays. */
+/** VARIABLE: the optional layer is tried on a scratch copy and used only if the result is smaller. */
 async function smallestForm(
   emission: Emission,
   source: FileSource,
@@ -116,20 +116,20 @@ async function smallestForm(
       [...form.steps, form.optional ?? neverStep],
       scratch,
     )
-    // What looks packed already must be packed once more: the other end takes one layer off by the look alone.
+    // A file that looks packed must be packed once more: the other end unpacks whatever looks packed.
     return settleOptional(form, emission.plan, emission.capabilities, looksPacked || packed < plain)
   } finally {
     await rm(scratch, { force: true })
   }
 }
 
-/** Of this claim alone: a node that lost the transfer may still be writing under the name it made. */
+/** A name for this claim alone: a node that lost the transfer may still be writing under its own name. */
 async function stagedName(
   { context, transfer, held }: Emission,
   file: TransferFileRecord,
   id: string,
 ): Promise<string> {
-  // What earlier claims made and could not finish: a file that is cut off again and again must not fill the disk.
+  // Removes what earlier claims left: a file that is cut off again and again must not fill the disk.
   if (held.fence > 1) await context.staging.dropOutgoing(transfer.id, `${file.index}-`)
   return context.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
 }

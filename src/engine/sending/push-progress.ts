@@ -25,16 +25,16 @@ export function watchPush(
   const every = restartEvery(emission.plan, directoryOf(emission, file))
   let kept = file.position
   let latest = file.position
-  /** From then on the row says that it may be visible, and no restart point may take the place of that. */
+  /** Once the row says that the file may be visible, no restart point may overwrite that. */
   let maybeVisible = file.maybeVisible
   let writing = false
   let keeping: Promise<void> = Promise.resolve()
   const isDue = () => !maybeVisible && latest - kept >= every
-  // The last word before a break may come while an earlier point is still being written: it is kept after it.
+  // The last point before a break may come while an earlier one is still being written. It is kept afterwards.
   const keep = async () => {
     while (isDue()) {
       kept = latest - (latest % every)
-      // A lost restart point costs time, never a byte; a lost lease is found by the next write that matters.
+      // A lost restart point costs time, never a byte. A lost lease is found by the next write that matters.
       await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
     }
     writing = false

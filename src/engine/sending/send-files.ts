@@ -25,9 +25,9 @@ import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
-/** How many files of one transfer are in hand at once; each still waits for its place. */
+/** How many files of one transfer are under way at once. Each still waits for a place to work in. */
 const FILES_AT_ONCE = 32
-/** Where the line carries one after the other: the next are made ready, and the last recorded, while one is on it. */
+/** Where a session carries one file at a time: while one travels, the next are prepared and the last is recorded. */
 const FILES_ON_A_LINE = 4
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
@@ -39,7 +39,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const parallel = capabilities.oneFileAtATime ? FILES_ON_A_LINE : FILES_AT_ONCE
   const queue = left.values()
   const failure = new AbortController()
-  // A line that is cut in the middle of a file is lost for every transfer on it: there the others get to their end.
+  // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
     ? emission.signal
     : AbortSignal.any([emission.signal, failure.signal])
@@ -65,13 +65,13 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
 }
 
-/** Of a thousand files the error must say which. */
+/** The error must say which file it is about. */
 function naming({ name }: TransferFileRecord, thrown: unknown): unknown {
   if (!(thrown instanceof NodeError) || thrown.message.includes(name)) return thrown
   return new NodeError(thrown.code, `${name}: ${thrown.message}`, { cause: thrown })
 }
 
-/** What earlier attempts have done needs no trace at the partner's end any more. */
+/** Files that earlier attempts have finished need no marker at the partner's end any more. */
 async function settleDone({ session, transfer }: Emission): Promise<void> {
   if (!session.settled || transfer.fence <= 1) return
   for (const { phase, keyName: name, keyDate: date, keyTime: time } of transfer.files)
@@ -102,14 +102,14 @@ function sum(files: readonly TransferFileRecord[]): number {
   return files.reduce((total, file) => total + (file.size ?? 0), 0)
 }
 
-/** `file` is kept in step with its row: the caller sees how far each one got. */
+/** `file` changes with its row, so the caller sees how far it got. */
 async function sendFile(
   emission: Emission,
   file: TransferFileRecord,
   progress: ProgressMeter,
 ): Promise<void> {
   if (file.phase === 'WAITING' || file.phase === 'STAGED') await deliver(emission, file, progress)
-  // An earlier attempt recorded it and may have died before the transport heard so.
+  // An earlier attempt recorded it, and may have died before it could tell the transport.
   else await emission.session.settled?.({ name: file.keyName, date: file.keyDate, time: file.keyTime })
   if (file.phase === 'ARRIVED' && (file.receipt === 'NONE' || file.receipt === 'POSITIVE'))
     await actOnSent(emission, file)
@@ -140,7 +140,7 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     result = await emission.session.push(wire, watched, emission.signal)
     await watched.travelled()
   } finally {
-    // Whatever happens, no restart point may be written after what follows here.
+    // No restart point may be written after this, whatever happens.
     await watched.settled()
   }
   await arrived(emission, file, source, result)
@@ -160,7 +160,7 @@ async function arrived(
   result: PushResult,
 ): Promise<void> {
   const { plan, capabilities } = emission
-  // Noted by placing; without it the file was found at the other end, from an earlier attempt.
+  // `placing` has noted it. If not, the file of an earlier attempt was found at the other end.
   const wireHash = file.wireHash ?? (await source.finish())
   const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
   if (plan.verifyHash && capabilities.remoteHash) requireSameHash(file, result.remoteSha256, wireHash)
@@ -172,7 +172,7 @@ async function arrived(
     maybeVisible: false,
     hash,
     wireHash,
-    // Placing has noted that one is awaited, and it may have come since.
+    // `placing` has noted that a receipt is awaited, and it may have come since.
     ...((!waits || file.receipt === 'NONE') && { receipt: waits ? ('AWAITED' as const) : ('NONE' as const) }),
     ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
   }

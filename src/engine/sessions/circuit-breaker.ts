@@ -1,5 +1,5 @@
-// The circuit breaker: after a few failed calls in a row a partner counts as down; from then on nobody calls it but
-// one probe at a time, at growing intervals. So a dead partner with a thousand channels costs one call, not a storm.
+// The circuit breaker. After a few failed calls in a row a partner counts as down. From then on it gets one probe at a
+// time, at growing intervals. So a dead partner with a thousand channels costs one call, not a thousand.
 
 import {
   clearHealth,
@@ -15,7 +15,7 @@ const MAX_PAUSE_MS = 600_000
 /** How long a probe may take before another is allowed. */
 const PROBE_MS = 60_000
 
-/** 0: call it. Otherwise the time to wait for. */
+/** 0: it may be called now. Otherwise the time before which it must not be called. */
 export async function callNotBefore(context: EngineContext, contactId: string): Promise<number> {
   const health = await findHealth(context.store.db, contactId)
   if (!health || health.failures < FAILURES_TO_BE_DOWN) return 0

@@ -16,12 +16,12 @@ export type Launcher = {
 /** More than this is left for the partner's next call. */
 const CLAIMS_PER_TURN = 1000
 
-/** The partner is on the line and it is our turn: everything that waits for it goes now, one transfer after the other. */
+/** Everything that waits for the partner goes now, one transfer after the other. */
 export async function handOver(context: EngineContext, launcher: Launcher, session: Session): Promise<void> {
   const now = context.now()
   const holder = { owner: context.owner, now, until: now + context.leaseMs }
   const claims = await claimForContact(context.store, holder, session.contactId, CLAIMS_PER_TURN)
-  // The last ones may wait long for the first: their leases are kept meanwhile.
+  // The last ones may wait long for the first, so their leases are kept meanwhile.
   for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })
   for (const claim of claims) {
     const { id, fence, dueAt } = claim.transfer

@@ -6,7 +6,7 @@ import type { EngineContext } from '../engine-context.ts'
 import { makeTransferPlan } from '../transfer-plan.ts'
 import type { OwedReceipt, Receipt } from '../transports/transport.ts'
 
-/** Signed with the key of the channel the file came by, whichever channel the session is for. */
+/** It is signed with the key of the file's own channel, even if the session was opened for another one. */
 export async function readyToSend(context: EngineContext, id: string, body: string): Promise<OwedReceipt> {
   const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
   const channel = receipt.signed ? await findChannel(context.store.db, channelCode) : undefined
@@ -33,7 +33,7 @@ export async function takeReceipt(
   wake()
 }
 
-/** Positive only with the right hash, and signed where the channel has the partner's key. */
+/** Positive only if the hash is right, and if the signature is where the channel has the partner's key. */
 async function verdict(
   context: EngineContext,
   found: { wire_hash: string | null; snapshot: string | null; transfer_id: string },

@@ -5,7 +5,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { Caller, Protocol } from '../transports/transport.ts'
 import { contactOf } from './admit-caller.ts'
 
-/** A stranger can be turned away as often as it calls: the history gets one entry a minute, the log each. */
+/** A stranger may call as often as it likes. The log gets every refusal, the history one a minute. */
 const REFUSALS_APART_MS = 60_000
 const lastRefusal = new Map<string, number>()
 

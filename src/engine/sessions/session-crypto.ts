@@ -8,7 +8,7 @@ import type { SessionCrypto } from '../transports/oftp2/settings.ts'
 export const sessionCrypto: SessionCrypto = {
   encryptChallenge: (partnerPem, challenge) =>
     encryptBuffer(challenge, { certificateOrPublicKeyPem: partnerPem, cipher: 'AES-256-CBC' }),
-  // A challenge that is not for us is answered like one that is, wrongly: a caller learns nothing from the difference.
+  // A challenge that we cannot open gets a wrong answer instead of an error, so a caller learns nothing from it.
   decryptChallenge: (ownPem, enveloped) =>
     decryptBuffer(enveloped, { privateKeyPem: ownPem }).catch(() => randomBytes(20)),
   signReceipt: (ownPem, content, digest) =>

@@ -42,7 +42,7 @@ export function makeSessionHost({
     receipt: (contactId, receipt) =>
       takeReceipt(context, contactId, receipt, protocol.keyName, () => launcher.wake()),
     receiptsOwed: async (contactId) => {
-      // What has just come in is dealt with first, so that its receipts can still go in this session.
+      // Files that have just come in are finished first, so that their receipts can still go in this session.
       await finishing.settled(contactId)
       const owed = await receiptsOwed(context.store.db, contactId)
       return Promise.all(owed.map(({ id, body }) => readyToSend(context, id, body)))

@@ -21,7 +21,7 @@ type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined;
 
 export type Lent = {
   session: Session
-  /** Its receipts, and whatever it has for us. No transfer depends on it: receipts may come another day. */
+  /** The partner sends its receipts and files. No transfer depends on that: receipts may come another day. */
   letPartnerSpeak: (awaitsReceipts: boolean) => Promise<void>
   giveBack: (ok: boolean) => Promise<void>
 }
@@ -33,7 +33,7 @@ export class SessionPool {
   readonly #opened = new Map<string, Kept>()
   readonly #opening = new Map<string, Promise<Session>>()
   readonly #called = new Map<string, Set<Session>>()
-  /** Sessions outlive the moment the engine stops: what runs through them gets the time of the drain. */
+  /** Aborted after the drain, not when the engine begins to stop: what runs through the sessions gets that time. */
   readonly #over = new AbortController()
 
   constructor(
@@ -46,7 +46,7 @@ export class SessionPool {
     this.#hostOf = hostOf
   }
 
-  /** The partner opened one; it is offered to channels until it ends. */
+  /** The partner opened this session. Channels may use it until it ends. */
   add(session: Session): void {
     const some = this.#called.get(session.contactId) ?? new Set()
     this.#called.set(session.contactId, some.add(session))
@@ -59,7 +59,7 @@ export class SessionPool {
     return some.find((session) => !session.ended.aborted && suits(session, plan))
   }
 
-  /** Opens one, or lends one that is open. `attempt` turns the addresses where the channel rotates. */
+  /** Opens a session, or lends an open one. `attempt` picks the first address where the channel rotates them. */
   async lend(plan: TransferPlan, attempt: number): Promise<Lent> {
     const key = keyOf(plan)
     const known = this.#opened.get(key)
@@ -141,7 +141,7 @@ export class SessionPool {
         return session
       } catch (thrown) {
         last = thrown
-        // Only another address can help where this one did not answer.
+        // Another address can help only if this one did not answer.
         if (!(thrown instanceof NodeError) || !thrown.retry || signal.aborted) break
       }
     }
@@ -169,7 +169,7 @@ export function suits(session: Session, plan: TransferPlan): boolean {
   return session.encrypted || !plan.security.encrypted
 }
 
-/** Channels share a session when everything that was agreed at its start is the same. */
+/** Channels share a session if they would agree on the same things at its start. */
 function keyOf({ contact, localId, remoteId, security, channel }: TransferPlan): string {
   const ips = channel.connection?.ips ?? []
   return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
@@ -177,7 +177,7 @@ function keyOf({ contact, localId, remoteId, security, channel }: TransferPlan):
 
 type Address = { host: string; port: number }
 
-/** rotations: every address, beginning with the next one at each attempt; otherwise the first alone. */
+/** With `rotations` every address, each attempt beginning with the next one. Without it only the first. */
 export function addressesOf(
   plan: TransferPlan,
   transport: Pick<Transport, 'capabilities'>,
@@ -197,7 +197,7 @@ export function addressesOf(
   return [...addresses.slice(start), ...addresses.slice(0, start)]
 }
 
-/** A session serves all channels of the partner, whichever of them had it opened. */
+/** A session serves all channels of the partner, not only the one that it was opened for. */
 async function applicationsOf({ store }: EngineContext, plan: TransferPlan): Promise<string[]> {
   const channels = await channelsOfContact(store.db, plan.contact.id)
   return [...new Set([plan.application, ...channels.map(applicationOf)])]

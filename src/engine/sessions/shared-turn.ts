@@ -1,6 +1,7 @@
-// When the partner gets the turn in a session that several transfers share: as soon as all of them have sent what they
-// had, or when one that needs receipts has waited long enough for the others. One turn serves everybody: a partner with
-// nothing to say ends the session, and whoever still had to send would have to call again.
+// Decides when the partner gets the turn in a session that several transfers share. It does as soon as all of them have
+// sent what they had, or when one that needs receipts has waited long enough for the others. One turn serves everybody.
+// Turns are not given more often, because a partner with nothing to say ends the session: whoever still had something
+// to send would have to call again.
 //
 // State: how many still send (`#sending`), whether something was sent since the last turn (`#wanted`), and who waits.
 // Moves: each transfer begins, has sent (`turn`), and ends. The last one to have sent gives the turn; so does the timer.
@@ -8,15 +9,15 @@
 
 export type Sharing = {
   /**
-   * This one has sent what it had. Where it waits for receipts, or is the last, it resolves when the partner has had its
-   * turn; otherwise at once, and whoever is the last sees to it. Never rejects.
+   * This transfer has sent what it had. If it waits for receipts, or is the last, this resolves when the partner has had
+   * its turn. Otherwise it resolves at once, and the last one gives the turn. Never rejects.
    */
   turn(awaitsReceipts: boolean): Promise<void>
-  /** This one is gone, whether it has sent or not. */
+  /** This transfer is gone, whether it has sent or not. */
   end(): Promise<void>
 }
 
-/** Receipts are awaited within seconds by some channels: while others send on, the turn is given this often. */
+/** Some channels need receipts within seconds. While others send on, the turn is given this often. */
 const LONGEST_WAIT_MS = 2000
 
 export class SharedTurn {
@@ -27,7 +28,7 @@ export class SharedTurn {
   #waiting: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
 
-  /** `give` hands the turn over and resolves when it is back, or the session is over. It never rejects. */
+  /** `give` hands the turn over. It resolves when the turn is back or the session is over, and never rejects. */
   constructor(give: () => Promise<void>) {
     this.#give = give
   }

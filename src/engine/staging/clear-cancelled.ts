@@ -1,6 +1,6 @@
-// What a reset leaves behind of a transfer that no node runs: one that waited for its next attempt, or whose node is
-// dead. Its wire forms in the data folder, and its half files at the partner's end where that needs no call. A transfer
-// that is running is cleared away by its runner.
+// Removes what is left of a transfer that was reset while no node ran it: it waited for its next attempt, or its node is
+// dead. That is its wire forms in the data folder, and its half files at the partner's end where that needs no call. A
+// transfer that is running is cleared by its runner.
 
 import { findChannel } from '../../store/channels.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'

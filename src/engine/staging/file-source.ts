@@ -1,6 +1,6 @@
-// A local file as a transport reads it. The bytes are hashed as they pass, once, in order; whatever a transport skips
-// (a resumption) is read here instead, so the hash is always that of the whole file. At the end the file must still be
-// the one that was opened, unchanged.
+// A local file as a transport reads it. The bytes are hashed as they pass, once and in order. What a transport skips in a
+// resumption is read here, so the hash is always that of the whole file. At the end the file must still be the one that
+// was opened, unchanged.
 
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -30,10 +30,10 @@ export class FileSource implements Source {
     this.#expected = expected
   }
 
-  /** With `expected` (size and time when it was picked up) a file that changed since is refused. */
+  /** `expected` is size and time when the file was picked up. A file that has changed since is refused. */
   static async open(path: string, expected?: Expected): Promise<FileSource> {
     try {
-      // Not through a link: one put there after the file was picked up would lead anywhere. A pipe must not block.
+      // No links: one put there after the file was picked up could lead anywhere. And a pipe must not block.
       const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
       try {
         const found = await file.stat()
@@ -51,7 +51,7 @@ export class FileSource implements Source {
     }
   }
 
-  /** Reads take turns: a transport may ask for several at once, but the hash wants the bytes in order. */
+  /** Reads take turns: a transport may ask for several at once, but the hash needs the bytes in order. */
   read(into: Uint8Array, position: number): Promise<number> {
     return this.#inTurn(async () => {
       if (position > this.#hashed) await this.#catchUp(position)

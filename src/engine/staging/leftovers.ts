@@ -1,5 +1,5 @@
-// What crashes leave behind in the data folder: wire forms of transfers that are over and will not be retried, half
-// files that no partner has gone on with for a week. Looked for once at each start.
+// Removes what crashes leave in the data folder, once at each start: wire forms of transfers that are over and will not
+// be retried, and half files that no partner has continued for a week.
 
 import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -20,8 +20,8 @@ export async function clearLeftovers(context: EngineContext): Promise<void> {
 }
 
 /**
- * Files on their way in that no row speaks of: a crash came between the two. Before this engine takes anything in, and
- * only while no other is alive: their files may be a moment ahead of their rows.
+ * Removes incoming files without a row: a crash came between file and row. To be called before this engine takes
+ * anything in, and it does nothing while another engine is alive, whose files may be a moment ahead of their rows.
  */
 export async function clearStrayIncoming({ staging, store, now, owner }: EngineContext): Promise<void> {
   const paths = await staging.allIncoming()
@@ -31,11 +31,11 @@ export async function clearStrayIncoming({ staging, store, now, owner }: EngineC
   if (living.size > 0) return
   const known = await knownPaths(store.db)
   for (const path of paths)
-    // A local form that no row names is made anew from the half file beside it; the bytes of one that is named stay with it.
+    // A local form without a row is made anew from the half file beside it. If it has a row, the received bytes stay too.
     if (!known.has(path) && !known.has(localPath(path))) await rm(path, { force: true })
 }
 
-/** Folders of transfers that are not over, and those that a retry took over or may still take over. */
+/** Folders of transfers that are not over, and of those that a retry has taken over or may take over. */
 async function neededIds({ store }: EngineContext): Promise<Set<string>> {
   const staged = await stagedPathsInUse(store.db)
   return new Set([...(await activeIds(store.db)), ...staged.map((path) => basename(dirname(path)))])

@@ -1,5 +1,5 @@
-// `encryption` of a transfer: that a file of it was encrypted on its way, by its session or by itself. Noted once there is
-// such a file, not when there is going to be one.
+// `encryption` of a transfer: a file of it was encrypted on its way, by its session or by itself. Noted when there is such
+// a file, not when there is going to be one.
 
 import { requireHeld } from '../../store/transfers/leases.ts'
 import { markEncrypted } from '../../store/transfers/transfers.ts'

@@ -1,5 +1,5 @@
-// Files under way that are nobody's business yet, in the data folder: outgoing files in their wire form, incoming ones
-// before they are in place. Everything here can be thrown away without losing a file.
+// Files under way, in the data folder: outgoing files in their wire form, and incoming ones before they are in place.
+// Everything here can be thrown away without losing a file.
 
 import { constants } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import type { Step } from '../transforms/step.ts'
 
 export type Staging = {
   outgoing(transferId: string, name: string): Promise<string>
-  /** Removes what lies there under names that begin so. */
+  /** Removes the files whose names begin with `prefix`. */
   dropOutgoing(transferId: string, prefix: string): Promise<void>
   incoming(name: string): Promise<string>
   /** Paths of all that is on its way in. */
@@ -62,18 +62,18 @@ export function localPath(received: string): string {
   return `${received}.out`
 }
 
-/** The bytes as they came, of which this is the local form. */
+/** Where the bytes lie as they came, for a local form made by `localPath`. */
 export function receivedPath(staged: string): string {
   return staged.replace(/\.out$/, '')
 }
 
-/** A received file and its local form: what a crash left of the one would else outlive the other. */
+/** Removes a received file together with its local form, which a crash may have left. */
 export async function removeReceived(path: string): Promise<void> {
   await rm(path, { force: true })
   await rm(localPath(path), { force: true })
 }
 
-/** Runs the steps into a file, whole and synced, or leaves none. Returns its size. */
+/** Runs the steps into a file and syncs it. If a step fails, no file is left. Returns the size. */
 export async function stage(
   source: AsyncIterable<Uint8Array>,
   steps: readonly Step[],
@@ -97,7 +97,7 @@ export async function stage(
   }
 }
 
-/** Runs the steps for what they check, keeping nothing. */
+/** Runs the steps only to check. Nothing is kept. */
 export async function drainSteps(source: AsyncIterable<Uint8Array>, steps: readonly Step[]): Promise<void> {
   const pieces = runSteps(source, steps)[Symbol.asyncIterator]()
   while (!(await pieces.next()).done);

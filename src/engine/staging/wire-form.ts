@@ -36,7 +36,7 @@ const DIGEST = 'sha256'
 export type WireForm = {
   /** Steps that change the bytes; empty where the local file is sent as it lies. */
   steps: Step[]
-  /** A step that only checks: a file that does not fit is refused before anything is sent. */
+  /** A step that only checks. A file that does not fit is refused before anything is sent. */
   check: Step | undefined
   /** Applied only if the result is smaller than without it. */
   optional: Step | undefined
@@ -88,7 +88,7 @@ function envelopeOf(plan: TransferPlan, compressed: boolean): Envelope {
   return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, digest: DIGEST }
 }
 
-/** A name for the form: another one whenever the same file would leave here otherwise. */
+/** A name for the form. It changes whenever the same file would travel in another form. */
 export function formId(wire: Wire): string {
   const { plan, directory, capabilities, codePage } = wire
   const { fileFormat, delimitator, registerLength, alphabet, compression } = directory
@@ -107,7 +107,7 @@ export function formId(wire: Wire): string {
   return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 12)
 }
 
-/** The same form once it is known whether the optional layer pays: encryption always comes last. */
+/** The final form, once it is known whether the optional layer makes it smaller. Encryption always comes last. */
 export function settleOptional(
   form: WireForm,
   plan: TransferPlan,
@@ -211,7 +211,7 @@ function expectsLzw(plan: TransferPlan): boolean {
   return compression === 'LZW' || compression === 'VARIABLE'
 }
 
-/** LZW marks itself: a file that was not worth compressing comes without. */
+/** Expands a file that begins with the LZW mark. One that was not worth compressing comes without it. */
 const lzwIfMarked: Step = async function* (source) {
   const pieces = blocks(source)[Symbol.asyncIterator]()
   const first = await pieces.next()
@@ -241,7 +241,7 @@ function verifyStep(plan: TransferPlan): Step {
   return verify({ certificateOrPublicKeyPem: rsaRemoteKey })
 }
 
-/** What the partner's record format must be for a record-carrying transport; undefined: it fits. */
+/** Why the announced record format does not fit the directory. Undefined: it fits. */
 export function formatMismatch(
   directory: Directory,
   arrived: RecordFormat,
