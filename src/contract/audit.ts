@@ -30,6 +30,18 @@ export const AUDIT_ACTIONS = [
   'CHANNEL_CHANGED',
   'CHANNEL_REMOVED',
   'CHANNEL_RESET',
+  'CALENDAR_CREATED',
+  'CALENDAR_CHANGED',
+  'CALENDAR_REMOVED',
+  'SUBSCRIPTION_CREATED',
+  'SUBSCRIPTION_CHANGED',
+  'SUBSCRIPTION_REMOVED',
+  'SUBSCRIPTION_TESTED',
+  'DELIVERY_RESENT',
+  'EXPECTATION_CREATED',
+  'EXPECTATION_CHANGED',
+  'EXPECTATION_REMOVED',
+  'EXPECTATION_ACKNOWLEDGED',
   'KEY_GENERATED',
   'KEY_UPLOADED',
   'KEY_ACCEPTED',
@@ -60,7 +72,18 @@ export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 export const AUDIT_VIAS = ['PASSWORD', 'TOKEN', 'SESSION', 'COMMAND', 'NODE', 'NOBODY'] as const
 export type AuditVia = (typeof AUDIT_VIAS)[number]
 
-export const AUDIT_SUBJECTS = ['user', 'token', 'entity', 'contact', 'channel', 'key', 'transfer'] as const
+export const AUDIT_SUBJECTS = [
+  'user',
+  'token',
+  'entity',
+  'contact',
+  'channel',
+  'key',
+  'transfer',
+  'calendar',
+  'subscription',
+  'expectation',
+] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 
 const out = (description: string) => Type.String({ description })

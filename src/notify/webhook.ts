@@ -8,7 +8,7 @@ import type { NodeEvent } from '../contract/event-types.ts'
 import type { Networks } from '../domain/networks.ts'
 import { messageOf } from '../errors.ts'
 import type { Try } from '../store/events/deliveries.ts'
-import { guardedLookup, requireAllowed } from './endpoint-addresses.ts'
+import { guardedLookup, requireAllowed } from './guarded-lookup.ts'
 import { signatureOf } from './signature.ts'
 
 const TIME_LIMIT_MS = 15_000

@@ -29,6 +29,9 @@ import {
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../store/channel-access.ts'
 import type { Db, Store, Tx } from '../store/database/store.ts'
+import { listSubscriptions } from '../store/events/subscriptions.ts'
+import { listCalendars } from '../store/expectations/calendars.ts'
+import { listExpectations } from '../store/expectations/expectations.ts'
 import type { Seal } from '../store/seal.ts'
 import { notesOfPlan } from './audit-notes.ts'
 import { hashesFor } from './passwords.ts'
@@ -38,6 +41,8 @@ import { carrierOf } from './protocol-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
 import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
+import type { SubscriptionPlan } from './subscription-record.ts'
+import { writeNotices } from './write-notices.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
 
 export type ApplyOptions = {
@@ -115,6 +120,8 @@ export async function readKnown(db: Db, prune: boolean): Promise<Known> {
     entityCodes: new Set(entities.map(({ code }) => code)),
     entityRoots: new Map(entities.flatMap(({ code, fileRoots }) => (fileRoots ? [[code, fileRoots]] : []))),
     contacts: new Map(contacts),
+    calendars: new Set((await listCalendars(db)).map(({ id }) => id)),
+    channels: new Map((await listChannels(db)).map(({ code, config }) => [code, config.direction])),
   }
 }
 
@@ -123,6 +130,13 @@ async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
     entities: await listLocalEntities(db),
     accounts: await listAccounts(db),
     contacts: await listContacts(db),
+    calendars: await listCalendars(db),
+    subscriptions: (await listSubscriptions(db)).map(({ id, settings, secrets }) => ({
+      id,
+      settings,
+      secrets,
+    })),
+    expectations: await listExpectations(db),
   }
 }
 
@@ -150,10 +164,11 @@ async function tell(
 
 async function write(
   tx: Tx,
-  { entities, accounts, contacts, channels }: ChangePlan,
+  plan: ChangePlan,
   now: number,
   auditIds: ReadonlyMap<string, string>,
 ): Promise<void> {
+  const { entities, accounts, contacts, channels } = plan
   for (const entity of kept(entities)) await putLocalEntity(tx, entity)
   for (const contact of kept(contacts)) await putContact(tx, contact)
   const changed = channels.changed.map(({ after }) => after)
@@ -165,6 +180,7 @@ async function write(
   await addHistoryToAll(tx, codesOf(changed), updated, auditIds)
   await unparkTransfers(tx, codesOf(changed), now)
   await removeChannels(tx, codesOf(channels.removed), { at: now, detail: 'by apply' })
+  await writeNotices(tx, plan)
   for (const { id } of contacts.removed) await removeContact(tx, id)
   for (const { code } of entities.removed) await removeLocalEntity(tx, code)
   // Removed first: an address may pass from one account to another.
@@ -206,6 +222,7 @@ function requireSound(plan: ChangePlan, present: Present): void {
       after(present.entities, plan.entities, (one) => one.code),
       after(present.channels, plan.channels, (one) => one.code),
     ),
+    ...unsigned(kept(plan.subscriptions)),
   ]
   if (faults.length > 0)
     throw new NodeError(
@@ -258,6 +275,15 @@ function rootFaults(entities: readonly LocalEntity[], channels: readonly Channel
   })
 }
 
+/** A receiver must be able to tell who speaks. */
+function unsigned(subscriptions: readonly SubscriptionPlan[]): Fault[] {
+  return subscriptions.flatMap(({ id, settings, secrets }) =>
+    settings.webhook && secrets === ''
+      ? [{ pointer: `subscription ${id}`, message: 'webhook needs secrets: events are signed with them' }]
+      : [],
+  )
+}
+
 function sharedBy<T>(
   all: readonly T[],
   valuesOf: (one: T) => readonly string[],
@@ -281,6 +307,9 @@ function summary(plan: ChangePlan): Applied {
     ...linesOf('user', plan.accounts, ({ username }) => username),
     ...linesOf('contact', plan.contacts, ({ id }) => id),
     ...linesOf('channel', plan.channels, ({ code }) => code),
+    ...linesOf('calendar', plan.calendars, ({ id }) => id),
+    ...linesOf('subscription', plan.subscriptions, ({ id }) => id),
+    ...linesOf('expectation', plan.expectations, ({ id }) => id),
   ]
   const count = (sign: string) => groups.filter((line) => line.sign === sign).length
   return {

@@ -2,6 +2,7 @@
 
 import type { AuditNote, AuditTrail } from '../audit/trail.ts'
 import type { AuditAction, AuditSubject } from '../contract/audit.ts'
+import type { Calendar, Expectation } from '../contract/calendar.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import type { Account } from '../store/accounts.ts'
 import { channelPlace } from '../store/channels.ts'
@@ -11,6 +12,8 @@ import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
 import { CONTACT_SECRETS } from '../contract/contact-settings.ts'
+import { toPlatformSubscription } from './subscription-record.ts'
+import type { SubscriptionPlan } from './subscription-record.ts'
 
 /** What is shown by its fingerprint alone: secrets, and the data of people. */
 export const HIDDEN_IN_CONTACTS = [...CONTACT_SECRETS, '/contactInfo']
@@ -32,6 +35,9 @@ export function notesOfPlan(trail: AuditTrail, seal: Seal, plan: ChangePlan, pre
     ...notesOf(trail, ACCOUNTS, plan.accounts, present.accounts),
     ...notesOf(trail, contactKind(seal), plan.contacts, present.contacts),
     ...notesOf(trail, channelKind(seal), plan.channels, present.channels),
+    ...notesOf(trail, CALENDARS, plan.calendars, present.calendars),
+    ...notesOf(trail, subscriptionKind(seal), plan.subscriptions, present.subscriptions),
+    ...notesOf(trail, EXPECTATIONS, plan.expectations, present.expectations),
   ]
 }
 
@@ -74,6 +80,32 @@ const ACCOUNTS: Kind<Account> = {
 
 export function shownAccount({ passwordHash, credentialVersion: _version, ...shown }: Account): unknown {
   return { ...shown, password: passwordHash }
+}
+
+const CALENDARS: Kind<Calendar> = {
+  subject: 'calendar',
+  actions: ['CALENDAR_CREATED', 'CALENDAR_CHANGED', 'CALENDAR_REMOVED'],
+  key: ({ id }) => id,
+  shown: (calendar) => calendar,
+  hidden: [],
+}
+
+const EXPECTATIONS: Kind<Expectation> = {
+  subject: 'expectation',
+  actions: ['EXPECTATION_CREATED', 'EXPECTATION_CHANGED', 'EXPECTATION_REMOVED'],
+  key: ({ id }) => id,
+  shown: (expectation) => expectation,
+  hidden: [],
+}
+
+function subscriptionKind(seal: Seal): Kind<SubscriptionPlan> {
+  return {
+    subject: 'subscription',
+    actions: ['SUBSCRIPTION_CREATED', 'SUBSCRIPTION_CHANGED', 'SUBSCRIPTION_REMOVED'],
+    key: ({ id }) => id,
+    shown: (one) => toPlatformSubscription(one, seal),
+    hidden: ['/webhook/secrets'],
+  }
 }
 
 function contactKind(seal: Seal): Kind<ContactRecord> {
@@ -132,12 +164,13 @@ export function shownChannelRecord(
       ]
     }),
   )
-  const { contactId, alias, automation, config } = channel
+  const { contactId, alias, automation, calendar, config } = channel
   const security = { ...config.security, ...secrets }
   return {
     contact: contactId,
     alias,
     automation,
+    ...(calendar && { calendar }),
     ...config,
     ...(Object.keys(security).length > 0 && { security }),
   }

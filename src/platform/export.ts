@@ -12,6 +12,9 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { listContacts, listLocalEntities } from '../store/contacts.ts'
 import type { LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
+import { listSubscriptions } from '../store/events/subscriptions.ts'
+import { listCalendars } from '../store/expectations/calendars.ts'
+import { listExpectations } from '../store/expectations/expectations.ts'
 import type { Seal } from '../store/seal.ts'
 import { toPlatformContact } from './contact-record.ts'
 import { Platform } from '../contract/administration/platform-file.ts'
@@ -20,6 +23,7 @@ import type {
   PlatformEntity,
   PlatformUser,
 } from '../contract/administration/platform-file.ts'
+import { toPlatformSubscription } from './subscription-record.ts'
 
 export type ExportOptions = {
   /** Password hashes and keys too: opened with the seal. */
@@ -45,7 +49,22 @@ export async function describePlatform(db: Db, seal: Seal | undefined): Promise<
     users: accounts.map((account) => toUser(account, seal !== undefined)),
     contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
     channels: channels.map((channel) => toChannel(channel, seal)),
+    ...(await describeNotices(db, seal)),
   })
+}
+
+/** Sections that most platforms do not have are left out where there is nothing in them. */
+async function describeNotices(db: Db, seal: Seal | undefined): Promise<Partial<Platform>> {
+  const calendars = byKey(await listCalendars(db), ({ id }) => id)
+  const subscriptions = byKey(await listSubscriptions(db), ({ id }) => id)
+  const expectations = byKey(await listExpectations(db), ({ id }) => id)
+  return {
+    ...(calendars.length > 0 && { calendars }),
+    ...(subscriptions.length > 0 && {
+      subscriptions: subscriptions.map((one) => toPlatformSubscription(one, seal)),
+    }),
+    ...(expectations.length > 0 && { expectations }),
+  }
 }
 
 /** Sorted by code unit: each database has its own collation. */
@@ -93,6 +112,7 @@ function toChannel(record: ChannelRecord, seal: Seal | undefined): PlatformChann
     code: record.code,
     contact: record.contactId,
     ...(record.alias !== null && { alias: record.alias }),
+    ...(record.calendar && { calendar: record.calendar }),
     ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
     ...config,
   }

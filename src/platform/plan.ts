@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { Calendar, Expectation } from '../contract/calendar.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { codeFields, parseCode } from '../domain/channel.ts'
 import { authsOf } from '../domain/user.ts'
@@ -15,12 +16,17 @@ import { contactOf } from './contact-record.ts'
 import type { Hashes } from './passwords.ts'
 import { plainChannel } from './rules.ts'
 import type { Platform, PlatformChannel, PlatformUser } from '../contract/administration/platform-file.ts'
+import { subscriptionOf } from './subscription-record.ts'
+import type { SubscriptionPlan } from './subscription-record.ts'
 
 export type Present = {
   entities: LocalEntity[]
   accounts: Account[]
   contacts: ContactRecord[]
   channels: ChannelRecord[]
+  calendars: Calendar[]
+  subscriptions: SubscriptionPlan[]
+  expectations: Expectation[]
 }
 
 export type Changes<T> = { added: T[]; changed: { after: T; fields: string[] }[]; removed: T[] }
@@ -30,6 +36,9 @@ export type ChangePlan = {
   accounts: Changes<Account>
   contacts: Changes<ContactRecord>
   channels: Changes<ChannelRecord>
+  calendars: Changes<Calendar>
+  subscriptions: Changes<SubscriptionPlan>
+  expectations: Changes<Expectation>
 }
 
 export type PlanOptions = { prune: boolean; seal: Seal; hashes: Hashes }
@@ -73,6 +82,28 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
       channels.map((channel) => channelOf(channel, channelsBefore.get(channel.code), seal)),
       { key: (channel) => channel.code, shown: shownChannel, prune },
     ),
+    ...planNotices(platform, present, options),
+  }
+}
+
+function planNotices(
+  { calendars = [], subscriptions = [], expectations = [] }: Platform,
+  present: Present,
+  { prune, seal }: PlanOptions,
+): Pick<ChangePlan, 'calendars' | 'subscriptions' | 'expectations'> {
+  const before = new Map(present.subscriptions.map((one) => [one.id, one]))
+  return {
+    calendars: compare(present.calendars, calendars, { key: ({ id }) => id, shown: (one) => one, prune }),
+    subscriptions: compare(
+      present.subscriptions,
+      subscriptions.map((one) => subscriptionOf(one, before.get(one.id), seal)),
+      { key: ({ id }) => id, shown: ({ settings, secrets }) => ({ ...settings, secrets }), prune },
+    ),
+    expectations: compare(present.expectations, expectations, {
+      key: ({ id }) => id,
+      shown: (one) => one,
+      prune,
+    }),
   }
 }
 
@@ -164,6 +195,7 @@ function channelOf(channel: PlatformChannel, before: ChannelRecord | undefined, 
     config: withoutEmptySecurity(config),
     secrets: { ...Object.fromEntries(kept.map((field) => [field, before?.secrets[field]])), ...secrets },
     automation: channel.automation ?? null,
+    calendar: channel.calendar ?? null,
     revision: before?.revision ?? 1,
   }
 }
@@ -177,8 +209,9 @@ function shownChannel({
   contactId,
   alias,
   automation,
+  calendar = null,
   config,
   secrets,
 }: ChannelRecord): Record<string, unknown> {
-  return { contact: contactId, alias, automation, ...withoutEmptySecurity(config), secrets }
+  return { contact: contactId, alias, automation, calendar, ...withoutEmptySecurity(config), secrets }
 }

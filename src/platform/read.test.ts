@@ -11,6 +11,7 @@ import { samplePlatform, SECRETS } from '../../test/support/platform-file.ts'
 import { readPlatform } from './read.ts'
 import type { ReadOptions } from './read.ts'
 import type { Platform, PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
+import { NOTHING_KNOWN } from './rules.ts'
 import { parseYaml } from './yaml-source.ts'
 
 type Reader = {
@@ -288,6 +289,7 @@ test('a channel must lead to an entity, a contact and one of its remote codes, i
     '/channels/1/contact there is no contact beta',
   ])
   const known = {
+    ...NOTHING_KNOWN,
     usernames: new Set(['eva']),
     entityCodes: new Set(['BANCO']),
     entityRoots: new Map(),

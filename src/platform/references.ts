@@ -35,8 +35,12 @@ function* holdersAt(
 ): Generator<{ holder: Json; key: string; pointer: string }> {
   const [step = '', ...rest] = steps
   if (step === '*') {
-    if (Array.isArray(value))
-      for (const [index, item] of value.entries()) yield* holdersAt(item, rest, `${pointer}/${index}`)
+    if (!Array.isArray(value)) return
+    // An item that is itself the reference is replaced in its list.
+    const list = value as unknown as Json
+    for (const [index, item] of value.entries())
+      if (rest.length === 0) yield { holder: list, key: String(index), pointer: `${pointer}/${index}` }
+      else yield* holdersAt(item, rest, `${pointer}/${index}`)
   } else if (isObject(value)) {
     if (rest.length === 0) yield { holder: value, key: step, pointer: `${pointer}/${step}` }
     else yield* holdersAt(value[step], rest, `${pointer}/${step}`)

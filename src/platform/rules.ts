@@ -15,6 +15,8 @@ import { isPasswordHash } from '../accounts/password.ts'
 import { diskFaults } from '../files/roots.ts'
 import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
 import type { Carrier, Findings } from './protocol-rules.ts'
+import { calendarReference, noticeFindings } from './notice-rules.ts'
+import type { NoticeSurroundings } from './notice-rules.ts'
 import { UNREAD } from './references.ts'
 import type {
   Platform,
@@ -30,7 +32,7 @@ export type Known = {
   entityRoots: ReadonlyMap<string, readonly string[]>
   usernames: ReadonlySet<string>
   contacts: ReadonlyMap<string, KnownContact>
-}
+} & NoticeSurroundings
 export type KnownContact = Carrier & { remoteCodes: readonly string[] }
 
 export const NOTHING_KNOWN: Known = {
@@ -38,6 +40,8 @@ export const NOTHING_KNOWN: Known = {
   entityRoots: new Map(),
   usernames: new Set(),
   contacts: new Map(),
+  calendars: new Set(),
+  channels: new Map(),
 }
 
 export function platformFindings(platform: Platform, roots: Roots, known: Known): Findings {
@@ -60,6 +64,7 @@ export function platformFindings(platform: Platform, roots: Roots, known: Known)
   for (const [index, channel] of (platform.channels ?? []).entries())
     add(`/channels/${index}`, oneChannel(channel, around, roots))
   findings.warnings.push(...sharedApplications(platform))
+  add('', noticeFindings(platform, around))
   return findings
 }
 
@@ -71,7 +76,8 @@ function warning(pointer: string, message: string): Findings {
 
 type Entry = [pointer: string, value: string | undefined]
 
-function uniqueFaults({ localEntities = [], users = [], contacts = [], channels = [] }: Platform): Fault[] {
+function uniqueFaults(platform: Platform): Fault[] {
+  const { localEntities = [], users = [], contacts = [], channels = [] } = platform
   const lists: { what: string; entries: Entry[] }[] = [
     {
       what: 'local entity',
@@ -105,6 +111,10 @@ function uniqueFaults({ localEntities = [], users = [], contacts = [], channels 
       ),
     },
     { what: 'channel', entries: channels.map((one, at) => [`/channels/${at}/code`, one.code]) },
+    ...(['calendars', 'subscriptions', 'expectations'] as const).map((section) => ({
+      what: section.slice(0, -1),
+      entries: (platform[section] ?? []).map(({ id }, at): Entry => [`/${section}/${at}/id`, id]),
+    })),
   ]
   return lists.flatMap(({ what, entries }) =>
     repeated(entries).map(([pointer, value]) => ({ pointer, message: `${what} ${value} is there twice` })),
@@ -144,10 +154,8 @@ function passwordFault(user: PlatformUser): { field: string; message: string } |
 
 type Surroundings = Known
 
-function surroundings(
-  { localEntities = [], users = [], contacts = [] }: Platform,
-  known: Known,
-): Surroundings {
+function surroundings(platform: Platform, known: Known): Surroundings {
+  const { localEntities = [], users = [], contacts = [], channels = [], calendars = [] } = platform
   const described = contacts.map((one): [string, KnownContact] => [
     one.id,
     {
@@ -160,6 +168,11 @@ function surroundings(
     entityRoots: entityRootsOf(known, localEntities),
     usernames: new Set([...known.usernames, ...users.map(({ username }) => username)]),
     contacts: new Map([...known.contacts, ...described]),
+    calendars: new Set([...known.calendars, ...calendars.map(({ id }) => id)]),
+    channels: new Map([
+      ...known.channels,
+      ...channels.map(({ code, direction }): [string, string | undefined] => [code, direction]),
+    ]),
   }
 }
 
@@ -171,7 +184,10 @@ function oneChannel(channel: PlatformChannel, around: Surroundings, nodeRoots: R
   const links = touchesDisk(plain, roots) ? diskFaults(plain, roots) : []
   const faults = [
     ...referenceFaults(channel, around),
-    ...automationFaults(channel),
+    ...automationFaults(channel, around.calendars),
+    ...(channel.calendar === undefined
+      ? []
+      : calendarReference('/calendar', channel.calendar, around.calendars)),
     ...values,
     // If the text of the path is outside already, there is no second fault.
     ...links.filter(({ pointer }) => !values.some((fault) => fault.pointer === pointer)),
@@ -206,6 +222,7 @@ export function plainChannel(channel: PlatformChannel): Channel {
     contact: _contact,
     alias: _alias,
     automation: _automation,
+    calendar: _calendar,
     security,
     ...shown
   } = channel
@@ -250,14 +267,20 @@ function referenceFaults(channel: PlatformChannel, around: Surroundings): Fault[
   return faults
 }
 
-function automationFaults({ automation }: PlatformChannel): Fault[] {
+function automationFaults({ automation }: PlatformChannel, calendars: ReadonlySet<string>): Fault[] {
   if (!automation) return []
   const pointer = '/automation'
-  if (Object.keys(automation).length !== 1)
+  const { calendar, onHoliday, ...when } = automation
+  if (Object.keys(when).length !== 1)
     return [{ pointer, message: 'must have exactly one of watch, every and cron' }]
-  return automation.cron === undefined || isCron(automation.cron)
-    ? []
-    : [{ pointer: `${pointer}/cron`, message: 'is not a cron expression such as "0 6 * * 1-5"' }]
+  const faults = calendar === undefined ? [] : calendarReference(`${pointer}/calendar`, calendar, calendars)
+  if (calendar !== undefined && when.cron === undefined)
+    faults.push({ pointer: `${pointer}/calendar`, message: 'stands only beside cron' })
+  if (onHoliday !== undefined && calendar === undefined)
+    faults.push({ pointer: `${pointer}/onHoliday`, message: 'stands only beside calendar' })
+  if (when.cron !== undefined && !isCron(when.cron))
+    faults.push({ pointer: `${pointer}/cron`, message: 'is not a cron expression such as "0 6 * * 1-5"' })
+  return faults
 }
 
 function isCron(expression: string): boolean {

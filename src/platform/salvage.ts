@@ -41,7 +41,15 @@ export function salvage(
   if (!isPlatform(platform)) return undefined
   return {
     platform,
-    known: { ...known, entityCodes: new Set([...known.entityCodes, ...lost.entities]) },
+    known: {
+      ...known,
+      entityCodes: new Set([...known.entityCodes, ...lost.entities]),
+      calendars: new Set([...known.calendars, ...lost.calendars]),
+      channels: new Map([
+        ...known.channels,
+        ...lost.channels.map((code): [string, undefined] => [code, undefined]),
+      ]),
+    },
     inFile: (pointer) =>
       pointer.replace(
         /^\/(\w+)\/(\d+)/,
@@ -66,7 +74,7 @@ function takeOut(from: Json, pointer: string): void {
 }
 
 /** Names whose own description has a fault. Nothing can be said about what refers to them. */
-function lostNames(value: Json, faults: readonly Fault[]): { entities: string[]; contacts: Set<string> } {
+function lostNames(value: Json, faults: readonly Fault[]) {
   const faulty = (section: string, index: number) =>
     faults.some(({ pointer }) => `${pointer}/`.startsWith(`/${section}/${index}/`))
   const named = (section: string, key: string) =>
@@ -74,7 +82,12 @@ function lostNames(value: Json, faults: readonly Fault[]): { entities: string[];
       const name = isObject(item) ? item[key] : undefined
       return typeof name === 'string' && faulty(section, index) ? [name] : []
     })
-  return { entities: named('localEntities', 'code'), contacts: new Set(named('contacts', 'id')) }
+  return {
+    entities: named('localEntities', 'code'),
+    contacts: new Set(named('contacts', 'id')),
+    calendars: named('calendars', 'id'),
+    channels: named('channels', 'code'),
+  }
 }
 
 function refersTo(item: unknown, contacts: ReadonlySet<string>): boolean {

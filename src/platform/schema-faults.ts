@@ -87,8 +87,24 @@ function typeNames(type: unknown): string {
   return names.map((one) => TYPE_NAMES[one] ?? one).join(' or ')
 }
 
+/** Of calendars, subscriptions and expectations. */
+const NOTICE_PATTERNS: [part: string, meaning: string][] = [
+  ['[0-9]{4}-', 'must be a date, yyyy-MM-dd'],
+  ['{0,63}', 'must be 1 to 64 of A-Z a-z 0-9 _ . - and not begin with -'],
+  ['24:00', 'must be an hour such as "22:00", or "02:00+1" for the next day'],
+  ['[smhd]', 'must be a time such as 30s, 5m, 2h or 1d'],
+  ['last)', 'must be mon to sun, 1 to 31, or last'],
+  ['^[A-Z]{2}$', 'must be a country’s two letters, such as ES'],
+  ['[A-Z0-9]{1,3}', 'must be a region’s letters, such as MD'],
+  ['^https?', 'must be an address that begins with https:// or http://'],
+  ['[a-z*.]', 'must be a type of events such as transfer.failed or expectation.*'],
+  ['_.*?-]', 'must be a channel’s code, with * for anything and ? for one character'],
+]
+
 /** Recognised by something that only this pattern contains. */
 function patternMeaning(pattern: string): string {
+  const told = NOTICE_PATTERNS.find(([part]) => pattern.includes(part))
+  if (told) return told[1]
   if (pattern.includes('}-['))
     return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
   if (pattern.includes('_.]{1,32}')) return 'must be 1 to 32 of A-Z a-z 0-9 _ .'

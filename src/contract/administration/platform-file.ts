@@ -3,6 +3,7 @@
 // is checked, so a secret is plain text here. Null clears what is in the database.
 
 import type { Static, TSchema, TUnsafe } from 'typebox'
+import { Calendar, Expectation, name as calendarName, onHoliday } from '../calendar.ts'
 import { Channel, CHANNEL_CODE_PATTERN, CODE_PART, SECRET_FIELDS, Security } from '../channel.ts'
 import { Contact, RemoteCode } from '../contact.ts'
 import {
@@ -16,6 +17,7 @@ import {
   SftpSettings,
 } from '../contact-settings.ts'
 import { closed, name, oneOf, secretText, text } from '../schema.ts'
+import { Subscription } from '../subscription.ts'
 import { Type } from '../type.ts'
 import { AUTHS, ROLES } from '../user.ts'
 import type { Auth } from '../user.ts'
@@ -103,8 +105,11 @@ export const PlatformChannel = closed({
       watch: optional(Type.Literal(true)),
       every: optional(Type.String({ pattern: '^[1-9][0-9]{0,5}[smh]$' })),
       cron: optional(Type.String({ maxLength: 255 })),
+      calendar: optional(calendarName('')),
+      onHoliday: optional(onHoliday),
     }),
   ),
+  calendar: optional(calendarName('')),
   ...Channel.properties,
   security: optional(
     closed({
@@ -117,17 +122,34 @@ export const PlatformChannel = closed({
   ),
 })
 
+const { webhook, ...subscriptionFields } = Subscription.properties
+
+/** What stands in place of a secret is looked at before this shape is; its form by the rules. */
+export const PlatformSubscription = closed({
+  ...subscriptionFields,
+  webhook: optional(
+    closed({
+      ...webhook.properties,
+      secrets: optional(Type.Array(secretText(1024), { minItems: 1, maxItems: 5 })),
+    }),
+  ),
+})
+
 export const Platform = closed({
   localEntities: optional(Type.Array(PlatformEntity)),
   users: optional(Type.Array(PlatformUser)),
   contacts: optional(Type.Array(PlatformContact)),
   channels: optional(Type.Array(PlatformChannel)),
+  calendars: optional(Type.Array(Calendar)),
+  subscriptions: optional(Type.Array(PlatformSubscription)),
+  expectations: optional(Type.Array(Expectation)),
 })
 
 export type PlatformEntity = Static<typeof PlatformEntity>
 export type PlatformUser = Static<typeof PlatformUser>
 export type PlatformContact = Static<typeof PlatformContact>
 export type PlatformChannel = Static<typeof PlatformChannel>
+export type PlatformSubscription = Static<typeof PlatformSubscription>
 export type Platform = Static<typeof Platform>
 
 /** Where { env: NAME } or { file: PATH } is allowed; * is any place in a list. */
@@ -136,4 +158,5 @@ export const REFERENCE_PLACES = [
   '/users/*/passwordHash',
   ...['/oftp2/tls/ca', '/oftp2/tls/cert', ...CONTACT_SECRETS].map((pointer) => `/contacts/*${pointer}`),
   ...SECRET_FIELDS.map((field) => `/channels/*/security/${field}`),
+  '/subscriptions/*/webhook/secrets/*',
 ]

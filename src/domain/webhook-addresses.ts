@@ -1,14 +1,9 @@
 // Where webhooks may go. Whoever sets a webhook must not reach through it what only this machine can reach: addresses
-// of the link and of cloud metadata never, loopback and private networks only where a setting names them. Names are
-// looked up here and the connection is made to the very address that was checked.
+// of the link and of cloud metadata never, loopback and private networks only where a setting names them.
 
-import { lookup as lookUp } from 'node:dns'
-import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
-import { networksOf } from '../domain/networks.ts'
-import type { Networks } from '../domain/networks.ts'
-import { NodeError } from '../errors.ts'
+import { networksOf } from './networks.ts'
+import type { Networks } from './networks.ts'
 
 /** This host, the link, several at once, reserved, and where clouds keep their metadata. */
 const NEVER = networksOf([
@@ -69,28 +64,4 @@ function expand(address: string): number[] {
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
   const [first, last] = [read(head), read(tail ?? '')]
   return [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last]
-}
-
-/** For an address that stands in the URL itself: no lookup is made for it. */
-export function requireAllowed(hostname: string, open: Networks): void {
-  const address = hostname.replace(/^\[|\]$/g, '')
-  const why = isIP(address) === 0 ? undefined : refusedBecause(address, open)
-  if (why !== undefined) throw new NodeError('forbidden', why)
-}
-
-/** In place of `dns.lookup`: answers with the allowed addresses of a name alone. */
-export function guardedLookup(open: Networks, resolve: typeof lookUp = lookUp): LookupFunction {
-  return (hostname, options: LookupOptions, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      if (error) return callback(error, '')
-      const allowed = found.filter(({ address }) => refusedBecause(address, open) === undefined)
-      const [first] = allowed
-      if (!first) {
-        const why = found.map(({ address }) => refusedBecause(address, open)).find((one) => one !== undefined)
-        return callback(new NodeError('forbidden', `${hostname}: ${why ?? 'it has no address'}`), '')
-      }
-      if (options.all) callback(null, allowed)
-      else callback(null, first.address, first.family)
-    })
-  }
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { networksOf } from '../domain/networks.ts'
-import { refusedBecause } from './endpoint-addresses.ts'
+import { refusedBecause } from '../domain/webhook-addresses.ts'
 import { makePoster } from './webhook.ts'
 
 const none = networksOf([])
