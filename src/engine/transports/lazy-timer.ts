@@ -1,5 +1,5 @@
-// A timer for something that is put off again and again: only the moment is noted, and a timer that looks too early
-// looks again later. Winding up a real timer at every command or request took more time than reading it.
+// A timer for something that is put off again and again. Putting it off only notes the new moment. When the real timer
+// fires too early, it is set again. Setting a real timer at every command took more time than reading the command.
 
 export class LazyTimer {
   readonly #due: () => void

@@ -1,8 +1,8 @@
 // What the engine asks of a protocol, and what a protocol may ask of the engine.
 //
-// A transport knows bytes, partners and sessions; it knows neither channels' rules nor the store. The engine decides
-// what may move, makes every step durable and runs scripts; the transport carries one file at a time and says exactly
-// how far it got. A session that this node opened and one that the partner opened look the same to the engine.
+// A transport knows bytes, partners and sessions. It knows neither the rules of channels nor the store. The engine decides
+// what may move, makes every step durable and runs scripts. The transport carries files and says exactly how far it got.
+// A session that this node opened and one that the partner opened look the same to the engine.
 //
 // Promises a transport makes:
 // - every byte of a `WireFile` from the agreed position on is read once, in ascending order (the engine hashes there);
@@ -77,12 +77,12 @@ export interface WireFile {
   readonly again?: boolean
 }
 
-/** The date of a key that has none: the name alone stands for whatever the partner drops under it. */
+/** The date of a key that has no date. Such a key stands for whatever the partner drops under that name. */
 export const NAME_ALONE = '00000000'
 
 /**
- * Where a partner drops files by name alone (SFTP), the name finds a half file to go on with, and tells nothing about
- * what was received before: tomorrow's file may have the same name.
+ * Where a partner drops files by name alone (SFTP), the name finds a half file to go on with. It does not tell whether a
+ * file was received before: tomorrow's file may have the same name.
  */
 export function namesOneFile(key: { date: string }): boolean {
   return key.date !== '' && key.date !== NAME_ALONE
@@ -103,9 +103,9 @@ export interface PushProgress {
   /** Octets the partner is known to hold durably enough to resume from. The engine keeps it; awaited by nobody. */
   safe(position: number): void
   /**
-   * To be awaited just before the file becomes visible under its real name: noted durably, so that an attempt that
-   * dies right after knows that it must look first. Rejects when this node may no longer go on, or when `sha256` (of
-   * the bytes at the partner's end, hex, where the transport knows it by now) is not that of what was sent.
+   * To be awaited just before the file becomes visible under its real name. The engine notes it durably, so that after a
+   * crash the next attempt looks first. Rejects when this node may no longer go on, or when `sha256` (hex, of the bytes
+   * at the partner's end, if the transport knows it by now) is not that of what was sent.
    */
   placing(sha256?: string): Promise<void>
 }
@@ -123,7 +123,7 @@ export interface Session {
   /** Aborted when the session is over, with the reason. */
   readonly ended: AbortSignal
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
-  /** The engine has recorded that the file arrived: what was kept to recognise it after a crash can go. Never rejects. */
+  /** The engine has recorded that the file arrived. What was kept to recognise it after a crash can go. Never rejects. */
   settled?(key: FileKey): Promise<void>
   /** Lets the partner hand over what it has for us, each file through `SessionHost.offer`; resolves when it has no more. */
   fetch(signal: AbortSignal): Promise<void>
@@ -202,7 +202,7 @@ export interface Offer {
   /** What the partner said the file belongs to (OFTP2: SFIDUSER; SFTP: the folder); '' when it said nothing. */
   application: string
   name: string
-  /** The partner will give it another name when it is whole (`Incoming.rename`): this one refuses nothing. */
+  /** The name is temporary (see `Incoming.rename`), so it is no reason to refuse the file. */
   provisional?: boolean
   key: FileKey
   format: RecordFormat
@@ -227,7 +227,7 @@ export interface Incoming {
   truncate(length: number): Promise<void>
   /** Resolves when the bytes are handed to the file: awaiting it is the back-pressure. Any order of positions. */
   write(chunk: Uint8Array, position: number): Promise<void>
-  /** The name it gets at last. Throws what an offer under that name would, and leaves everything as it is. */
+  /** Gives it its final name. If an offer under that name would be refused, this throws the same and changes nothing. */
   rename(name: string): Promise<void>
   /**
    * The partner says that is all. Resolves when the file is in place and recorded, and not before: only then may
@@ -235,8 +235,8 @@ export interface Incoming {
    */
   complete(end: { size: number; sha256?: string }): Promise<void>
   /**
-   * The partner broke off or broke the rules: what is safe stays for a resumption if `keep`, else it is removed. The
-   * reason is never `cancelled`, unless the engine's own signal said so: that is a transfer which is over already.
+   * The partner broke off or broke the rules. With `keep` what is safe stays for a resumption, otherwise it is removed.
+   * The reason must not be `cancelled`, except from the engine's own signal: that means a transfer that is over already.
    */
   abandon(reason: unknown, keep: boolean): Promise<void>
 }

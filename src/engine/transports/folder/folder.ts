@@ -154,7 +154,7 @@ class FolderSession implements Session {
         await this.#take(join(outbox, name), name, found, signal)
       } catch (thrown) {
         if (signal.aborted) throw signal.reason
-        // One that is not wanted stays where it is and does not hold up the others; `conflict`: not now.
+        // A refused file stays where it is and does not hold up the others. `conflict` means: not now.
         if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') refused ??= thrown
       }
     }
@@ -167,7 +167,7 @@ class FolderSession implements Session {
       contactId: this.contactId,
       application: this.#applications.length === 1 ? (this.#applications[0] ?? '') : '',
       name,
-      // The inode makes a file that was replaced by another of the same name and time a new one.
+      // With the inode in its key, a replacement of the same name and time is another file.
       key: { name, date: digits.slice(0, 8), time: `${digits.slice(8, 17)}-${found.size}-${found.ino}` },
       format: { kind: 'U', recordLength: 0 },
       envelope: undefined,
@@ -195,7 +195,7 @@ class FolderSession implements Session {
       await incoming.abandon(fault, fault.code !== 'file_changed')
       throw fault
     }
-    // One that was put there or written to meanwhile is another file, for the next time.
+    // If it was replaced or written to meanwhile, it is another file, and fetched the next time.
     const now = await lstat(path).catch(() => undefined)
     if (now && isUnchanged(now, found)) await rm(path, { force: true })
   }
@@ -257,7 +257,7 @@ async function openSame(path: string, seen: Stats): Promise<FileHandle> {
   throw new NodeError('file_changed', `${path} was replaced while it was read`)
 }
 
-/** No trace is left, as if somebody had cleared the hidden files: only the bytes can tell. */
+/** The markers are gone, perhaps because somebody removed the hidden files. Then only the bytes can tell. */
 async function isThere(file: WireFile, { part, target }: Names): Promise<boolean> {
   if (await stat(part).catch(() => undefined)) return false
   const there = await stat(target).catch(() => undefined)
@@ -288,7 +288,7 @@ async function writePart(
 
 type OpenPart = { handle: FileHandle; position: number }
 
-/** What there is to go on from: only if it is, byte for byte, the beginning of what is to be sent. */
+/** Where to go on from. What is there counts only if it is, byte for byte, the beginning of what is to be sent. */
 async function halfDone(file: WireFile, part: string): Promise<OpenPart | undefined> {
   if (file.restartFrom === 0) return undefined
   // Never through a link somebody left under our name.
@@ -302,7 +302,7 @@ async function halfDone(file: WireFile, part: string): Promise<OpenPart | undefi
   return undefined
 }
 
-/** A file of its own: one that another attempt has open is not touched. */
+/** Makes a new file, so that one which another attempt has open is not touched. */
 async function newPart(part: string): Promise<OpenPart> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
   const handle = await open(part, flags, 0o640).catch(async (thrown: unknown) => {

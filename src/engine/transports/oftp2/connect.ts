@@ -1,6 +1,6 @@
-// Calling a partner: TCP, or TLS from the first octet, then the handshake. TLS always verifies: against the contact's
-// CA where one is given, else against the partner's own certificate where the channel has it (pinned, whatever name
-// it carries), else against the system's CAs.
+// Calls a partner: TCP, or TLS from the first octet, then the handshake. TLS always verifies. It uses the contact's CA if
+// there is one. If not, it pins the partner's own certificate if the channel has it, whatever name that carries. If not,
+// it uses the system's CAs.
 import { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect as connectTcp } from 'node:net'
@@ -41,7 +41,7 @@ export async function callPartner(
     if (call.signal.aborted) stop()
     await opened
   } catch (error) {
-    // A wrong setting shows before anything is said; an end of the handshake closes the line by itself.
+    // A wrong setting is found before anything is said. When the handshake ends, it closes the line itself.
     socket.destroySoon()
     throw error
   }
@@ -92,7 +92,7 @@ function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): Connecti
   return {
     ...options,
     ca: pinned.toString(),
-    // The certificate itself is trusted, so whoever issued it need not be known, and its name says nothing more.
+    // The certificate itself is trusted. So its issuer need not be known, and its name does not matter.
     allowPartialTrustChain: true,
     checkServerIdentity: (_, given) =>
       given.fingerprint256 === pinned.fingerprint256
@@ -109,7 +109,7 @@ function pinnedCertificate(pem: string | undefined): X509Certificate | undefined
   return new X509Certificate(pem)
 }
 
-/** A certificate that does not verify is a refused login: trying again will not help. */
+/** A certificate that does not verify counts as a refused login: trying again will not help. */
 function connectError(thrown: unknown, peer: string): NodeError {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown) ?? ''

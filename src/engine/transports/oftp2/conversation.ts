@@ -28,21 +28,21 @@ export type Actions = {
 
 /** How long a partner may take to close the line after the end was said. */
 const LINGER_MS = 2_000
-/** Until a partner is known it has no business with anything longer than an SSID. */
+/** Before a partner is known, nothing longer than an SSID is taken. */
 const STRANGER_BUFFER = 1_024
 
 export class Conversation {
   state: State = 'IDLE'
   readonly link: Link
   readonly peer: string
-  /** Set when the partner is known; clocks are its channel's from then on. */
+  /** Set when the partner is known. From then on the clocks are those of its channel. */
   party: Party | undefined
   agreement: Agreement | undefined
-  /** The lower of the two levels as soon as the partner has named its own. */
+  /** The lower of the two levels, once the partner has named its own. */
   level: Level = 5
   /** For the file that this end sends. */
   readonly credit = new Credit()
-  /** The session is to end as soon as the protocol lets it: no long rests any more. */
+  /** The session is to end as soon as the protocol allows: no long idle times any more. */
   closing = false
 
   readonly #calling: boolean
@@ -72,7 +72,7 @@ export class Conversation {
     return this.#ended.signal
   }
 
-  /** What was agreed; asking earlier is a fault of this node. */
+  /** What was agreed. Reading it too early is a fault of this node. */
   get agreed(): Agreement {
     if (this.agreement === undefined) throw new NodeError('internal', 'the session has agreed on nothing yet')
     return this.agreement
@@ -169,7 +169,7 @@ export class Conversation {
     this.#finish(error)
   }
 
-  /** The session is to end: what waits at rest waits no longer than for an answer. */
+  /** The session is to end: from now on even an idle partner gets only the time for an answer. */
   hurry(): void {
     this.closing = true
     if (this.#outcome === undefined) this.#enter(this.state)
@@ -198,7 +198,7 @@ export class Conversation {
     if (clock === 'none') return undefined
     if (timeouts === undefined) return this.#handshakeMs
     if (clock === 'sync') return timeouts.syncMs
-    // The partner's own idle clock runs too; waiting an answer longer lets the speaker end first, in order.
+    // The partner's own idle clock runs too. Ours is longer by the time for an answer, so that the speaker can end first.
     const owed = clock === 'ack' || (clock === 'turn' && this.#calling)
     return owed || this.closing ? timeouts.ackMs : timeouts.idleMs + timeouts.ackMs
   }

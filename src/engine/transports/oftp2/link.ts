@@ -1,13 +1,13 @@
 // The socket under a session: exchange buffers in, octets out, one clock, one end.
 //
-// Nothing is delivered while the link is held (that is the back-pressure on the line) or after it has ended.
+// While the link is held nothing is delivered, which is the back-pressure on the line. Nor after it has ended.
 import type { Socket } from 'node:net'
 import { fromSocketError, NodeError } from '../../../errors.ts'
 import { LazyTimer } from '../lazy-timer.ts'
 import { StreamBuffers } from './data/buffers.ts'
 
 export interface LinkEvents {
-  /** One exchange buffer; it may be overwritten once this returns, unless the link is held. */
+  /** One exchange buffer. It may be overwritten once this returns, unless the link is held. */
   exchange(bytes: Uint8Array): void
   /** The octets make no stream buffer, or handling one threw. */
   faulty(error: unknown): void
@@ -55,7 +55,7 @@ export class Link {
     return this.#socket.writable
   }
 
-  /** Resolves when the octets are with the system, or the line is gone: the session hears of that by `closed`. */
+  /** Resolves when the system has taken the octets, or when the line is gone. `closed` tells the session of that. */
   write(bytes: Uint8Array): Promise<void> {
     if (!this.#socket.writable) return Promise.resolve()
     if (!this.#corked) {
@@ -72,14 +72,14 @@ export class Link {
     })
   }
 
-  /** What was written leaves now: nothing more comes before the partner answers. */
+  /** Sends what was written at once, because nothing more comes before the partner answers. */
   flush(): void {
     if (!this.#corked) return
     this.#corked = false
     this.#socket.uncork()
   }
 
-  /** Starts the clock afresh; it is pushed back by whatever moves on the line. undefined stops it. */
+  /** Starts the clock again. Whatever moves on the line pushes it back. Undefined stops it. */
   clock(milliseconds: number | undefined): void {
     this.#clockMs = milliseconds
     if (milliseconds === undefined || !this.open) this.#timer.stop()
@@ -100,7 +100,7 @@ export class Link {
     if (!this.#held) this.#socket.resume()
   }
 
-  /** From now on what comes in is thrown away; the line still has to be read, or its close would not be seen. */
+  /** From now on input is thrown away. The line is still read, because otherwise its close would not be seen. */
   ignore(): void {
     this.#deaf = true
     this.#held = false

@@ -43,10 +43,10 @@ export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
     void session.conversation.whenClosed().finally(() => sessions.delete(session))
   }
   const server = createListener(options, limits, accept)
-  // Some more than sessions, so that a caller can be told; past that connections are dropped unheard.
+  // A few more than sessions, so that a caller can be told. Beyond that connections are dropped.
   server.maxConnections = limits.sessions + 32
   server.on('connection', (socket: Socket) => {
-    // Also those whose TLS handshake never ends: they are no sessions yet, and must not survive the listener.
+    // Connections in an endless TLS handshake are no sessions yet. They must not survive the listener either.
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })

@@ -1,5 +1,5 @@
-// The listener's work: files and receipts that the partner sends. The engine decides about each; this end takes the
-// data, gives credit when it has room again, and confirms only what the engine has made durable.
+// The listener's work: files and receipts that the partner sends. The engine decides about each of them. This end takes
+// the data, gives credit when it has room again, and confirms only what the engine has made durable.
 import { NodeError } from '../../../errors.ts'
 import type { Incoming, SessionHost } from '../transport.ts'
 import type { Command, CommandOf } from './protocol/commands.ts'
@@ -117,7 +117,7 @@ export class ListenerRole {
     if (!file.credit.spend(1)) throw fault('02', 'data beyond the credit')
     const waiting = file.decoder.feed(exchange)
     if (file.credit.left === 0) {
-      // The line stays open here: data that comes before new credit is given breaks the protocol, and shows at once.
+      // The line is not held here, so that data beyond the credit, which breaks the protocol, is seen at once.
       file.taking = this.#giveCredit(file, waiting)
       conversation.background(file.taking)
     } else if (waiting !== undefined) {
@@ -176,13 +176,13 @@ export class ListenerRole {
     try {
       await this.#host.receipt(party.contactId, await readReceipt(command, party, this.#crypto))
     } catch (error) {
-      // A receipt for a file that nobody knows cannot be recorded, now or later: it is confirmed all the same.
+      // A receipt for an unknown file can never be recorded. It is confirmed all the same.
       if (!(error instanceof NodeError) || error.code !== 'not_found') throw error
     }
     if (!this.#conversation.isOver) this.#conversation.say({ kind: 'RTR' })
   }
 
-  /** The session is over: what came of a file that was under way stays for a resumption unless it was the file's fault. */
+  /** The session is over. What came of the current file is kept for a resumption, unless the file was at fault. */
   lost(error: NodeError): void {
     const file = this.#file
     if (file === undefined) return

@@ -1,7 +1,7 @@
 // One file from this end to the partner: SFID, DATA as far as the credit goes, EFID, and the partner's verdict.
 //
-// What the partner confirmed by CDT, and at a break whatever was sent, is told as safe: the partner answers the next
-// offer with no more than it really has, so a belief that is too high costs nothing (RFC 5024, 5.3.4).
+// What the partner confirmed by CDT is reported as safe; at a break, so is everything that was sent. That may be too much,
+// which costs nothing: the partner answers the next offer with no more than it really has (RFC 5024, 5.3.4).
 import { NodeError } from '../../../errors.ts'
 import type { PushProgress, PushResult, WireFile } from '../transport.ts'
 import { BlockReader } from './data/block-reader.ts'
@@ -42,7 +42,7 @@ export async function pushFile(
     span: FIRST_SPAN,
   }
   try {
-    // The first block is read while the partner makes up its mind; of a restart only the partner knows where it begins.
+    // The first block is read while the partner decides. For a restart only the partner knows where to begin.
     if (offered.octets === 0) sending.reader = readerFrom(sending, 0)
     const agreed = await answering
     if (agreed !== 'there') await sendWhole(sending, offered, agreed)
@@ -67,7 +67,7 @@ async function sendWhole(sending: Sending, offered: RestartPoint, agreed: number
   } catch (error) {
     if (refusalOf(error)?.command === 'EFNA') throw error
     progress.safe(safePosition(sending))
-    // In the middle of a file the protocol has no other way out than the end of the session.
+    // In the middle of a file the protocol's only way out is to end the session.
     conversation.abort(error)
     throw error
   }
@@ -83,9 +83,9 @@ type Sending = {
   reader: BlockReader | undefined
   /** The region to fill next. */
   turn: 2 | 3
-  /** The last two writes, the older first: a region is filled again only when its write is done. */
+  /** The last two writes, the older one first. A region is filled again only after its write is done. */
   readonly written: [Promise<void>, Promise<void>]
-  /** Octets per write: little at first and on a slow line, where a large one would outlast the clock. */
+  /** Octets per write. Few at first and on a slow line, where a large write would outlast the clock. */
   span: number
 }
 
@@ -119,7 +119,7 @@ async function offerFile(
   offered: RestartPoint,
 ): Promise<number | 'there'> {
   const answer = await conversation.ask(startFile(file, conversation.known, offered))
-  // An earlier attempt ended without an answer to its last word: a duplicate is that answer, come late.
+  // An earlier attempt ended before the answer to its EFID came. `Duplicate` is that answer, come late.
   if (answer.kind === 'SFNA' && answer.reason === '13' && file.mayBeThere) return 'there'
   if (answer.kind === 'SFNA')
     throw errorOfFileAnswer('SFNA', answer.reason, answer.text, answer.retry === 'Y')
@@ -180,7 +180,7 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
   }
 }
 
-/** Takes how long a write took as the measure for the next ones. */
+/** Adapts the size of the next writes to the time that this one took. */
 async function timed(sending: Sending, writing: Promise<void>): Promise<void> {
   const { ackMs } = sending.conversation.known.timeouts
   const began = performance.now()

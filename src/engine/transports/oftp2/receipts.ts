@@ -1,5 +1,5 @@
-// End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14): EERP and NERP made from what the engine owes, and read into what
-// it records. A signature covers the fields with their padding, and the hash; it counts only if it holds.
+// End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14). Makes EERP and NERP from what the engine owes, and reads them into
+// what it records. A signature covers the fields with their padding and the hash. It counts only if it is valid.
 import type { Digest, FileKey, OwedReceipt, Receipt } from '../transport.ts'
 import type { CommandOf } from './protocol/commands.ts'
 import { nerpMeaning } from './protocol/reasons.ts'
@@ -44,9 +44,9 @@ export async function receiptCommand(
     ? { kind: 'EERP', ...common, user: '' }
     : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
   const rsaLocalKey = owed.signingKey ?? party.security.rsaLocalKey
-  // Without a key the receipt goes unsigned, which the standard allows: better than none at all.
+  // Without a key the receipt goes unsigned. The standard allows that, and it is better than none.
   if (!owed.signed || rsaLocalKey === undefined) return command
-  // Signed as the file was hashed: the length of the hash tells by what.
+  // Signed with the digest that the file was hashed with. The length of the hash tells which one.
   const digest = DIGEST_BY_OCTETS[command.hash.length] ?? 'sha256'
   return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), digest) }
 }
@@ -93,7 +93,7 @@ async function holds(command: Eerp | Nerp, partnerPem: string, crypto: SessionCr
   try {
     return await crypto.verifyReceipt(partnerPem, command.signature, signedContent(command))
   } catch {
-    // Bytes that are no signature at all prove as little as a wrong one.
+    // Bytes that are no signature at all count as a wrong signature.
     return false
   }
 }

@@ -36,12 +36,12 @@ function stopped(what: string, { reason }: AbortSignal): NodeError {
   return reason instanceof NodeError ? reason : new NodeError('cancelled', `${what} was stopped`)
 }
 
-/** The called end cannot end a session in order while the caller keeps it: it closes down. */
+/** The called end cannot end a session in order while the caller keeps it. ESID 05 says that it closes down. */
 function closedHere(): NodeError {
   return ending('cancelled', '05', 'the session was closed here')
 }
 
-/** The session ended in order before the file's turn came: nothing was tried, so nothing has failed. */
+/** The session ended in order before the file's turn came. Nothing was tried, so nothing has failed. */
 function hungUp(): NodeError {
   return new NodeError('unavailable', 'the partner had ended the session before the file’s turn came')
 }
@@ -137,8 +137,8 @@ export class Oftp2Session implements Session {
     const job: Job = {
       run: async () => {
         if (this.conversation.state === 'IDLESPCD') {
-          // The partner has just handed the turn over with nothing more to say: there is nothing to wait for. A turn that
-          // has lain here unused may not be handed back: the session ends, and the next call begins with a fresh one.
+          // The partner has just handed the turn over and has nothing more to say, so there is nothing to wait for. The
+          // standard forbids handing an unused turn back. The session ends, and the next call begins with a fresh turn.
           if (performance.now() - this.#turnAt > UNUSED_MS && !this.#speaker.more) this.conversation.sayEnd()
           return resolve()
         }
@@ -163,7 +163,7 @@ export class Oftp2Session implements Session {
       const { state } = conversation
       if (this.#pushing) conversation.abort(closedHere())
       else if (isSpeaker(state) || this.#speaker.busy) this.#speaker.add(this.#passJob())
-      // A listener cannot end in order; between two files it does not keep the partner waiting for it either.
+      // A listener cannot end in order. Between two files it need not wait for the partner either.
       else if (isResting(state) && this.#fetching.length === 0) conversation.abort(closedHere())
       else if (this.#handshake !== undefined) conversation.abort(closedHere())
     }

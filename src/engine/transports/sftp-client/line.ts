@@ -1,8 +1,8 @@
 // Opens the SSH line to a partner: TCP, key exchange with a pinned host key, sign-in, the `sftp` subsystem.
 //
-// Fails closed: the library accepts any host key when nobody asks, so the verifier here is never left out. A server
-// with several host keys shows the one both ends prefer; when that one is not pinned the line is tried again without
-// its type, so that any pinned key of the server is found, and only then refused with every key it offered.
+// Fails closed: the library accepts any host key unless it is given a verifier, so there always is one. A server with
+// several host keys shows the one that both ends prefer. If that one is not pinned, the line is tried again without its
+// type. So any pinned key of the server is found. If none is, the error names every key that it offered.
 
 import type { Socket } from 'node:net'
 

@@ -6,9 +6,9 @@
 // - The last step is the plain SFTP rename on OpenSSH, where it refuses a taken name in one atomic move; elsewhere a
 //   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
 //   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
-// - The engine notes durably that the last step comes next. When its answer is lost, the next attempt looks: a file of
-//   the same bytes under the real name is ours. When both names are gone, this process's own memory of the unanswered
-//   step at that very server tells that the partner has taken the file already; without it the file is sent again.
+// - The engine notes durably that the last step comes next. If its answer is lost, the next attempt looks. A file of the
+//   same bytes under the real name is ours. If both names are gone, and this process remembers an unanswered step at that
+//   very server, the partner has taken the file already. Without that memory the file is sent again.
 
 import { createHash } from 'node:crypto'
 

@@ -1,6 +1,6 @@
-// Remembers which final steps (rename, link) were asked for and not answered, per server, so that a file that is gone
-// under both its names counts as taken by the partner and is not sent twice. Per server, because a partner may have
-// several addresses with a disk each. In memory and bounded: it covers broken lines, not a crash of this node.
+// Remembers which final steps (rename, link) were asked for and not answered. A file that is then gone under both its
+// names counts as taken by the partner and is not sent twice. It is kept for each server, because a partner may have
+// several addresses with a disk each. It is in memory and bounded: it covers broken lines, not a crash of this node.
 
 const MOST = 10_000
 

@@ -21,8 +21,8 @@ export interface Look {
 }
 
 /**
- * Opened again after it was handed over: a client whose line broke before it heard that its file was taken asks for
- * the size, has nothing left to send and closes. It may; it may not write.
+ * A file opened again after it was handed over. A client whose line broke before it heard that asks for the size, has
+ * nothing left to send, and closes. That is allowed; writing is not.
  */
 export class HandedOver {
   readonly look: Look
@@ -48,7 +48,7 @@ export class Inbox {
   readonly #kept = new Map<string, Kept>()
   readonly #handedOver = new Map<string, Kept & { until: number }>()
   readonly #loaded = new Map<string, Promise<void>>()
-  /** Being put away: a client that is back at once must find what it left, not nothing. */
+  /** Uploads that are just being kept. A client that is back at once must find what it left. */
   readonly #leaving = new Set<Promise<void>>()
 
   constructor(parts: InboxParts) {
@@ -66,7 +66,7 @@ export class Inbox {
     this.#forgetOld()
     const key = textKey(application, name)
     const upload = this.#uploads.get(key)
-    // What was told to be written counts, also to a client that is back before its old line is known to be dead.
+    // Confirmed octets count, even if the client is back before its old line is known to be dead.
     if (upload !== undefined) {
       await upload.written()
       return { size: upload.safeSize, mtime: upload.mtime }

@@ -1,8 +1,8 @@
 // How the two ends prove themselves: the 8-character password of SSID, and the challenge of AUCH and AURP.
 //
-// Passwords: the standard's characters have no lower case, so a password is sent in upper case and compared without
-// regard to case; one that is longer than 8 or has other characters cannot be sent and is a wrong setting. Without a
-// remoteKey, or with authentication NONE, the partner's password is not looked at.
+// Passwords: the standard has no lower case. So a password is sent in upper case and compared without regard to case. One
+// that is longer than 8, or has other characters, cannot be sent and is a wrong setting. Without a remoteKey, or with
+// authentication NONE, the partner's password is not checked.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { NodeError } from '../../../../errors.ts'
 import type { SessionSecurity } from '../../transport.ts'

@@ -2,7 +2,7 @@
 // leads, what may be said and where that leads, and which clock runs meanwhile. What a state does not hear is a
 // protocol violation and ends the session with ESID 02; what it does not say is a fault of this node.
 //
-// The table holds no state itself: conversation.ts keeps the current one, and is the only reader of the table.
+// The table holds no state itself: conversation.ts keeps the current one and goes by the table.
 //
 // IDLE        nothing open                          I_WF_RM     called, waits for the ready message
 // I_WF_SSID   said who it is, waits for the partner  A_NC_ONLY   was called, waits for the caller's name
@@ -70,8 +70,8 @@ export type Action =
   | 'ended'
 
 /**
- * sync: setting the session up; ack: the partner owes an answer; idle: at rest; turn: the partner has the turn, which
- * the called end owes an answer to and the caller may rest on; none: this end is at work.
+ * sync: the session is being set up. ack: the partner owes an answer. idle: at rest. turn: the partner has the turn; a
+ * called partner owes something then, a calling one may rest. none: this end is at work.
  */
 export type Clock = 'sync' | 'ack' | 'idle' | 'turn' | 'none'
 
@@ -114,7 +114,7 @@ export const MACHINE: Readonly<Record<State, Row>> = {
   IDLESP: { clock: 'none', hears: { ...END }, says: { ...SPEAKS, CD: 'IDLELICD' } },
   IDLESPCD: { clock: 'none', hears: { ...END }, says: { ...SPEAKS, ESID: 'WF_NDISC' } },
   OPOP: { clock: 'ack', hears: { SFPA: ['answer', 'OPO'], SFNA: ['answer', 'IDLESP'], ...END }, says: {} },
-  // The standard forbids CDT while credit is left; peers send it, and it does no harm.
+  // The standard forbids CDT while credit is left. Some peers send it, and it does no harm.
   OPO: {
     clock: 'ack',
     hears: { CDT: ['credit', 'OPO'], ...END },
