@@ -291,7 +291,8 @@ export const operations = {
 export type Operations = typeof operations
 export type OperationName = keyof Operations
 
-type Part<O, K extends string> = O extends Record<K, infer S extends TSchema> ? Static<S> : unknown
+/** What a part of an operation is as a TypeScript type; unknown if it has no such part. */
+export type Part<O, K extends string> = O extends Record<K, infer S extends TSchema> ? Static<S> : unknown
 
 /** What a caller gives: path parameters and query together, and the body. */
 export type InputOf<N extends OperationName> = Part<Operations[N], 'params'> & Part<Operations[N], 'query'>

@@ -5,7 +5,7 @@
 import type { Static, TSchema } from 'typebox'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
-import type { Operation } from './operations.ts'
+import type { Operation, Part } from './operations.ts'
 import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
@@ -289,7 +289,6 @@ export const platformOperations = {
 export type PlatformOperations = typeof platformOperations
 export type PlatformOperationName = keyof PlatformOperations
 
-type Part<O, K extends string> = O extends Record<K, infer S extends TSchema> ? Static<S> : unknown
 export type PlatformInputOf<N extends PlatformOperationName> = Part<PlatformOperations[N], 'params'> &
   Part<PlatformOperations[N], 'query'>
 export type PlatformOutputOf<N extends PlatformOperationName> = Static<PlatformOperations[N]['ok']>

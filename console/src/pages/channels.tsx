@@ -1,7 +1,7 @@
 // All channels the user may reach: searched, filtered and paged by the node.
 
 import type { ChannelSummary } from '../../../sdk/index.ts'
-import { Anchor, Button, NativeSelect, Paper, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -11,14 +11,13 @@ import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
-import { Pager } from '../parts/pager.tsx'
+import { PagedList } from '../parts/paged-list.tsx'
 import { useSearchBox } from '../parts/search-box.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty } from '../parts/states.tsx'
 import { ChannelBadge } from '../parts/status-badge.tsx'
-import { useUrlFilter } from '../parts/url-filter.ts'
+import { given, useUrlFilter } from '../parts/url-filter.ts'
 import type { UrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
-import { given } from './failures.tsx'
 
 const SIZE = 25
 
@@ -37,7 +36,7 @@ export default function ChannelsPage() {
     page: filter.page,
     size: SIZE,
   }
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['platform', 'channels', input],
     queryFn: ({ signal }) => client.platform.searchChannels(given(input), { signal }),
     placeholderData: keepPreviousData,
@@ -48,26 +47,19 @@ export default function ChannelsPage() {
     <Stack gap="lg">
       <PageTitle text={words.channels.title} />
       <Filters filter={filter} status={input.status} direction={input.direction} />
-      {error && !data ? (
-        <Failed error={error} again={() => void refetch()} />
-      ) : !data ? (
-        <Loading />
-      ) : (
-        <Paper withBorder radius="md" p={{ base: 'sm', sm: 'lg' }}>
-          <Text fz="sm" c="dimmed" mb="sm" role="status">
-            {words.channels.found(formats.number(data.totalElements))}
-          </Text>
-          {data.empty ? (
-            <Empty
-              title={filter.isEmpty ? words.channels.empty : words.channels.none}
-              help={filter.isEmpty ? words.channels.emptyHelp : words.channels.noneHelp}
-            />
-          ) : (
-            <ChannelTable channels={data.content} />
-          )}
-          <Pager page={data.number} pages={data.totalPages} go={filter.go} />
-        </Paper>
-      )}
+      <PagedList
+        query={query}
+        found={(total) => words.channels.found(formats.number(total))}
+        empty={
+          <Empty
+            title={filter.isEmpty ? words.channels.empty : words.channels.none}
+            help={filter.isEmpty ? words.channels.emptyHelp : words.channels.noneHelp}
+          />
+        }
+        go={filter.go}
+      >
+        {(channels) => <ChannelTable channels={channels} />}
+      </PagedList>
     </Stack>
   )
 }

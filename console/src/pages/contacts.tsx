@@ -11,9 +11,8 @@ import { Facts } from '../parts/facts.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { useUrlFilter } from '../parts/url-filter.ts'
+import { given, useUrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
-import { given } from './failures.tsx'
 
 const SIZE = 10
 const CHANNELS_SHOWN = 8

@@ -1,16 +1,16 @@
 // Failures across channels, as far back as a week.
 
-import { NativeSelect, Paper, Stack, Text, TextInput } from '@mantine/core'
+import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { IconCircleCheck, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { FailureList } from '../parts/failure-list.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
-import { Pager } from '../parts/pager.tsx'
+import { PagedList } from '../parts/paged-list.tsx'
 import { useSearchBox } from '../parts/search-box.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { useUrlFilter } from '../parts/url-filter.ts'
+import { Empty } from '../parts/states.tsx'
+import { given, useUrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
 
 const SIZE = 25
@@ -28,7 +28,7 @@ export default function FailuresPage() {
     page: filter.page,
     size: SIZE,
   }
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['platform', 'failures', input],
     queryFn: ({ signal }) => client.platform.failedTransfers(given(input), { signal }),
     placeholderData: keepPreviousData,
@@ -51,32 +51,20 @@ export default function FailuresPage() {
           data={Object.entries(words.failures.hours).map(([value, label]) => ({ value, label }))}
         />
       </div>
-      {error && !data ? (
-        <Failed error={error} again={() => void refetch()} />
-      ) : !data ? (
-        <Loading />
-      ) : (
-        <Paper withBorder radius="md" p="lg">
-          <Text fz="sm" c="dimmed" mb="sm" role="status">
-            {words.failures.found(formats.number(data.totalElements))}
-          </Text>
-          {data.empty ? (
-            <Empty
-              icon={<IconCircleCheck size={28} stroke={1.5} />}
-              title={words.failures.none}
-              help={words.failures.noneHelp}
-            />
-          ) : (
-            <FailureList failures={data.content} />
-          )}
-          <Pager page={data.number} pages={data.totalPages} go={filter.go} />
-        </Paper>
-      )}
+      <PagedList
+        query={query}
+        found={(total) => words.failures.found(formats.number(total))}
+        empty={
+          <Empty
+            icon={<IconCircleCheck size={28} stroke={1.5} />}
+            title={words.failures.none}
+            help={words.failures.noneHelp}
+          />
+        }
+        go={filter.go}
+      >
+        {(failures) => <FailureList failures={failures} />}
+      </PagedList>
     </Stack>
   )
-}
-
-/** Without the parameters that have no value: the client sends those that are there. */
-export function given<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never
 }

@@ -37,3 +37,8 @@ export function useUrlFilter(): UrlFilter {
     isEmpty: [...parameters.keys()].every((name) => name === 'page'),
   }
 }
+
+/** Only the parameters that have a value: the client sends those that are there. */
+export function given<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never
+}

@@ -35,7 +35,6 @@ export type RecordOptions = {
 }
 
 export type CanonicalKind = 'U' | 'F' | 'V' | 'T'
-export type CanonicalOptions = { kind: CanonicalKind; recordLength: number; newline?: Newline }
 
 /** The EBCDIC one is CR NL: what the translation tables turn into CR LF. */
 export const NEWLINES: Record<Alphabet, Newline> = {

@@ -17,10 +17,7 @@ export async function findReceived(
   const row = await db
     .selectFrom('received_file')
     .select(['transfer_id', 'size'])
-    .where('channel_code', '=', key.channelCode)
-    .where('key_name', '=', key.name)
-    .where('key_date', '=', key.date)
-    .where('key_time', '=', key.time)
+    .where((eb) => eb.and(keyColumns(key)))
     .executeTakeFirst()
   return row && { transferId: row.transfer_id, size: row.size }
 }
@@ -40,10 +37,7 @@ export async function findHalfFile(db: Db, key: FileKey): Promise<HalfFile | und
   return db
     .selectFrom('partial_file')
     .select(['path', 'position'])
-    .where('channel_code', '=', key.channelCode)
-    .where('key_name', '=', key.name)
-    .where('key_date', '=', key.date)
-    .where('key_time', '=', key.time)
+    .where((eb) => eb.and(keyColumns(key)))
     .executeTakeFirst()
 }
 
@@ -62,10 +56,7 @@ export async function putHalfFile(tx: Tx, key: FileKey, half: HalfFile, now: num
 export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promise<void> {
   await tx
     .deleteFrom('partial_file')
-    .where('channel_code', '=', key.channelCode)
-    .where('key_name', '=', key.name)
-    .where('key_date', '=', key.date)
-    .where('key_time', '=', key.time)
+    .where((eb) => eb.and(keyColumns(key)))
     .where('path', '=', path)
     .execute()
 }
