@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { STATUS_CODES } from 'node:http'
 import { SETTINGS } from '../src/config.ts'
+import { CONDITIONS, EVERYWHERE, OTHER_CODES } from '../src/contract/conditions.ts'
 import { BASE_PATH, operations } from '../src/contract/operations.ts'
 import type { Operation } from '../src/contract/operations.ts'
 import { ERROR_CODES } from '../src/errors.ts'
@@ -62,6 +63,12 @@ function who(roles: readonly string[], auth: string | undefined): string {
   return `${roles.map((role) => role.replace('ROLE_', '')).join(', ')}${auth ? ` with \`${auth}\`` : ''}`
 }
 
+function conditions(): string[][] {
+  return Object.entries(CONDITIONS).flatMap(([name, codes]) =>
+    Object.entries(codes).map(([code, when]) => [`\`${name}\``, code, when ?? '']),
+  )
+}
+
 function operationsTable(): string {
   const rows = (Object.entries(operations) as [string, Operation][]).map(
     ([name, { number, method, path, summary, roles, auth, inPart, codes }]) => [
@@ -78,9 +85,22 @@ function operationsTable(): string {
   return `# The 17 operations
 
 All paths are under \`${BASE_PATH}\`. A running node shows the full reference, every field included, at
-\`${BASE_PATH}/docs\`, and the OpenAPI 3.1 document at \`${BASE_PATH}/openapi.json\`.
+\`${BASE_PATH}/docs\`, and the OpenAPI document at \`${BASE_PATH}/openapi.json\` (3.1) and \`${BASE_PATH}/openapi-3.0.json\`
+(3.0.3).
 
 ${table(['#', 'path', 'in the client', 'what it does', 'who', 'error codes'], rows)}
+
+## When each code is answered
+
+Everywhere:
+
+${table(['code', 'when'], Object.entries(EVERYWHERE))}
+
+${OTHER_CODES}
+
+And by operation:
+
+${table(['operation', 'code', 'when'], conditions())}
 `
 }
 

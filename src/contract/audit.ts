@@ -212,7 +212,7 @@ export const auditOperations = {
     path: '/platform/v1/audit/verification',
     summary: 'Whether the audit trail is whole',
     ok: AuditVerification,
-    codes: [401, 403, 500],
+    codes: [400, 401, 403, 500],
   },
 } as const satisfies Record<string, Operation>
 

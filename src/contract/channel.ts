@@ -33,7 +33,7 @@ const direction = (description: string) => oneOf(DIRECTIONS, description)
 const hour = (description: string) => Type.String({ description, pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' })
 const path = (description: string) => text(description, 4096)
 
-const AdvancedTransmission = allOptional(
+export const AdvancedTransmission = allOptional(
   {
     registersBlock: int32('Records (or 1 KiB blocks) between two restart points that are kept durably.'),
     crc: flag('Compare a checksum of every file at both ends; a mismatch fails the attempt.'),
@@ -61,7 +61,7 @@ const AdvancedTransmission = allOptional(
   'How files travel inside a session.',
 )
 
-const AdvancedConnection = allOptional(
+export const AdvancedConnection = allOptional(
   {
     callingEnd: oneOf(
       ['INDISTINTO', 'LOCAL', 'REMOTO'],

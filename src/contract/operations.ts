@@ -36,6 +36,8 @@ export type Operation = {
   path: string
   tag: string
   summary: string
+  /** What a caller should know beside the summary. */
+  details?: string
   /** Roles that may call it; `public` needs no token. */
   roles: 'public' | readonly Role[]
   /** Permission flag that must be on as well. */
@@ -47,6 +49,8 @@ export type Operation = {
   /** The answer to a malformed channel code: a malformed request, or no such channel. */
   badCode?: 400 | 404
   query?: TSchema
+  /** Parameters of the query that the description calls required; the node has defaults for them. */
+  requiredQuery?: readonly string[]
   body?: TSchema
   /** The three actions take no body. An empty one or {} is accepted. */
   emptyBody?: true
@@ -68,6 +72,8 @@ const ContactId = Type.Optional(
     description: 'Only what belongs to this contact.',
   }),
 )
+
+const PAGED = ['page', 'size'] as const
 
 const query = <P extends Record<string, TSchema>>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
@@ -143,6 +149,7 @@ export const operations = {
     summary: 'List channels',
     roles: ROLES,
     query: ContactFilter,
+    requiredQuery: PAGED,
     ok: pageOf(Channel),
     codes: [400, 401, 403, 500],
   },
@@ -156,7 +163,7 @@ export const operations = {
     params: ChannelParams,
     badCode: 404,
     ok: Type.Array(Channel),
-    codes: [401, 403, 404, 500],
+    codes: [400, 401, 403, 404, 500],
   },
   channelStatus: {
     number: 5,
@@ -188,6 +195,8 @@ export const operations = {
     method: 'POST',
     path: `${CHANNEL}/update`,
     summary: 'Change a channel: fields sent replace, null clears, the rest stays',
+    details:
+      'Merges: nested objects merge the same way, arrays replace whole. Read the channel, change what is to change and send it back, or send the changed fields alone; what was not shown stays as it is.',
     body: ChannelPatch,
     inPart: {
       roles: ['ROLE_ADMINFF', 'ROLE_ADMINCONTROLATORFF'],
@@ -238,6 +247,7 @@ export const operations = {
     params: ChannelParams,
     badCode: 404,
     query: TransferFilter,
+    requiredQuery: PAGED,
     ok: pageOf(Transfer),
     codes: [400, 401, 403, 404, 500],
   },
@@ -251,7 +261,7 @@ export const operations = {
     params: TransferParams,
     badCode: 404,
     ok: Transfer,
-    codes: [401, 403, 404, 500],
+    codes: [400, 401, 403, 404, 500],
   },
   resetChannel: {
     number: 14,
@@ -283,6 +293,7 @@ export const operations = {
     roles: ROLES,
     auth: 'contactChannels',
     query: ContactFilter,
+    requiredQuery: PAGED,
     ok: pageOf(Contact),
     codes: [400, 401, 403, 500],
   },

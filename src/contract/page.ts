@@ -3,14 +3,27 @@
 import type { TSchema } from 'typebox'
 import { Type } from './type.ts'
 
-const Sort = Type.Object(
+export const Sort = Type.Object(
   { empty: Type.Boolean(), sorted: Type.Boolean(), unsorted: Type.Boolean() },
   { description: 'The order is fixed: always sorted.' },
 )
 
+const int32 = (description: string) => Type.Integer({ format: 'int32', description })
+const int64 = (description: string) => Type.Integer({ format: 'int64', description })
+
+export const Pageable = Type.Object(
+  {
+    offset: int64('Items before this page.'),
+    sort: Sort,
+    pageNumber: int32('As number.'),
+    pageSize: int32('As size.'),
+    paged: Type.Boolean({ description: 'Always true.' }),
+    unpaged: Type.Boolean({ description: 'Always false.' }),
+  },
+  { description: 'Where in the whole list this page lies.' },
+)
+
 export function pageOf<S extends TSchema>(item: S) {
-  const int32 = (description: string) => Type.Integer({ format: 'int32', description })
-  const int64 = (description: string) => Type.Integer({ format: 'int64', description })
   return Type.Object({
     content: Type.Array(item, { description: 'The items of this page.' }),
     totalElements: int64('Items in all.'),
@@ -22,14 +35,7 @@ export function pageOf<S extends TSchema>(item: S) {
     last: Type.Boolean({ description: 'No page follows.' }),
     empty: Type.Boolean({ description: 'The page has no items.' }),
     sort: Sort,
-    pageable: Type.Object({
-      offset: int64('Items before this page.'),
-      sort: Sort,
-      pageNumber: int32('As number.'),
-      pageSize: int32('As size.'),
-      paged: Type.Boolean(),
-      unpaged: Type.Boolean(),
-    }),
+    pageable: Pageable,
   })
 }
 

@@ -2,7 +2,7 @@
 // schema. Validation, serialisation, TypeScript types, the OpenAPI document and the client all come from it.
 
 import type { Static, TObject, TProperties, TSchema, TUnsafe } from 'typebox'
-import { Type } from './type.ts'
+import { originalOf, Type } from './type.ts'
 
 /** Text without control characters: what a person may type into a label, a path or a name. */
 const PLAIN = '^[^\\u0000-\\u001f\\u007f]*$'
@@ -61,7 +61,17 @@ export type Patch<T> = T extends readonly (infer E)[]
 
 /** The schema of an update: the same shape, each field also null. Array items themselves stay non-null. */
 export function patchOf<S extends TObject>(schema: S): TUnsafe<Patch<Static<S>>> {
-  return Type.Unsafe<Patch<Static<S>>>(fieldsNullable(schema))
+  const patch = Type.Unsafe<Patch<Static<S>>>(fieldsNullable(schema))
+  patched.set(patch, schema)
+  return patch
+}
+
+const patched = new WeakMap<object, TObject>()
+
+/** The shape behind a schema that says the same of it with other words: that fields may be null, or it be left out. */
+export function shapeOf<S>(schema: S): S | TObject {
+  if (typeof schema !== 'object' || schema === null) return schema
+  return patched.get(schema) ?? originalOf(schema)
 }
 
 type Json = Record<string, unknown>

@@ -26,7 +26,18 @@ function objectOf(properties: Record<string, Json>, options: Json = {}): Json {
   })
 }
 
-const optionalOf = (schema: Json) => marked(schema['~kind'], { ...schema }, true)
+const originals = new WeakMap<object, object>()
+
+function optionalOf(schema: Json): Json {
+  const copy = marked(schema['~kind'], { ...schema }, true)
+  originals.set(copy, originalOf(schema))
+  return copy
+}
+
+/** The schema itself where this is a copy of it that only says that the field may be left out. */
+export function originalOf<S extends object>(schema: S): S {
+  return (originals.get(schema) as S | undefined) ?? schema
+}
 
 const builder = {
   String: (options?: Json) => marked('String', { type: 'string', ...options }),

@@ -22,6 +22,9 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
   })
   // Made when first asked for: most nodes never serve them.
   app.get(`${BASE_PATH}/openapi.json`, async () => (await import('./document/openapi.ts')).openApiDocument())
+  app.get(`${BASE_PATH}/openapi-3.0.json`, async () =>
+    (await import('./document/openapi-3-0.ts')).openApiDocument30(),
+  )
   app.get(`${BASE_PATH}/docs`, async (_request, reply) => {
     const { referencePage } = await import('./document/reference-page.ts')
     return reply

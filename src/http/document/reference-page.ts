@@ -3,6 +3,7 @@
 
 import { BASE_PATH, operations } from '../../contract/operations.ts'
 import type { Operation } from '../../contract/operations.ts'
+import { conditionOf } from '../../contract/conditions.ts'
 import { API_VERSION } from './openapi.ts'
 import { STATUS_CODES } from '../status-codes.ts'
 
@@ -27,7 +28,8 @@ export function referencePage(): string {
 <title>Channel Integration API ${API_VERSION}</title><style>${STYLE}</style></head><body><main>
 <h1>Channel Integration API <small>${API_VERSION}</small></h1>
 <p>All paths are under <code>${BASE_PATH}</code>; all bodies are JSON. Every operation but login needs
-<code>Authorization: Bearer &lt;token&gt;</code>. The machine-readable form is <a href="openapi.json">openapi.json</a>.</p>
+<code>Authorization: Bearer &lt;token&gt;</code>. The machine-readable form is <a href="openapi.json">openapi.json</a> (OpenAPI 3.1), or
+<a href="openapi-3.0.json">openapi-3.0.json</a> for tools that know no 3.1.</p>
 <table><thead><tr><th>#</th><th>Method</th><th>Path</th><th>What it does</th></tr></thead><tbody>${rows.join('')}</tbody></table>
 ${entries.map(([name, operation]) => section(name, operation)).join('\n')}
 </main></body></html>`
@@ -42,7 +44,7 @@ function section(name: string, operation: Operation): string {
   return `<section id="${name}"><h2>${number}. ${escape(summary)}${deprecated ? ' <em>deprecated</em>' : ''}</h2>
 <p><code>${method} ${escape(path)}</code></p><p><b>Who:</b> ${access}</p>
 ${fields('Path', params)}${fields('Query', query)}${fields('Body', body)}${fields('Answer 200', ok)}
-<p><b>Errors:</b> ${codes.map((code) => `${code} ${STATUS_CODES[code]}`).join(', ')}</p></section>`
+<dl>${codes.map((code) => `<dt>${code} ${STATUS_CODES[code]}</dt><dd>${escape(conditionOf(name, code))}</dd>`).join('')}</dl></section>`
 }
 
 function fields(title: string, schema: Schema | undefined): string {
@@ -83,4 +85,4 @@ const STYLE = `
 body { margin: 0 } main { max-width: 60rem; margin: 0 auto; padding: 1rem }
 table { border-collapse: collapse; width: 100%; font-size: .9rem } td, th { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid #8884 }
 section { border-top: 2px solid #8886; margin-top: 2rem } code { font-size: .9em } em { color: #b45309 }
-ul { padding-left: 1.2rem } summary { cursor: pointer; font-weight: 600 } i { opacity: .75 }`
+dt { font-weight: 600 } ul { padding-left: 1.2rem } summary { cursor: pointer; font-weight: 600 } i { opacity: .75 }`

@@ -1,0 +1,69 @@
+// When each status code is answered: what holds for every operation, and what an operation adds to it. The OpenAPI
+// document, the reference page and the docs show it; the handlers do it.
+
+import type { OperationName } from './operations.ts'
+import type { PlatformOperationName } from './platform.ts'
+
+export const EVERYWHERE: Record<number, string> = {
+  400: 'The path, the query or the body is malformed; the message names the place and what is allowed there. A query parameter that the operation does not know counts, too.',
+  401: 'The token is missing, malformed, expired or no longer valid: log in, then call again.',
+  403: 'The role or a permission of the user does not allow it, or the channel is not open to this user.',
+  404: 'There is no such channel or transfer.',
+  409: 'The state of things does not allow it now; the message says why.',
+  429: 'Too many failed logins: wait as long as Retry-After says, even with the right password.',
+  500: 'A fault of the node; the message names the request under which the log has it.',
+}
+
+export const OTHER_CODES =
+  'Any other error, in the same body: 405 for another method (Allow says which there are), 413 for a body over 1 MiB, 415 for a body that is not JSON in UTF-8, 503 while the node drains or its database does not answer (Retry-After says how long).'
+
+type Conditions = Partial<Record<number, string>>
+
+const LOGIN: Conditions = {
+  400: 'The body does not hold the two strings.',
+  401: 'The user is unknown or disabled, or the password is wrong: the same answer for each.',
+}
+const VALUES: Conditions = {
+  400: 'A value is malformed, outside its allowed set, or not possible on this node (a path outside the file roots, a key that is none). Nothing is changed.',
+  403: 'The role or a permission does not allow this change, or the channel is not open to this user. The message names the field and what is missing.',
+}
+const PATH: Conditions = {
+  ...VALUES,
+  400: 'The path is malformed or outside the file roots; with verifyExists it is not there on the node.',
+}
+
+const NO_BODY = 'The body is neither empty nor {}.'
+
+export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, Conditions>> = {
+  loginV1: LOGIN,
+  loginV2: LOGIN,
+  channelConfiguration: { 404: 'There is no such channel, or its code has another form.' },
+  channelHistory: { 404: 'There is no such channel, or its code has another form.' },
+  updateChannel: {
+    ...VALUES,
+    400: `${VALUES[400]} So is a value for localEntity, remoteEntity or application that is not the code’s own.`,
+  },
+  updateIps: VALUES,
+  updateDirectories: VALUES,
+  setOutboundPath: PATH,
+  setInboundPath: PATH,
+  listTransfers: {
+    400: 'The query is malformed, a day is not a real one, or initialDate is after endDate.',
+    404: 'There is no such channel, or its code has another form.',
+  },
+  transferDetail: { 404: 'There is no such channel, or it has no such transfer.' },
+  resetChannel: { 400: NO_BODY, 409: 'Never: with nothing to do it still answers 200.' },
+  retryTransfer: {
+    400: NO_BODY,
+    409: 'There is no failed transfer that was neither retried nor reset (the message says what the last transfers were); the only one is a reception that the partner started; one in the same direction is pending or in progress; the channel is inactive or closed that way; a file is gone, has changed, or was sent since.',
+  },
+  sendTransfer: {
+    400: `The channel’s direction is RECEPCION, or it has no outbound directory. ${NO_BODY}`,
+    409: 'The channel is inactive or emission.active is false; an emission is pending or in progress; there is no file to send (the message names the places looked at); every file was sent already and allowSendDuplicateFiles is false.',
+  },
+}
+
+export function conditionOf(name: string, code: number): string {
+  const own = (CONDITIONS as Record<string, Conditions | undefined>)[name]
+  return own?.[code] ?? EVERYWHERE[code] ?? ''
+}

@@ -1,0 +1,114 @@
+// Shapes that have a name in the OpenAPI document: written once there, and wherever the same schema object stands in the
+// tables the document refers to it. The interface's own names where it has them.
+
+import { AuditChange, AuditEntry, AuditPage, AuditVerification } from '../../contract/audit.ts'
+import {
+  AdvancedConnection,
+  AdvancedTransmission,
+  Channel,
+  ChannelHistory,
+  ChannelPath,
+  ChannelStatus,
+  Connection,
+  Directory,
+  Integration,
+  Planning,
+  Security,
+} from '../../contract/channel.ts'
+import { Contact, ContactPerson, RemoteCode, RemoteIp } from '../../contract/contact.ts'
+import { ErrorBody } from '../../contract/error-body.ts'
+import { operations } from '../../contract/operations.ts'
+import type { Operation } from '../../contract/operations.ts'
+import { Pageable, Sort } from '../../contract/page.ts'
+import {
+  ActiveTransfer,
+  ChannelFilters,
+  ChannelSummary,
+  FailedTransfer,
+  FileProgress,
+  Hour,
+  Overview,
+  platformOperations,
+  Session,
+  TransferFacts,
+  UnreachablePartner,
+} from '../../contract/platform.ts'
+import { shapeOf } from '../../contract/schema.ts'
+import { TransferSearch, TransferSummary } from '../../contract/transfer-search.ts'
+import { Transfer, TransferFile } from '../../contract/transfer.ts'
+import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../../contract/user.ts'
+
+export type Json = { [key: string]: unknown }
+
+/** The interface first, then what the node adds. */
+export const ALL_OPERATIONS: Record<string, Operation> = { ...operations, ...platformOperations }
+
+const NAMED = {
+  ChannelResponse: Channel,
+  Connection,
+  AdvancedConfigurationTransmission: AdvancedTransmission,
+  AdvancedConfigurationConnection: AdvancedConnection,
+  ChannelDirectoryResponse: Directory,
+  ChannelIntegrationResponse: Integration,
+  ChannelSecurityResponse: Security,
+  ChannelPlanningResponse: Planning,
+  ChannelPath,
+  ChannelStatusResponse: ChannelStatus,
+  ChannelHistoryResponse: ChannelHistory,
+  Transfer,
+  TransferFile,
+  Contact,
+  RemoteCode,
+  RemoteIp,
+  ContactPerson,
+  LoginV1,
+  LoginV2,
+  LoginResponseV1,
+  LoginResponseV2,
+  Sort,
+  Pageable,
+  ErrorBody,
+  Session,
+  Overview,
+  ActiveTransfer,
+  FailedTransfer,
+  Hour,
+  UnreachablePartner,
+  ChannelSummary,
+  ChannelFilters,
+  TransferFacts,
+  FileProgress,
+  TransferSummary,
+  TransferSearch,
+  AuditChange,
+  AuditEntry,
+  AuditPage,
+  AuditVerification,
+}
+
+const names = new Map<unknown, string>(Object.entries(NAMED).map(([name, schema]) => [schema, name]))
+for (const { ok } of Object.values(ALL_OPERATIONS)) {
+  const { content, pageable } = (ok as { properties?: Record<string, { items?: unknown }> }).properties ?? {}
+  const item = nameOf(content?.items)
+  if (pageable && item !== undefined) names.set(ok, `Page${item}`)
+}
+
+export function nameOf(schema: unknown): string | undefined {
+  return names.get(shapeOf(schema))
+}
+
+export function componentSchemas(): Json {
+  return Object.fromEntries([...names].map(([schema, name]) => [name, copyOf(schema)]))
+}
+
+/** A plain copy in which every named schema is a reference; an update takes what it patches. */
+export function refer(value: unknown): unknown {
+  const name = nameOf(value)
+  return name === undefined ? copyOf(shapeOf(value)) : { $ref: `#/components/schemas/${name}` }
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(refer)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item)]))
+}
