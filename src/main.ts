@@ -104,6 +104,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   await app.listen({ host: config.host, port: config.port })
   const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
   running = engine
+  readiness.engineAnswers = () => engine.answers()
   // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})

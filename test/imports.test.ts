@@ -117,8 +117,10 @@ function engineRooms(): Record<string, string[]> {
     // Puts the rooms together.
     [`${engine}/engine.ts`]: [...outside, 'src/accounts', engine],
     [`${engine}/thread-messages.ts`]: ['src/contract', `${engine}/engine.ts:type`],
+    [`${engine}/watchdog.ts`]: [],
     [`${engine}/engine-thread.ts`]: [
       'src/contract',
+      `${engine}/watchdog.ts`,
       `${engine}/engine.ts:type`,
       `${engine}/thread-messages.ts`,
     ],

@@ -7,12 +7,21 @@
 import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import type { Channel, Directory } from '../contract/channel.ts'
 import { canonicalAddress, isAddress } from './addresses.ts'
+import { globFault, pathGlobFault, splitGlobs } from './glob.ts'
 
 export type Fault = { pointer: string; message: string }
 /** Which rule is broken and by which value, so that the console can say it in the user's language. */
 export type RuleFault = Fault & { rule: FormRule | NodeRule; value: string }
 /** Rules that a form can check. */
-export type FormRule = 'address' | 'twice' | 'absolute' | 'dots' | 'pattern' | 'recordLength' | 'needed'
+export type FormRule =
+  | 'address'
+  | 'twice'
+  | 'absolute'
+  | 'dots'
+  | 'pattern'
+  | 'glob'
+  | 'recordLength'
+  | 'needed'
 type NodeRule = 'roots' | 'scriptsOff' | 'key'
 
 export type Roots = {
@@ -78,6 +87,7 @@ function directoryFaults(channel: Channel): RuleFault[] {
         value: path,
         message: 'must be a directory, not a pattern: files are received into it',
       })
+    faults.push(...globFaults(directory, `/directories/${index}`))
     if (directory.fileFormat === 'FIJO' && !directory.registerLength)
       faults.push({
         rule: 'recordLength',
@@ -87,6 +97,18 @@ function directoryFaults(channel: Channel): RuleFault[] {
       })
     return faults
   })
+}
+
+/** Patterns are matched against names that a partner chooses: what could take long is not taken at all. */
+function globFaults({ filePath = '', fileGroupsName = '' }: Directory, base: string): RuleFault[] {
+  const ofPath = pathGlobFault(filePath)
+  const ofGroups = splitGlobs(fileGroupsName).flatMap((glob) => globFault(glob) ?? [])
+  return [
+    ...(ofPath === undefined ? [] : [{ pointer: `${base}/filePath`, value: filePath, message: ofPath }]),
+    ...ofGroups
+      .slice(0, 1)
+      .map((message) => ({ pointer: `${base}/fileGroupsName`, value: fileGroupsName, message })),
+  ].map((fault) => ({ ...fault, rule: 'glob' as const }))
 }
 
 /** Paths that lie outside the file roots. */

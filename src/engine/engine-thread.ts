@@ -1,5 +1,8 @@
 // The handle on the engine's thread for the rest of the node: start it, tell it something, stop it. A thread that dies is
 // started again. The leases of the dead one run out, and what it ran goes on from its restart points.
+//
+// One that no longer answers makes the node not ready at once. It is ended and started again when its leases have run out:
+// until then it may come back, after that it holds nothing. A stop waits for the drain, but not for a silent thread.
 
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
@@ -7,16 +10,24 @@ import type { Log } from '../log.ts'
 import type { Counters } from './engine.ts'
 import type { TransferEvent } from '../contract/event.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
+import { Watchdog } from './watchdog.ts'
+import type { Patience } from './watchdog.ts'
 
 export type EngineThread = {
   /** Resolves when the engine listens and works. Messages sent before that wait for it. */
   ready: Promise<void>
   tell(message: ToEngine): void
   counters(): Counters
+  /** False while it has said nothing for a while. */
+  answers(): boolean
   stop(): Promise<void>
 }
 
 const RESTART_MS = 1000
+const SILENT_MS = 10_000
+const LEAST_GIVEN_UP_MS = 30_000
+/** What a drain may take beyond its own time: sessions are closed politely. */
+const STOP_GRACE_MS = 30_000
 // Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'worker.ts' : 'worker.js', import.meta.url)
 
@@ -26,9 +37,13 @@ export type ThreadParts = {
   owner: string
   log: Log
   heard: (event: TransferEvent) => void
+  /** Another thread and other times, for tests. */
+  worker?: URL
+  patience?: Patience
 }
 
-export function startEngineThread({ config, masterKey, owner, log, heard }: ThreadParts): EngineThread {
+export function startEngineThread(parts: ThreadParts): EngineThread {
+  const { config, masterKey, owner, log, heard } = parts
   let state: 'running' | 'stopping' = 'running'
   let worker: Worker
   let past: Counters = { emitted: 0, received: 0 }
@@ -36,14 +51,25 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
   let generation = 0
   let restart: NodeJS.Timeout | undefined
   let over = false
+  const watchdog = new Watchdog(parts.patience ?? patienceFor(config), {
+    silent: (ms) =>
+      log.error({ silentSeconds: Math.round(ms / 1000) }, 'the engine thread does not answer: not ready'),
+    back: () => log.warn('the engine thread answers again'),
+    givenUp: (ms) => {
+      const silentSeconds = Math.round(ms / 1000)
+      log.error({ silentSeconds }, 'the engine thread does not answer: it is ended and started anew')
+      void worker.terminate()
+    },
+  })
   function launch(): Promise<void> {
     // Each start gets another owner name: what the dead one held does not count as ours.
     const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
-    const made = new Worker(WORKER, { workerData: data })
+    const made = new Worker(parts.worker ?? WORKER, { workerData: data })
     worker = made
     over = false
     return new Promise((resolve, reject) => {
       made.on('message', (message: FromEngine) => {
+        watchdog.heard()
         if (message.kind === 'event') heard(message.event)
         if (message.kind === 'counters') current = message.counters
         if (message.kind === 'ready') resolve()
@@ -64,14 +90,31 @@ export function startEngineThread({ config, masterKey, owner, log, heard }: Thre
     ready: launch(),
     tell: (message) => worker.postMessage(message),
     counters: () => ({ emitted: past.emitted + current.emitted, received: past.received + current.received }),
-    stop: () => {
+    answers: () => watchdog.answers,
+    stop: async () => {
       state = 'stopping'
       clearTimeout(restart)
-      if (over) return Promise.resolve()
-      return new Promise((resolve) => {
-        worker.once('exit', () => resolve())
-        worker.postMessage({ kind: 'stop' } satisfies ToEngine)
-      })
+      if (!over) await stopped(worker, () => watchdog.answers, config.drainSeconds * 1000 + STOP_GRACE_MS)
+      watchdog.stop()
     },
   }
+}
+
+function patienceFor({ leaseSeconds }: Config): Patience {
+  return { silentMs: SILENT_MS, givenUpMs: Math.max(LEAST_GIVEN_UP_MS, 2000 * leaseSeconds) }
+}
+
+/** Resolves when the thread is gone: by itself, or ended because it is silent or takes too long. */
+function stopped(worker: Worker, answers: () => boolean, timeoutMs: number): Promise<void> {
+  const began = performance.now()
+  return new Promise((resolve) => {
+    const look = setInterval(() => {
+      if (!answers() || performance.now() - began > timeoutMs) void worker.terminate()
+    }, 500)
+    worker.once('exit', () => {
+      clearInterval(look)
+      resolve()
+    })
+    worker.postMessage({ kind: 'stop' } satisfies ToEngine)
+  })
 }

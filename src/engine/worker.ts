@@ -24,6 +24,7 @@ const engine = await startEngine({
   owner,
   publish: (event) => say({ kind: 'event', event }),
 })
+// Also how the node knows that this thread still answers.
 const counting = setInterval(() => say({ kind: 'counters', counters: { ...engine.counters } }), 1000)
 
 port.on('message', (message: ToEngine) => void heard(message, engine))
@@ -33,8 +34,8 @@ async function heard(message: ToEngine, engine: Engine): Promise<void> {
   if (message.kind === 'wake') engine.wake()
   if (message.kind === 'cancelled') engine.cancel(message.transferId)
   if (message.kind !== 'stop') return
-  clearInterval(counting)
   await engine.stop()
+  clearInterval(counting)
   await store.close()
   say({ kind: 'counters', counters: { ...engine.counters } })
   log.flush()

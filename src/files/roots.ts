@@ -7,12 +7,13 @@ import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
 import { fileRoots, isInside, pathFaults } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
+import { hasGlob } from '../domain/glob.ts'
 import { NodeError, systemCode } from '../errors.ts'
 
 /** The part of a path before its first glob character: what must lie inside a root. */
 export function fixedPart(path: string): string {
   const steps = path.split('/')
-  const glob = steps.findIndex((step) => /[*?[\]{}()!]/.test(step))
+  const glob = steps.findIndex(hasGlob)
   return glob < 0 ? path : steps.slice(0, glob).join('/') || '/'
 }
 

@@ -4,13 +4,15 @@
 // be inside the roots.
 
 import type { Stats } from 'node:fs'
-import { glob, lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import picomatch from 'picomatch'
 import type { Channel } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
+import { compileGlob, splitGlobs } from '../domain/glob.ts'
+import type { NameTest } from '../domain/glob.ts'
 import { NodeError, systemCode } from '../errors.ts'
+import { globWalk } from './glob-walk.ts'
 import { exists } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
 
@@ -78,12 +80,9 @@ export async function findSendSet(
 }
 
 /** Whether a name belongs to a directory; the same rule for both directions. */
-export function groupMatcher(groups: string | undefined): (name: string) => boolean {
-  const globs = (groups ?? '')
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-  return globs.length === 0 ? () => true : picomatch(globs, { dot: true })
+export function groupMatcher(groups: string | undefined): NameTest {
+  const tests = splitGlobs(groups ?? '').map(compileGlob)
+  return tests.length === 0 ? () => true : (name) => tests.some((test) => test(name))
 }
 
 export function isSendable(name: string): boolean {
@@ -109,22 +108,14 @@ async function pathsAt(place: string, fileRoots: readonly string[]): Promise<str
   }
 }
 
-/**
- * A glob can lead out of the roots: its braces can spell `..`, its stars match linked folders. Such matches are left
- * out.
- */
-async function globPaths(place: string, base: string, fileRoots: readonly string[]): Promise<string[]> {
-  const paths: string[] = []
+/** What links lead out of the roots is left out. */
+function globPaths(place: string, base: string, fileRoots: readonly string[]): Promise<string[]> {
   const folders = new Map<string, boolean>()
-  for await (const match of glob(place.slice(base.length + 1), { cwd: base })) {
-    const path = join(base, match)
-    const folder = dirname(path)
+  return globWalk(base, place.slice(base === '/' ? 1 : base.length + 1), (folder) => {
     let inside = folders.get(folder)
     if (inside === undefined) folders.set(folder, (inside = confined(folder, fileRoots) !== undefined))
-    if (inside) paths.push(path)
-    if (paths.length > MOST_FILES) break
-  }
-  return paths
+    return inside
+  })
 }
 
 async function regularFile(path: string): Promise<Stats | undefined> {

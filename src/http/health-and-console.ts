@@ -9,16 +9,22 @@ import type { Context } from './context.ts'
 import { addEventRoute } from './platform/events.ts'
 import type { EventHub } from './platform/events.ts'
 
-export type Readiness = { ready: boolean }
+export type Readiness = {
+  ready: boolean
+  /** Whether the engine's thread still answers. */
+  engineAnswers: () => boolean
+}
 
 export function addPlatformRoutes(app: FastifyInstance, context: Context, events: EventHub): Readiness {
-  const readiness: Readiness = { ready: false }
+  const readiness: Readiness = { ready: false, engineAnswers: () => true }
   addEventRoute(app, context, events)
   addConsoleRoutes(app)
   app.get('/healthz', () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
-    const answers = readiness.ready && (await databaseAnswers(context))
-    return reply.code(answers ? 200 : 503).send({ status: answers ? 'ready' : 'not ready' })
+    const why = await notReady(context, readiness)
+    return why === undefined
+      ? reply.send({ status: 'ready' })
+      : reply.code(503).send({ status: 'not ready', reason: why })
   })
   // Made when first asked for: most nodes never serve them.
   app.get(`${BASE_PATH}/openapi.json`, async () => (await import('./document/openapi.ts')).openApiDocument())
@@ -33,6 +39,12 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
       .send(referencePage())
   })
   return readiness
+}
+
+async function notReady(context: Context, { ready, engineAnswers }: Readiness): Promise<string | undefined> {
+  if (!ready) return 'starting or stopping'
+  if (!engineAnswers()) return 'the engine does not answer'
+  return (await databaseAnswers(context)) ? undefined : 'the database does not answer'
 }
 
 async function databaseAnswers({ store }: Context): Promise<boolean> {

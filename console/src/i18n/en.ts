@@ -272,6 +272,7 @@ export const en = {
       twice: (value: string) => `“${value}” is there twice.`,
       absolute: 'Give a whole path, beginning with /.',
       dots: 'The path must not contain “..”.',
+      glob: 'This pattern is not accepted: use *, ?, [ ] and { } with at most 64 alternatives, and never “..”.',
       pattern: 'Give a directory, not a pattern: files are received into it.',
       recordLength: 'Fixed records need a length above 0.',
       needed: 'The chosen action needs this.',

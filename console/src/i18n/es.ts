@@ -273,6 +273,7 @@ export const es: Words = {
       twice: (value) => `«${value}» está dos veces.`,
       absolute: 'Escriba una ruta completa, que empiece por /.',
       dots: 'La ruta no debe contener «..».',
+      glob: 'Este patrón no se admite: use *, ?, [ ] y { } con 64 alternativas como máximo, y nunca «..».',
       pattern: 'Escriba un directorio, no un patrón: en él se reciben ficheros.',
       recordLength: 'Los registros fijos necesitan una longitud mayor que 0.',
       needed: 'La acción elegida necesita este dato.',
