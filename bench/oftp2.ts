@@ -19,6 +19,7 @@ import { commandExists, noOpenSsh, startOpenSsh } from '../test/support/sftp/ope
 import type { OpenSsh } from '../test/support/sftp/openssh.ts'
 import type { Admission, Session, SessionHost } from '../src/engine/transports/transport.ts'
 import { bestOf, offerPlainly, withFile } from './plain.ts'
+import { reachAll } from '../test/support/reach.ts'
 
 const SMALL = 10 * 1024
 const ENDS = { own: 'O0013BANCO', partner: 'O0013ACME' }
@@ -30,7 +31,7 @@ function party(localId: string, remoteId: string, pem: string): Admission<Oftp2S
     localId,
     remoteId,
     settings: {},
-    applications: ['FILES'],
+    reach: reachAll('partner'),
     ways: 'B',
     timeouts: { connectMs: 30_000, syncMs: 30_000, ackMs: 60_000, idleMs: 60_000 },
     security: {
@@ -112,7 +113,13 @@ type Place = { from: string; to: string; sshd: OpenSsh; server: ChildProcess; po
 const SSH = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchMode=yes', 'LogLevel=ERROR']
 
 async function compare({ from, to, sshd, port, pem }: Place, { mib, files, rounds }: Amounts): Promise<void> {
-  const call = { ...party(ENDS.own, ENDS.partner, pem), host: '127.0.0.1', port, signal: never }
+  const call = {
+    ...party(ENDS.own, ENDS.partner, pem),
+    applications: ['FILES'],
+    host: '127.0.0.1',
+    port,
+    signal: never,
+  }
   const options = ['-q', '-F', '/dev/null', '-P', String(sshd.port), '-i', sshd.userKey.path]
   options.push(...SSH.flatMap((option) => ['-o', option]))
   const names = Array.from({ length: files }, (_, at) => `small-${at}`)

@@ -12,6 +12,7 @@ import type { Call, Session } from '../src/engine/transports/transport.ts'
 import { startTestListener } from '../test/support/sftp/listener.ts'
 import { HostDouble } from '../test/support/sftp/session-host.ts'
 import { offerPlainly, openPlainly, withFile } from './plain.ts'
+import { reachAll } from '../test/support/reach.ts'
 
 export interface EndSettings {
   there: string
@@ -101,6 +102,7 @@ function session(folders: { inbox: string; outbox: string }, syncFiles: boolean)
     remoteId: 'A',
     settings: { username, privateKey, hostKeys: [fingerprint], ...folders },
     applications: ['A'],
+    reach: reachAll('c'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 30_000, idleMs: 60_000 },
     compression: false,

@@ -66,7 +66,7 @@ function planOf(
   local: LocalEntity | undefined,
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
-  const ciphrate = channel.security?.cryptography ? (channel.security.ciphrate ?? 'NO') : 'NO'
+  const ciphrate = ciphrateOf(channel.security)
   const section = settings[contact.protocol] as { id?: string } | undefined
   return {
     code: record.code,
@@ -78,7 +78,7 @@ function planOf(
     localRoots: local?.fileRoots,
     remoteId: section?.id ?? parseCode(record.code)?.remoteCode ?? '',
     timeouts: timeoutsOf(channel),
-    security: securityOf(channel, ciphrate === 'TRANSMISION' || ciphrate === 'ALL'),
+    security: securityOf(channel),
     encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',
     signFiles: channel.svcff === true && channel.emissionff === true,
     signedFilesOnly: channel.svcff === true && channel.receptionff === true,
@@ -104,11 +104,21 @@ function seconds(value: number | undefined, byDefault: number): number {
   return (value || byDefault) * 1000
 }
 
-function securityOf(channel: Channel, encrypted: boolean): SessionSecurity {
+/** Files travel over encrypted sessions alone. */
+export function demandsEncryption({ security }: Channel): boolean {
+  return ['TRANSMISION', 'ALL'].includes(ciphrateOf(security))
+}
+
+function ciphrateOf(security: Channel['security']) {
+  return security?.cryptography ? (security.ciphrate ?? 'NO') : 'NO'
+}
+
+/** How the ends of a session for the channel prove themselves, secrets opened. */
+export function securityOf(channel: Channel): SessionSecurity {
   const security = channel.security ?? {}
   const hasSecret = security.localKey !== undefined || security.remoteKey !== undefined
   return {
-    encrypted,
+    encrypted: demandsEncryption(channel),
     authentication: security.authentication ?? (hasSecret ? 'PASSWORD' : 'NONE'),
     localKey: security.localKey,
     remoteKey: security.remoteKey,

@@ -10,10 +10,11 @@ import { CALLED, CALLER, OPEN, TIMEOUTS, trialCrypto } from '../support/oftp2/en
 import { TrialHost, contentOf } from '../support/oftp2/host.ts'
 import { closeAfter } from '../support/harness.ts'
 import { callOf } from './wire.ts'
+import { reachAll } from '../support/reach.ts'
 
 async function oftp2Partner(t: TestContext): Promise<ConformancePartner> {
   const called = new TrialHost()
-  const terms = { settings: {}, applications: ['NOMINA'], ways: 'B', compression: false } as const
+  const terms = { settings: {}, reach: reachAll('caller', 'partner'), ways: 'B', compression: false } as const
   const party = { ...terms, timeouts: TIMEOUTS, security: OPEN }
   called.partners.set(CALLER, { ...party, contactId: 'caller', localId: CALLED, remoteId: CALLER })
   const waiting = new Map<string, Buffer>()

@@ -15,6 +15,7 @@ import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { callOf, callerOf, offerOf } from './wire.ts'
+import { reachAll } from '../support/reach.ts'
 
 type Transmission = NonNullable<NonNullable<Channel['connection']>['advancedConfigurationTransmission']>
 type Connection = NonNullable<NonNullable<Channel['connection']>['advancedConfigurationConnection']>
@@ -174,7 +175,7 @@ field(
       if (downloadConf) {
         await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
         assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
-        await rig.host('oftp2').receipt('acme', receiptFor(file, true))
+        await rig.host('oftp2').receipt(reachAll('acme'), receiptFor(file, true))
       }
       assert.equal((await rig.ended(id)).state, 'COMPLETED')
     }

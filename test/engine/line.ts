@@ -92,6 +92,7 @@ export class Line implements Transport<never> {
     const { onPush } = this.#options
     const session: Session = {
       contactId: inner.contactId,
+      reach: inner.reach,
       encrypted: this.#options.encrypted ?? true,
       ended: inner.ended,
       push: (file, progress, signal) => {

@@ -22,6 +22,7 @@ import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig, RigOptions } from './rig.ts'
 import { offerOf } from './wire.ts'
 import type { TestContext } from 'node:test'
+import { reachAll } from '../support/reach.ts'
 
 async function lineRig(t: TestContext, options: LineOptions, change: Channel = {}, more: RigOptions = {}) {
   const line = new Line(options)
@@ -270,6 +271,7 @@ function callLike(rig: Rig) {
   }
   return {
     contactId: 'acme',
+    reach: reachAll('acme'),
     host: '',
     port: 0,
     localId: 'BANCO',
@@ -330,7 +332,7 @@ test('after a negative receipt nothing is deleted, the file does not count as se
   await waitFor('it waits for the receipt', () => waiting(id))
   const [first] = (await rig.transfer(id)).files
   assert.ok(first)
-  await rig.host('oftp2').receipt('acme', receiptFor(first, false))
+  await rig.host('oftp2').receipt(reachAll('acme'), receiptFor(first, false))
   assert.equal((await rig.ended(id)).state, 'FAILED')
   assert.equal(await rig.errorCode(id), 'receipt_negative')
   assert.deepEqual(await rig.list('out'), ['a.txt'], 'deleted although it did not arrive')
@@ -341,7 +343,7 @@ test('after a negative receipt nothing is deleted, the file does not count as se
   const [second] = (await rig.transfer(again.id)).files
   assert.ok(second)
   assert.notEqual(`${second.keyDate}${second.keyTime}`, `${first.keyDate}${first.keyTime}`)
-  await rig.host('oftp2').receipt('acme', receiptFor(second, true))
+  await rig.host('oftp2').receipt(reachAll('acme'), receiptFor(second, true))
   assert.equal((await rig.ended(again.id)).state, 'COMPLETED')
   assert.deepEqual(await rig.list('out'), [])
 })
@@ -354,7 +356,7 @@ test('a receipt that comes before the push has returned is not lost', async (t) 
       onPush: async (push, file) => {
         const result = await push()
         const { name: keyName, date: keyDate, time: keyTime } = file.key
-        await rig.host('oftp2').receipt('acme', receiptFor({ keyName, keyDate, keyTime }, true))
+        await rig.host('oftp2').receipt(reachAll('acme'), receiptFor({ keyName, keyDate, keyTime }, true))
         return { ...result, receipt: 'awaited' }
       },
     },

@@ -1,6 +1,7 @@
 // What partners say at the door, as short as a test needs it.
 
-import type { Call, Caller, Offer } from '../../src/engine/transports/transport.ts'
+import type { Call, Caller, Offer, Proof } from '../../src/engine/transports/transport.ts'
+import { reachAll, shows } from '../support/reach.ts'
 
 let offers = 0
 
@@ -9,6 +10,7 @@ export function offerOf(name: string, change: Partial<Offer> = {}): Offer {
   return {
     contactId: 'acme',
     application: 'NOMINA',
+    reach: reachAll('acme'),
     name,
     key: { name, date: '20261115', time: `12${String(offers).padStart(8, '0')}` },
     format: { kind: 'U', recordLength: 0 },
@@ -21,8 +23,8 @@ export function offerOf(name: string, change: Partial<Offer> = {}): Offer {
   }
 }
 
-export function callerOf(change: Partial<Caller> = {}): Caller {
-  return { protocol: 'oftp2', id: 'ACME', address: '192.0.2.1', encrypted: false, ...change }
+export function callerOf(proof: Partial<Proof> = {}): Caller {
+  return { protocol: 'oftp2', id: 'ACME', proof: shows({ address: '192.0.2.1', encrypted: false, ...proof }) }
 }
 
 /** A call as the engine would make it, for a session that the partner opens. */
@@ -35,6 +37,7 @@ export function callOf(change: Partial<Call<unknown>> = {}): Call<unknown> {
     remoteId: 'ACME',
     settings: {},
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 1000, syncMs: 1000, ackMs: 1000, idleMs: 1000 },
     security: {

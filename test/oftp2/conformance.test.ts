@@ -16,6 +16,8 @@ import type {
   Session,
   SessionHost,
 } from '../../src/engine/transports/transport.ts'
+import type { Reached } from '../../src/engine/transports/transport.ts'
+import { reachAll } from '../support/reach.ts'
 
 const [OWN, THEIRS] = ['O0013BANCO', 'O0013ACME']
 const never = new AbortController().signal
@@ -45,6 +47,7 @@ class Partner implements SessionHost {
   admit<Settings>(_caller: Caller): Promise<Admission<Settings>> {
     const admission: Admission<Oftp2Settings> = {
       ...party,
+      reach: reachAll('banco', 'partner'),
       contactId: 'banco',
       localId: THEIRS,
       remoteId: OWN,
@@ -54,6 +57,10 @@ class Partner implements SessionHost {
 
   attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
+  }
+
+  reached(): Promise<Reached> {
+    return Promise.resolve({ applications: [], ways: 'B' })
   }
 
   opened(): void {}
@@ -115,7 +122,14 @@ async function setUp(t: Parameters<typeof closeAfter>[0]): Promise<ConformancePa
   })
   closeAfter(t, () => listener.close())
   const oftp2 = createOftp2({ crypto: sessionCrypto })
-  const call = { ...party, contactId: 'acme', localId: OWN, remoteId: THEIRS, signal: never }
+  const call = {
+    ...party,
+    reach: reachAll('acme'),
+    contactId: 'acme',
+    localId: OWN,
+    remoteId: THEIRS,
+    signal: never,
+  }
   return {
     lacks: ['taken names', 'remote hash', 'removing partials'],
     connect: (host) => oftp2.connect({ ...call, ...listener.address }, host),

@@ -27,6 +27,7 @@ import type {
   SessionSecurity,
   WireFile,
 } from '../../src/engine/transports/transport.ts'
+import { reachAll } from '../support/reach.ts'
 
 const setting = (name: string) => process.env[`ESCLUSA_INTEROP_OFTP2${name}`]
 const pem = (name: string) => {
@@ -60,7 +61,7 @@ const PARTY: Admission<Oftp2Settings> = {
   localId: setting('_LOCAL') ?? 'O0013000001ESCLUSA',
   remoteId: setting('_REMOTE') ?? 'O0013000002FOREIGN',
   settings: { tls: { ...(ca && { ca }), ...(servername && { servername }) } },
-  applications: [],
+  reach: reachAll('foreign'),
   ways: 'B',
   timeouts: TIMEOUTS,
   security: security(),
@@ -78,6 +79,7 @@ function callForeign(change: Change = {}): Promise<Session> {
   return createOftp2({ crypto: sessionCrypto }).connect(
     {
       ...PARTY,
+      applications: [],
       host: change.port === undefined ? host : '127.0.0.1',
       port: change.port ?? Number(port),
       security: { ...PARTY.security, ...change.security },

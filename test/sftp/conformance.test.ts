@@ -12,6 +12,7 @@ import { sftpClientTransport } from '../../src/engine/transports/sftp-client/sft
 import { noOpenSsh, startOpenSsh } from '../support/sftp/openssh.ts'
 import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { Call } from '../../src/engine/transports/transport.ts'
+import { reachAll } from '../support/reach.ts'
 
 let sshd: OpenSsh
 let root: string
@@ -45,6 +46,7 @@ function callTo(inbox: string, outbox: string): Call<SftpSettings> {
       outbox,
     },
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 20_000, syncMs: 20_000, ackMs: 20_000, idleMs: 60_000 },
     security: {

@@ -13,6 +13,7 @@ import type {
   Source,
   WireFile,
 } from '../../src/engine/transports/transport.ts'
+import type { Reached } from '../../src/engine/transports/transport.ts'
 
 /** Octets that repeat nowhere near each other, the same for the same seed. */
 export function sampleBytes(length: number, seed = 1): Buffer {
@@ -152,6 +153,10 @@ export class MemoryHost implements SessionHost {
 
   async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
+  }
+
+  reached(): Promise<Reached> {
+    return Promise.resolve({ applications: [], ways: 'B' })
   }
 
   opened(): void {}

@@ -32,7 +32,7 @@ export async function beginReception(
       id,
       channelCode: channel.code,
       direction: 'RECEPCION',
-      type: offer.admitted ? 'REMOTE' : 'AUTOMATIC',
+      type: offer.reach.openedBy === 'partner' ? 'REMOTE' : 'AUTOMATIC',
       requestedBy: null,
       retryOf: null,
       now,

@@ -30,7 +30,7 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(inbound.channel))
   refuseUnfit(receiving.capabilities, offer, plan, inbound)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
-  const asked = offer.admitted !== undefined || receiving.joins(key.channelCode) !== undefined
+  const asked = offer.reach.openedBy === 'partner' || receiving.joins(key.channelCode) !== undefined
   if (!asked) receiving.memory.requireWorthTrying(key, context.now())
   await receiving.memory.openOf(key)?.supersede()
   const before = namesOneFile(offer.key) ? await findReceived(context.store.db, key) : undefined

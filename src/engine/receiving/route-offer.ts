@@ -18,8 +18,14 @@ export type Inbound = { channel: ChannelRecord; directory: Directory; directoryI
 /** Throws not_found if no channel takes the file, remote_refused or remote_busy if the channel is closed (for now). */
 export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {
   const channels = await channelsOfContact(context.store.db, offer.contactId)
+  // Named, it is refused by what the channel asks for; not named, only channels that exist for the session are meant.
   const channel =
-    offer.application === '' ? byName(channels, offer.name) : byApplication(channels, offer.application)
+    offer.application === ''
+      ? byName(
+          channels.filter((one) => !offer.reach.refusal(one)),
+          offer.name,
+        )
+      : byApplication(channels, offer.application)
   if (!channel)
     throw new NodeError(
       'not_found',
@@ -29,11 +35,8 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
     ? 'its direction is EMISION'
     : closedBecause(channel.config, 'RECEPCION')
   if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
-  if (offer.admitted && !offer.admitted.includes(applicationOf(channel)))
-    throw new NodeError(
-      'remote_refused',
-      `channel ${channel.code} takes no files over this session (calling end, address)`,
-    )
+  const refusal = offer.reach.refusal(channel)
+  if (refusal) throw refusal
   if (!isOpenAt(hoursOf(channel.config), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
   return { channel, ...directoryFor(channel, offer) }

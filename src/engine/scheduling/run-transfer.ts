@@ -32,7 +32,6 @@ import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { finishReception } from '../receiving/finish-reception.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
-import { suits } from '../sessions/session-pool.ts'
 import { receivedPath } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Protocol, Session } from '../transports/transport.ts'
@@ -92,13 +91,12 @@ async function notBefore(
   const opening = nextOpening(hoursOf(channel.config), context.now(), context.zone)
   if (opening > context.now()) return { at: opening }
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
-  // The partner is on the line, but not for this channel. The transfer goes on waiting.
-  if (given)
-    return suits(given, plan) && callingEnd(plan) !== 'LOCAL'
-      ? undefined
-      : { at: Math.max(1, transfer.dueAt) }
+  // The partner is on the line, but not for this channel: it waits for what it waited for.
+  if (given) return given.reach.refusal(channel) ? { at: Math.max(1, transfer.dueAt) } : undefined
   if (callingEnd(plan) === 'REMOTO')
-    return isSpooled(plan, protocolFor(runner, plan)) || sessions.calledBy(plan) ? undefined : { at: PARKED }
+    return isSpooled(plan, protocolFor(runner, plan)) || (await sessions.calledBy(plan))
+      ? undefined
+      : { at: PARKED }
   const at = await callNotBefore(context, contactId)
   return at > 0 ? { at, down: contactId } : undefined
 }
@@ -167,7 +165,7 @@ async function borrow(runner: Runner, { context, plan, transfer, signal }: Runni
   const { sessions } = runner
   if (isSpooled(plan, protocolFor(runner, plan))) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
-  const called = callingEnd(plan) === 'LOCAL' ? undefined : sessions.calledBy(plan)
+  const called = callingEnd(plan) === 'LOCAL' ? undefined : await sessions.calledBy(plan)
   if (called) return lentAs(called)
   if (callingEnd(plan) === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
   const lending = sessions.lend(plan, transfer.attempts)

@@ -18,7 +18,7 @@ import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/outbox.ts'
-import type { Protocol, PushProgress, PushResult, Session, WireFile } from '../transports/transport.ts'
+import type { Protocol, PushProgress, Reach, PushResult, Session, WireFile } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const SHOWN = 10_000
@@ -32,10 +32,17 @@ export function isSpooled(plan: TransferPlan, { capabilities, sections }: Protoc
   )
 }
 
-/** A session in name only: nobody is called. What the partner takes later is encrypted by the protocol it calls with. */
+/** Nobody is at the other end of the spool: nothing comes in by it. */
+function reachOfNobody(contactId: string): Reach {
+  const refusal = () => new NodeError('remote_refused', 'nothing comes in by the spool')
+  return { contactId, openedBy: 'node', refusal }
+}
+
+/** A session only in name: nobody is called, and SSH will encrypt whatever the partner takes. */
 export function spoolSession(context: EngineContext, plan: TransferPlan, transfer: TransferRecord): Session {
   return {
     contactId: plan.contact.id,
+    reach: reachOfNobody(plan.contact.id),
     encrypted: true,
     ended: new AbortController().signal,
     push: (file, progress, signal) => {
@@ -100,11 +107,11 @@ function nameTaken(name: string): NodeError {
   )
 }
 
-/** What a listener shows a partner. */
-export function outboxOf(context: EngineContext, contactId: string, wake: () => void): Outbox {
+/** What a listener shows a partner over one session. */
+export function outboxOf(context: EngineContext, reach: Reach, wake: () => void): Outbox {
   const codeOf = async (application: string) =>
-    (await channelsOfContact(context.store.db, contactId)).find(
-      (channel) => applicationOf(channel) === application,
+    (await channelsOfContact(context.store.db, reach.contactId)).find(
+      (channel) => applicationOf(channel) === application && !reach.refusal(channel),
     )?.code
   const shown = (file: OutboxFile): OutgoingEntry => ({
     id: file.id,

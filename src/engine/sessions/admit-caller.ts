@@ -1,8 +1,8 @@
 // A partner calls: who it is, whether any of its channels takes the call now, and what the transport may know of it.
 
-import type { SectionName } from '../../contract/contact-settings.ts'
-import { closedBecause, goes, hoursOf } from '../../domain/channel.ts'
-import { canonicalAddress } from '../../domain/addresses.ts'
+import type { Channel } from '../../contract/channel.ts'
+import type { TransferDirection } from '../../contract/transfer.ts'
+import { applicationOf, closedBecause, goes, hoursOf } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
@@ -10,8 +10,10 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { listContacts } from '../../store/contacts.ts'
 import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
-import type { Admission, Caller, Protocol } from '../transports/transport.ts'
+import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
+import type { Admission, Caller, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
+import { addressAllowed, reachOfCaller, takesCalls } from './reach.ts'
 
 export async function admitCaller(
   context: EngineContext,
@@ -20,51 +22,82 @@ export async function admitCaller(
 ): Promise<Admission<unknown>> {
   const contact = await contactOf(context, protocol, caller)
   if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
-  const channels = (await channelsOfContact(context.store.db, contact.id)).filter(
-    ({ config }) => !config.deactivateChannel,
-  )
-  const taking = channels.filter(
-    ({ config }) => config.connection?.advancedConfigurationConnection?.callingEnd !== 'LOCAL',
-  )
-  if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
-  const near = taking.filter((channel) => addressAllowed(channel, caller.address))
-  if (near.length === 0)
-    throw new NodeError('login_refused', `${caller.address} is not an address of ${contact.id}`)
-  const open = near.filter(({ config }) => isOpenAt(hoursOf(config), context.now(), context.zone))
-  if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
-  return admission(context, contact, open, { caller, section: protocol.sections.called })
-}
-
-async function admission(
-  context: EngineContext,
-  contact: ContactRecord,
-  open: ChannelRecord[],
-  { caller, section }: { caller: Caller; section: SectionName },
-): Promise<Admission<unknown>> {
+  const channels = await openChannels(context, contact, caller.proof)
+  const reach = reachOfCaller(context.seal, contact.id, caller.proof)
   const plans = await Promise.all(
-    open.map((channel) => makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))),
+    preferred(channels, reach, caller).map((channel) =>
+      makeTransferPlan(context.store.db, context.seal, snapshotOf(channel)),
+    ),
   )
-  const suited = plans.filter((plan) => caller.encrypted || !plan.security.encrypted)
-  const [first] = suited.sort(
-    (a, b) => Number(b.security.authentication !== 'NONE') - Number(a.security.authentication !== 'NONE'),
-  )
+  const first = plans.toSorted((a, b) => strength(b, caller) - strength(a, caller))[0]
   if (!first)
     throw new NodeError('insecure_session', 'every channel of this partner asks for an encrypted session')
-  const sends = suited.some(({ channel }) => goes(channel, 'EMISION') && !closedBecause(channel, 'EMISION'))
-  const receives = suited.some(
-    ({ channel }) => goes(channel, 'RECEPCION') && !closedBecause(channel, 'RECEPCION'),
-  )
   return {
     contactId: contact.id,
     localId: first.localId,
     remoteId: first.remoteId,
-    settings: first.settings[section] ?? {},
-    applications: suited.map((plan) => plan.application),
-    ways: sends && receives ? 'B' : sends ? 'S' : 'R',
+    settings: first.settings[protocol.sections.called] ?? {},
+    reach,
+    guessable: channels.some(asksPassword),
+    ways: waysOf(plans.map(({ channel }) => channel)),
     timeouts: first.timeouts,
     security: first.security,
     compression: first.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
   }
+}
+
+/** Those that take calls from there, now; each reason why there is none has its own answer. */
+async function openChannels(
+  context: EngineContext,
+  contact: ContactRecord,
+  { address, encrypted }: Proof,
+): Promise<ChannelRecord[]> {
+  const channels = await channelsOfContact(context.store.db, contact.id)
+  const taking = channels.filter(({ config }) => !config.deactivateChannel && takesCalls(config))
+  if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
+  const near = taking.filter(({ config }) => addressAllowed(config, address))
+  if (near.length === 0) throw new NodeError('login_refused', `${address} is not an address of ${contact.id}`)
+  const open = near.filter(({ config }) => isOpenAt(hoursOf(config), context.now(), context.zone))
+  if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
+  return open.filter(({ config }) => encrypted || !demandsEncryption(config))
+}
+
+/**
+ * The channels that the session is made for: those it has met the demands of, or is about to. Where there are none, all of
+ * them: the protocol's own checks then say what is wrong (a password, a challenge), or the sign-in is still to come.
+ */
+function preferred(channels: ChannelRecord[], reach: Reach, { challenges }: Caller): ChannelRecord[] {
+  const met = channels.filter(
+    (channel) =>
+      !reach.refusal(channel) ||
+      (challenges === true && channel.config.security?.authentication === 'CERTIFICATE'),
+  )
+  return met.length > 0 ? met : channels
+}
+
+function asksPassword({ config, secrets }: ChannelRecord): boolean {
+  return config.security?.authentication !== 'CERTIFICATE' && secrets.remoteKey !== undefined
+}
+
+/** The strongest proof that the caller offers is the one that is asked of it. */
+function strength({ security }: TransferPlan, { challenges = false }: Caller): number {
+  if (security.authentication === 'CERTIFICATE') return challenges ? 2 : -1
+  return security.authentication === 'PASSWORD' ? 1 : 0
+}
+
+/** What exists for a session at this moment. */
+export async function reachedNow(context: EngineContext, reach: Reach): Promise<Reached> {
+  const channels = (await channelsOfContact(context.store.db, reach.contactId)).filter(
+    (channel) => !reach.refusal(channel) && isOpenAt(hoursOf(channel.config), context.now(), context.zone),
+  )
+  return { applications: channels.map(applicationOf), ways: waysOf(channels.map(({ config }) => config)) }
+}
+
+function waysOf(channels: readonly Channel[]): Reached['ways'] {
+  const goesNow = (way: TransferDirection) =>
+    channels.some((channel) => goes(channel, way) && !closedBecause(channel, way))
+  const sends = goesNow('EMISION')
+  return sends && goesNow('RECEPCION') ? 'B' : sends ? 'S' : 'R'
 }
 
 export async function contactOf(
@@ -81,11 +114,4 @@ export async function contactOf(
     if (recognises({ settings: contact.settings[sections.called], remoteCodes }, id)) return contact
   }
   return undefined
-}
-
-function addressAllowed({ config }: ChannelRecord, address: string): boolean {
-  const { advancedConfigurationConnection, ips = [], proxyIps = [] } = config.connection ?? {}
-  if (!advancedConfigurationConnection?.validateIp) return true
-  const caller = canonicalAddress(address)
-  return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
 }

@@ -1,6 +1,9 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
-import { claimForContact, parkClaim } from '../../store/transfers/leases.ts'
+import { hoursOf } from '../../domain/channel.ts'
+import { isOpenAt } from '../../domain/time.ts'
+import { channelsOfContact } from '../../store/channels.ts'
+import { claimForChannels, parkClaim } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Session } from '../transports/transport.ts'
@@ -16,12 +19,17 @@ export type Launcher = {
 /** More than this is left for the partner's next call. */
 const CLAIMS_PER_TURN = 1000
 
-/** Everything that waits for the partner goes now, one transfer after the other. */
+/** Everything that waits on the channels this session reaches goes now, one transfer after the other. */
 export async function handOver(context: EngineContext, launcher: Launcher, session: Session): Promise<void> {
   const now = context.now()
   const holder = { owner: context.owner, now, until: now + context.leaseMs }
-  const claims = await claimForContact(context.store, holder, session.contactId, CLAIMS_PER_TURN)
-  // The last ones may wait long for the first, so their leases are kept meanwhile.
+  const channels = await channelsOfContact(context.store.db, session.contactId)
+  const reached = channels.filter(
+    (channel) => !session.reach.refusal(channel) && isOpenAt(hoursOf(channel.config), now, context.zone),
+  )
+  const codes = reached.map(({ code }) => code)
+  const claims = await claimForChannels(context.store, holder, codes, CLAIMS_PER_TURN)
+  // The last ones may wait long for the first: their leases are kept meanwhile.
   for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })
   for (const claim of claims) {
     const { id, fence, dueAt } = claim.transfer

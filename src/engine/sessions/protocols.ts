@@ -74,7 +74,7 @@ async function listenForSftp(
     port: config.sftpPort,
     hostKeys: [sftpHostKey(config)],
     sessionHost: host,
-    outboxOf: (contactId) => outboxOf(context, contactId, wake),
+    outboxOf: (reach) => outboxOf(context, reach, wake),
     keptUploads: async (contactId, application) => {
       const channels = await channelsOfContact(context.store.db, contactId)
       const channel = channels.find((one) => applicationOf(one) === application)

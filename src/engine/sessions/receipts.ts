@@ -1,28 +1,38 @@
 // End-to-end receipts: those that come in are recorded with the file they are for, those owed are made ready to send.
 
 import { findChannel, openChannel } from '../../store/channels.ts'
-import { awaitingReceipt, recordReceipt } from '../../store/transfers/receptions.ts'
+import { awaitingReceipt, receiptsOwed, recordReceipt } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { makeTransferPlan } from '../transfer-plan.ts'
-import type { OwedReceipt, Receipt } from '../transports/transport.ts'
+import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'
 
-/** It is signed with the key of the file's own channel, even if the session was opened for another one. */
-export async function readyToSend(context: EngineContext, id: string, body: string): Promise<OwedReceipt> {
-  const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
-  const channel = receipt.signed ? await findChannel(context.store.db, channelCode) : undefined
-  const signingKey = channel && openChannel(context.seal, channel).security?.rsaLocalKey
-  return { ...receipt, id, signingKey }
+/**
+ * What is owed for files of channels that exist for the session: another channel's receipt would tell of its files. Each
+ * is signed with the key of the channel the file came by, whichever channel the session is for.
+ */
+export async function receiptsToSend(context: EngineContext, reach: Reach): Promise<OwedReceipt[]> {
+  const ready: OwedReceipt[] = []
+  for (const { id, body } of await receiptsOwed(context.store.db, reach.contactId)) {
+    const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
+    const channel = await findChannel(context.store.db, channelCode)
+    if (!channel || reach.refusal(channel)) continue
+    const signingKey = receipt.signed ? openChannel(context.seal, channel).security?.rsaLocalKey : undefined
+    ready.push({ ...receipt, id, signingKey })
+  }
+  return ready
 }
 
 export async function takeReceipt(
   context: EngineContext,
-  contactId: string,
+  reach: Reach,
   receipt: Receipt,
   keyName: (name: string) => string,
   wake: () => void,
 ): Promise<void> {
+  const { contactId } = reach
   const waiting = await awaitingReceipt(context.store.db, contactId, receipt.key.date, receipt.key.time)
-  const found = waiting.find((one) => keyName(one.name) === receipt.key.name)
+  const named = waiting.find((one) => keyName(one.name) === receipt.key.name)
+  const found = named && (await isReached(context, reach, named.channel_code)) ? named : undefined
   if (!found)
     return context.log.info(
       { contact: contactId, key: receipt.key },
@@ -33,7 +43,12 @@ export async function takeReceipt(
   wake()
 }
 
-/** Positive only if the hash is right, and if the signature is where the channel has the partner's key. */
+async function isReached({ store }: EngineContext, reach: Reach, code: string): Promise<boolean> {
+  const channel = await findChannel(store.db, code)
+  return channel !== undefined && reach.refusal(channel) === undefined
+}
+
+/** Positive only with the right hash, and signed where the channel has the partner's key. */
 async function verdict(
   context: EngineContext,
   found: { wire_hash: string | null; snapshot: string | null; transfer_id: string },

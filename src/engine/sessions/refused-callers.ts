@@ -15,7 +15,8 @@ export async function noteRefusal(
   caller: Caller,
   reason: string,
 ): Promise<void> {
-  const { id, address } = caller
+  const { id } = caller
+  const { address } = caller.proof
   context.log.warn({ protocol: protocol.protocol, caller: id, address, reason }, 'a caller was turned away')
   const contact = await contactOf(context, protocol, caller)
   const now = context.now()

@@ -1,16 +1,16 @@
 // The engine as transports see it: who may come in, what is offered, whose turn it is, which receipts there are. Each
 // answer has a file of its own; here they are put together.
 
-import { receiptDelivered, receiptsOwed } from '../../store/transfers/receptions.ts'
+import { receiptDelivered } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { FinishingReceptions } from '../receiving/finishing-receptions.ts'
 import { receiveOffer } from '../receiving/receive-offer.ts'
 import type { ReceivingContext } from '../receiving/receiving-context.ts'
 import type { Admission, Caller, Protocol, SessionHost } from '../transports/transport.ts'
-import { admitCaller } from './admit-caller.ts'
+import { admitCaller, reachedNow } from './admit-caller.ts'
 import { handOver } from './hand-over.ts'
 import type { Launcher } from './hand-over.ts'
-import { readyToSend, takeReceipt } from './receipts.ts'
+import { receiptsToSend, takeReceipt } from './receipts.ts'
 import { noteRefusal } from './refused-callers.ts'
 import type { SessionPool } from './session-pool.ts'
 
@@ -34,18 +34,18 @@ export function makeSessionHost({
   return {
     admit: <Settings>(caller: Caller) =>
       admitCaller(context, protocol, caller) as Promise<Admission<Settings>>, // the section of that protocol
-    attempt: ({ id, address }, check) =>
+    attempt: ({ id, proof: { address } }, check) =>
       context.limiter.attempt({ account: `${protocol.protocol} ${id.trim()}`, address }, context.now, check),
+    reached: (reach) => reachedNow(context, reach),
     opened: (session) => sessions.add(session),
     turn: (session) => handOver(context, launcher, session),
     offer: (offer) => receiveOffer(reception, offer),
-    receipt: (contactId, receipt) =>
-      takeReceipt(context, contactId, receipt, protocol.keyName, () => launcher.wake()),
-    receiptsOwed: async (contactId) => {
-      // Files that have just come in are finished first, so that their receipts can still go in this session.
-      await finishing.settled(contactId)
-      const owed = await receiptsOwed(context.store.db, contactId)
-      return Promise.all(owed.map(({ id, body }) => readyToSend(context, id, body)))
+    receipt: (reach, receipt) =>
+      takeReceipt(context, reach, receipt, protocol.keyName, () => launcher.wake()),
+    receiptsOwed: async (reach) => {
+      // What has just come in is dealt with first, so that its receipts can still go in this session.
+      await finishing.settled(reach.contactId)
+      return receiptsToSend(context, reach)
     },
     receiptDelivered: (id) => context.store.write((tx) => receiptDelivered(tx, id, context.now())),
     refused: (caller, reason) => noteRefusal(context, protocol, caller, reason),

@@ -9,12 +9,13 @@
 // sessions. engine.ts closes all of them when it stops.
 
 import { NodeError } from '../../errors.ts'
-import { channelsOfContact } from '../../store/channels.ts'
+import { channelsOfContact, findChannel } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { SharedTurn } from './shared-turn.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Call, Protocol, Session, SessionHost, Transport } from '../transports/transport.ts'
+import { reachOfCall } from './reach.ts'
+import type { Call, Protocol, Reach, Session, SessionHost, Transport } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: SharedTurn }
@@ -53,10 +54,11 @@ export class SessionPool {
     session.ended.addEventListener('abort', () => some.delete(session), { once: true })
   }
 
-  /** A session that the partner has open with us and that suits the channel. */
-  calledBy(plan: TransferPlan): Session | undefined {
-    const some = [...(this.#called.get(plan.contact.id) ?? [])]
-    return some.find((session) => !session.ended.aborted && suits(session, plan))
+  /** A session that the partner has open with us and for which the channel exists. */
+  async calledBy(plan: TransferPlan): Promise<Session | undefined> {
+    const some = [...(this.#called.get(plan.contact.id) ?? [])].filter(({ ended }) => !ended.aborted)
+    const channel = some.length > 0 ? await findChannel(this.#context.store.db, plan.code) : undefined
+    return channel && some.find((session) => !session.ended.aborted && !session.reach.refusal(channel))
   }
 
   /** Opens a session, or lends an open one. `attempt` picks the first address where the channel rotates them. */
@@ -126,7 +128,8 @@ export class SessionPool {
 
   async #open(plan: TransferPlan, attempt: number): Promise<Session> {
     const signal = this.#over.signal
-    const applications = await applicationsOf(this.#context, plan)
+    const reach = reachOfCall(this.#context.seal, plan)
+    const applications = await applicationsOf(this.#context, plan, reach)
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
@@ -134,7 +137,7 @@ export class SessionPool {
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
         const session = await transport.connect(
-          callOf(plan, transport, address, { signal, applications }) as Call<never>,
+          callOf(plan, transport, address, { signal, applications, reach }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
         await callSucceeded(this.#context, plan.contact.id)
@@ -164,12 +167,7 @@ export class SessionPool {
   }
 }
 
-/** Whether the session is at least as secure as the channel asks. */
-export function suits(session: Session, plan: TransferPlan): boolean {
-  return session.encrypted || !plan.security.encrypted
-}
-
-/** Channels share a session if they would agree on the same things at its start. */
+/** Channels share a session when everything that was agreed at its start is the same. */
 function keyOf({ contact, localId, remoteId, security, channel }: TransferPlan): string {
   const ips = channel.connection?.ips ?? []
   return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
@@ -197,17 +195,18 @@ export function addressesOf(
   return [...addresses.slice(start), ...addresses.slice(0, start)]
 }
 
-/** A session serves all channels of the partner, not only the one that it was opened for. */
-async function applicationsOf({ store }: EngineContext, plan: TransferPlan): Promise<string[]> {
+/** A session serves all channels that would have opened the same one. */
+async function applicationsOf({ store }: EngineContext, plan: TransferPlan, reach: Reach): Promise<string[]> {
   const channels = await channelsOfContact(store.db, plan.contact.id)
-  return [...new Set([plan.application, ...channels.map(applicationOf)])]
+  const reached = channels.filter((channel) => !reach.refusal(channel))
+  return [...new Set([plan.application, ...reached.map(applicationOf)])]
 }
 
 function callOf(
   plan: TransferPlan,
   { sections }: Protocol,
   { host, port }: Address,
-  { signal, applications }: Pick<Call<unknown>, 'signal' | 'applications'>,
+  { signal, applications, reach }: Pick<Call<unknown>, 'signal' | 'applications' | 'reach'>,
 ): Call<unknown> {
   return {
     contactId: plan.contact.id,
@@ -217,6 +216,7 @@ function callOf(
     remoteId: plan.remoteId,
     settings: plan.settings[sections.calling] ?? {},
     applications,
+    reach,
     ways: 'B',
     timeouts: plan.timeouts,
     security: plan.security,

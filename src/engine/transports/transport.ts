@@ -11,6 +11,7 @@
 // - after `signal` aborts or `close()` resolves nothing is left open: no socket, timer, file handle or listener.
 
 import type { SectionName } from '../../contract/contact-settings.ts'
+import type { NodeError } from '../../errors.ts'
 
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
@@ -119,6 +120,7 @@ export interface PushResult {
 
 export interface Session {
   readonly contactId: string
+  readonly reach: Reach
   readonly encrypted: boolean
   /** Aborted when the session is over, with the reason. */
   readonly ended: AbortSignal
@@ -164,6 +166,7 @@ export interface Call<Settings> {
   remoteId: string
   settings: Settings
   applications: readonly string[]
+  reach: Reach
   ways: 'S' | 'R' | 'B'
   timeouts: Timeouts
   security: SessionSecurity
@@ -213,8 +216,8 @@ export interface Offer {
   restartFrom: number
   encryptedSession: boolean
   signedReceipt: boolean
-  /** Set where the partner opened the session: the applications it was admitted for. */
-  admitted?: readonly string[]
+  /** The channels that exist for the session it comes by. */
+  reach: Reach
 }
 
 /** A file on its way in. Nothing is visible under its real name before `complete` resolves. */
@@ -241,13 +244,38 @@ export interface Incoming {
   abandon(reason: unknown, keep: boolean): Promise<void>
 }
 
+/**
+ * What the other end of a session has shown of itself. Lives as long as the session and is never written anywhere. The
+ * engine asks it for each channel; what is proven later (a challenge) counts from then on.
+ */
+export interface Proof {
+  readonly address: string
+  readonly encrypted: boolean
+  /** What the contact's own entry asks of a caller was met; true where the protocol has no such entry. */
+  readonly signedIn: boolean
+  /** Whether the password that it gave is this one. */
+  knows(password: string): boolean
+  /** Whether it has proven to own the channel's certificate, or what stands for it in this protocol. */
+  owns(rsaRemoteKey: string | undefined): boolean
+}
+
+/** The channels that exist for one session: those whose demands it has met. Made and asked by the engine alone. */
+export interface Reach {
+  readonly contactId: string
+  readonly openedBy: 'partner' | 'node'
+  /** Why the channel is not there for this session, by what it asks now; undefined: it is there. */
+  refusal(channel: { readonly code: string }): NodeError | undefined
+}
+
 /** Who a caller says it is, before the engine has looked it up. */
 export interface Caller {
   protocol: string
   /** OFTP2 id or SFTP user name. */
   id: string
-  address: string
-  encrypted: boolean
+  /** What it has shown so far. */
+  proof: Proof
+  /** It is ready to prove that it owns its certificate. */
+  challenges?: boolean
 }
 
 /** What the engine knows of an admitted caller: everything a responder needs to answer it. */
@@ -256,7 +284,9 @@ export interface Admission<Settings> {
   localId: string
   remoteId: string
   settings: Settings
-  applications: readonly string[]
+  reach: Reach
+  /** Some channel of the partner asks for a password, whatever the session is made for. */
+  guessable?: boolean
   ways: 'S' | 'R' | 'B'
   timeouts: Timeouts
   security: SessionSecurity
@@ -288,6 +318,8 @@ export interface OwedReceipt extends Receipt {
   signingKey?: string | undefined
 }
 
+export type Reached = { applications: readonly string[]; ways: 'S' | 'R' | 'B' }
+
 /** What a transport may ask of the engine. Every rejection is a NodeError; its code picks the protocol's reason. */
 export interface SessionHost {
   /** Looks a caller up and checks address, hours and calling end. Rejects with login_refused or remote_busy. */
@@ -297,14 +329,16 @@ export interface SessionHost {
    * too_many, and without a check, past the limits that all doors share.
    */
   attempt<T>(caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined>
+  /** The applications that exist for a session now, and which ways files may go in it. */
+  reached(reach: Reach): Promise<Reached>
   /** A session that the partner opened is ready; the engine may push through it when `turn` is called. */
   opened(session: Session): void
   /** It is this node's turn to speak: the engine pushes what waits and resolves when nothing is left. */
   turn(session: Session): Promise<void>
   offer(offer: Offer): Promise<Incoming>
   /** A receipt came in: resolves when it is recorded, and not before it may be confirmed. */
-  receipt(contactId: string, receipt: Receipt): Promise<void>
-  receiptsOwed(contactId: string): Promise<OwedReceipt[]>
+  receipt(reach: Reach, receipt: Receipt): Promise<void>
+  receiptsOwed(reach: Reach): Promise<OwedReceipt[]>
   receiptDelivered(id: string): Promise<void>
   /** A caller was turned away: kept in the history of the channels concerned, and in the log. */
   refused(caller: Caller, reason: string): Promise<void>

@@ -62,27 +62,31 @@ function heldByNobody(now: number) {
     ])
 }
 
-/** Claims what waits for this partner, whatever its due time: the partner is on the line now. */
-export async function claimForContact(
+/** Claims what waits on these channels, whatever its due time: the partner is on the line now. */
+export async function claimForChannels(
   store: Store,
   holder: Holder,
-  contactId: string,
+  codes: readonly string[],
   limit: number,
 ): Promise<Claim[]> {
+  if (codes.length === 0) return []
   return store.write(async (tx) => {
-    let query = tx
-      .selectFrom('transfer')
-      .select('transfer.id')
-      .where('transfer.channel_code', 'in', (eb) =>
-        eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
-      )
-      .where('transfer.state', '=', 'PENDING')
-      .where('transfer.direction', '=', 'EMISION')
-      .where(heldByNobody(holder.now))
-      .orderBy('transfer.requested_at')
-      .limit(limit)
-    if (store.dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
-    return take(tx, await query.execute(), holder)
+    const found: { id: string; requested_at: number }[] = []
+    for (const some of batches(codes)) {
+      let query = tx
+        .selectFrom('transfer')
+        .select(['transfer.id', 'transfer.requested_at'])
+        .where('transfer.channel_code', 'in', some)
+        .where('transfer.state', '=', 'PENDING')
+        .where('transfer.direction', '=', 'EMISION')
+        .where(heldByNobody(holder.now))
+        .orderBy('transfer.requested_at')
+        .limit(limit)
+      if (store.dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
+      found.push(...(await query.execute()))
+    }
+    const first = found.toSorted((a, b) => a.requested_at - b.requested_at).slice(0, limit)
+    return take(tx, first, holder)
   })
 }
 

@@ -33,6 +33,8 @@ import type { ListenLimits } from '../../../src/engine/transports/oftp2/listen.t
 import type { Oftp2Settings } from '../../../src/contract/contact-settings.ts'
 import type { SessionCrypto } from '../../../src/engine/transports/oftp2/settings.ts'
 import { TrialHost } from './host.ts'
+import { reachAll } from '../reach.ts'
+import type { Reach } from '../../../src/engine/transports/transport.ts'
 
 export const CALLER = 'O0013000001CALLER'
 export const CALLED = 'O0013000002CALLED'
@@ -125,23 +127,26 @@ export class TrialEnds {
     this.#options = options
     const { called = {}, caller = {} } = options
     this.called.partners.set(CALLER, {
-      ...this.#party(called),
-      contactId: 'caller',
+      ...this.#party('caller', 'partner', called),
       localId: CALLED,
       remoteId: CALLER,
     })
     this.caller.partners.set(CALLED, {
-      ...this.#party(caller),
-      contactId: 'called',
+      ...this.#party('called', 'partner', caller),
       localId: CALLER,
       remoteId: CALLED,
     })
   }
 
-  #party({ settings = {}, ways = 'B', compression = false, security = {}, timeouts = {} }: EndOptions) {
+  #party(
+    contactId: string,
+    openedBy: Reach['openedBy'],
+    { settings = {}, ways = 'B', compression = false, security = {}, timeouts = {} }: EndOptions,
+  ) {
     return {
+      contactId,
       settings,
-      applications: ['PAY'],
+      reach: reachAll(contactId, openedBy),
       ways,
       compression,
       security: { ...OPEN, ...security },
@@ -166,8 +171,8 @@ export class TrialEnds {
   /** The caller's view of a call; `port` other than the listener's for a line with a proxy in it. */
   async call(port?: number, signal: AbortSignal = this.#stop.signal): Promise<Session> {
     const call: Call<Oftp2Settings> = {
-      ...this.#party(this.#options.caller ?? {}),
-      contactId: 'called',
+      ...this.#party('called', 'node', this.#options.caller ?? {}),
+      applications: ['PAY'],
       host: '127.0.0.1',
       port: port ?? (await this.listen()),
       localId: CALLER,

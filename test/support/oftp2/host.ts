@@ -14,6 +14,7 @@ import type {
   SessionHost,
 } from '../../../src/engine/transports/transport.ts'
 import type { Oftp2Settings } from '../../../src/contract/contact-settings.ts'
+import type { Reach, Reached } from '../../../src/engine/transports/transport.ts'
 
 export type StoredFile = { offer: Offer; bytes: Buffer; complete: boolean; size: number }
 
@@ -46,6 +47,10 @@ export class TrialHost implements SessionHost {
 
   async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
+  }
+
+  async reached(): Promise<Reached> {
+    return { applications: [], ways: 'B' }
   }
 
   opened(session: Session): void {
@@ -120,7 +125,7 @@ export class TrialHost implements SessionHost {
     })
   }
 
-  async receipt(_: string, receipt: Receipt): Promise<void> {
+  async receipt(_: Reach, receipt: Receipt): Promise<void> {
     await this.before.receipt?.()
     this.receipts.push(receipt)
   }

@@ -9,7 +9,13 @@ import { NodeError } from '../../../src/errors.ts'
 import { HostDouble } from './session-host.ts'
 import { makeKey } from './openssh.ts'
 import type { KeyPair } from './openssh.ts'
-import type { Admission, Listener } from '../../../src/engine/transports/transport.ts'
+import type {
+  Admission,
+  Caller,
+  Listener,
+  Reach,
+  Timeouts,
+} from '../../../src/engine/transports/transport.ts'
 
 import { listenSftp } from '../../../src/engine/transports/sftp-server/listen.ts'
 import type { SftpServerOptions } from '../../../src/engine/transports/sftp-server/listen.ts'
@@ -61,7 +67,8 @@ export interface TestListener {
   hostKey: KeyPair
   userKey: KeyPair
   access: AccessSettings
-  admission: Admission<AccessSettings>
+  admission: (caller: Caller, of?: { contactId: string; access: AccessSettings }) => Admission<AccessSettings>
+  timeouts: Timeouts
   faults: unknown[]
   stop(): Promise<void>
 }
@@ -78,27 +85,26 @@ export async function startTestListener(change: Partial<SftpServerOptions> = {})
     password: 'open sesame',
     authorizedKeys: [userKey.public],
   }
-  const admission: Admission<AccessSettings> = {
-    contactId: 'acme',
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: access,
-    applications: ['NOMINA', 'RECIBOS'],
-    ways: 'B',
-    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
-    security: {
-      encrypted: true,
-      authentication: 'PASSWORD',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
+  const timeouts = { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 }
+  const security = {
+    encrypted: true,
+    authentication: 'PASSWORD',
+    localKey: undefined,
+    remoteKey: undefined,
+    rsaLocalKey: undefined,
+    rsaRemoteKey: undefined,
+  } as const
+  /** Of a partner whose channels ask for no more than its sign-in. */
+  const admission: TestListener['admission'] = ({ proof }, of = { contactId: 'acme', access }) => {
+    const refusal = () =>
+      proof.signedIn ? undefined : new NodeError('remote_refused', 'it has not signed in')
+    const names = { contactId: of.contactId, localId: 'BANCO', remoteId: 'ACME' }
+    const reach: Reach = { contactId: of.contactId, openedBy: 'partner', refusal }
+    return { ...names, settings: of.access, reach, ways: 'B', timeouts, security, compression: false }
   }
   host.admissions = (caller) => {
     if (caller.id !== access.username) throw new NodeError('login_refused', `nobody is called ${caller.id}`)
-    return admission
+    return admission(caller)
   }
   const options = { host: '127.0.0.1', port: 0, hostKeys: [hostKey.private], sessionHost: host }
   const listener = await listenSftp({
@@ -118,6 +124,7 @@ export async function startTestListener(change: Partial<SftpServerOptions> = {})
     userKey,
     access,
     admission,
+    timeouts,
     faults,
     async stop() {
       await listener.close()

@@ -17,6 +17,7 @@ import type {
   SessionHost,
   Source,
 } from '../../../src/engine/transports/transport.ts'
+import type { Reach, Reached } from '../../../src/engine/transports/transport.ts'
 
 export interface Received {
   offer: Offer
@@ -44,6 +45,7 @@ export class HostDouble implements SessionHost {
   admissions: (caller: Caller) => Admission<unknown> = () => {
     throw new NodeError('login_refused', 'nobody is expected')
   }
+  tree = (_contactId: string): Reached => ({ applications: ['NOMINA', 'RECIBOS'], ways: 'B' })
   onOffer: (offer: Offer) => void = () => {}
   onComplete: (offer: Offer) => Promise<void> | void = () => {}
   onWrite: (offer: Offer) => Promise<void> | void = () => {}
@@ -119,6 +121,12 @@ export class HostDouble implements SessionHost {
 
   async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
+  }
+
+  /** What `admissions` let in, once it has proven itself. */
+  async reached(reach: Reach): Promise<Reached> {
+    const tree = this.tree(reach.contactId)
+    return reach.refusal({ code: '' }) ? { ...tree, applications: [] } : tree
   }
 
   opened(session: Session): void {

@@ -17,6 +17,7 @@ import {
 import type { Call, SessionHost } from '../transport.ts'
 import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { folderTransport } from './folder.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 
 const never = new AbortController().signal
 
@@ -32,6 +33,7 @@ function callTo(
     remoteId: 'ACME',
     settings,
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
     security: {

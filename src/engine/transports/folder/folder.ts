@@ -25,6 +25,7 @@ import type {
   SessionHost,
   Transport,
   WireFile,
+  Reach,
 } from '../transport.ts'
 import { PIECE, copyBytes, sameBytes, sha256Of } from './bytes.ts'
 import { PushMarkers } from './push-markers.ts'
@@ -78,6 +79,7 @@ async function requireFolder(path: string): Promise<void> {
 
 class FolderSession implements Session {
   readonly contactId: string
+  readonly reach: Reach
   readonly encrypted = false
   readonly #over = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
@@ -88,6 +90,7 @@ class FolderSession implements Session {
 
   constructor(call: Call<unknown>, folder: Settings, host: SessionHost) {
     this.contactId = call.contactId
+    this.reach = call.reach
     this.#folder = folder
     this.#markers = folder.inbox === undefined ? undefined : new PushMarkers(folder.inbox)
     this.#host = host
@@ -173,6 +176,7 @@ class FolderSession implements Session {
       envelope: undefined,
       size: found.size,
       restartFrom: found.size,
+      reach: this.reach,
       encryptedSession: false,
       signedReceipt: false,
     })

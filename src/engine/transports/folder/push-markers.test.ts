@@ -16,6 +16,7 @@ import {
 } from '../../../../test/support/transport-ends.ts'
 import type { Session, WireFile } from '../transport.ts'
 import { folderTransport } from './folder.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 
 const never = new AbortController().signal
 const security = {
@@ -41,6 +42,7 @@ async function openInbox(
       remoteId: 'ACME',
       settings: { inbox },
       applications: ['NOMINA'],
+      reach: reachAll('acme'),
       ways: 'S',
       timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
       security,

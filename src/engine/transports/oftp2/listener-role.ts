@@ -31,8 +31,6 @@ export class ListenerRole {
   readonly #crypto: SessionCrypto
   readonly #pool: WorkspacePool
   readonly #encrypted: boolean
-  /** The partner opened the session: what it brings is only for the channels it was admitted for. */
-  readonly #called: boolean
   /** Whether this end has something to say and would like the turn. */
   readonly #wantsTurn: () => boolean
   #file: OpenFile | undefined
@@ -44,7 +42,6 @@ export class ListenerRole {
       crypto: SessionCrypto
       pool: WorkspacePool
       encrypted: boolean
-      called: boolean
       wantsTurn: () => boolean
     },
   ) {
@@ -53,7 +50,6 @@ export class ListenerRole {
     this.#crypto = options.crypto
     this.#pool = options.pool
     this.#encrypted = options.encrypted
-    this.#called = options.called
     this.#wantsTurn = options.wantsTurn
   }
 
@@ -70,9 +66,7 @@ export class ListenerRole {
     let file: { offered: OfferedFile; incoming: Incoming }
     try {
       const offered = readStartFile(sfid, conversation.known, this.#encrypted)
-      const { applications } = conversation.known
-      const offer = this.#called ? { ...offered.offer, admitted: applications } : offered.offer
-      file = { offered, incoming: await this.#host.offer(offer) }
+      file = { offered, incoming: await this.#host.offer(offered.offer) }
     } catch (error) {
       if (conversation.isOver) return
       const { reason, retry, text } = offerReasonOf(error)
@@ -174,7 +168,7 @@ export class ListenerRole {
   async #record(command: CommandOf<'EERP'> | CommandOf<'NERP'>): Promise<void> {
     const party = this.#conversation.known
     try {
-      await this.#host.receipt(party.contactId, await readReceipt(command, party, this.#crypto))
+      await this.#host.receipt(party.reach, await readReceipt(command, party, this.#crypto))
     } catch (error) {
       // A receipt for an unknown file can never be recorded. It is confirmed all the same.
       if (!(error instanceof NodeError) || error.code !== 'not_found') throw error

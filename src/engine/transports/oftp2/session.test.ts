@@ -7,6 +7,7 @@ import { NodeError } from '../../../errors.ts'
 import type { Envelope, OwedReceipt, RecordFormat } from '../transport.ts'
 import { contentOf } from '../../../../test/support/oftp2/host.ts'
 import type { PairOptions } from '../../../../test/support/oftp2/ends.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 import {
   CALLER,
   keyPairs,
@@ -645,12 +646,13 @@ test('a second file may come in while the first of another session is still movi
   })
 })
 
-test('what a caller brings is for the applications its own session was admitted for', async () => {
+test('what is brought over a session is for the channels that exist for that very session', async () => {
   await withEnds({}, async (ends) => {
     const first = await ends.call()
     const party = ends.called.partners.get(CALLER)
     assert.ok(party)
-    ends.called.partners.set(CALLER, { ...party, applications: ['PAY', 'SECRET'] })
+    const wider = reachAll('caller', 'partner')
+    ends.called.partners.set(CALLER, { ...party, reach: wider })
     const second = await ends.call()
     await push(first, wireFile(noise(10), U, { name: 'first' }))
     await push(second, wireFile(noise(10), U, { name: 'second' }))
@@ -658,16 +660,13 @@ test('what a caller brings is for the applications its own session was admitted 
       void (await push(session, wireFile(noise(10), U, { name: 'third' })))
     await second.fetch(never)
     await Promise.all([first.close(), second.close()])
-    const admitted = [...ends.called.complete, ...ends.caller.complete].map(({ offer }) => [
-      offer.name,
-      offer.admitted,
-    ])
-    assert.deepEqual(Object.fromEntries(admitted), {
-      first: ['PAY'],
-      second: ['PAY', 'SECRET'],
-      // The caller asked for it: nobody was admitted.
-      third: undefined,
-    })
+    const reaches = new Map(
+      [...ends.called.complete, ...ends.caller.complete].map(({ offer }) => [offer.name, offer.reach]),
+    )
+    assert.equal(reaches.get('first'), party.reach)
+    assert.equal(reaches.get('second'), wider)
+    // The caller asked for it over a session of its own.
+    assert.deepEqual([reaches.get('third')?.openedBy, reaches.get('third')?.contactId], ['node', 'called'])
   })
 })
 

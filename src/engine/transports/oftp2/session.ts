@@ -11,7 +11,7 @@
 // Callers: connect.ts and listen.ts open it. The engine pushes, fetches and closes at any time, many pushes at once.
 import type { Socket } from 'node:net'
 import { NodeError } from '../../../errors.ts'
-import type { PushProgress, PushResult, Session, SessionHost, WireFile } from '../transport.ts'
+import type { PushProgress, PushResult, Reach, Session, SessionHost, WireFile } from '../transport.ts'
 import { Conversation } from './conversation.ts'
 import type { Handshake } from './protocol/handshake.ts'
 import { ListenerRole } from './listener-role.ts'
@@ -75,13 +75,16 @@ export class Oftp2Session implements Session {
     this.#listener = new ListenerRole(this.conversation, {
       ...parts,
       encrypted: line.encrypted,
-      called: !line.calling,
       wantsTurn: () => this.#speaker.busy || this.conversation.closing,
     })
   }
 
   get contactId(): string {
     return this.conversation.known.contactId
+  }
+
+  get reach(): Reach {
+    return this.conversation.known.reach
   }
 
   get ended(): AbortSignal {

@@ -88,7 +88,7 @@ export async function deliverReceipts(
   crypto: SessionCrypto,
 ): Promise<void> {
   const party = conversation.known
-  for (const owed of await host.receiptsOwed(party.contactId)) {
+  for (const owed of await host.receiptsOwed(party.reach)) {
     if (!isSpeaker(conversation.state)) return
     // Levels before 1.4 have no negative receipt: it stays owed until the partner speaks a newer one.
     if (!owed.positive && conversation.level < 4) continue

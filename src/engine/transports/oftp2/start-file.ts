@@ -110,6 +110,7 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
   const units = safeUnits(sfid.restart)
   const offer: Offer = {
     contactId: party.contactId,
+    reach: party.reach,
     application: sfid.user,
     name: realName(sfid.description, sfid.dataset),
     key: { name: sfid.dataset, date: sfid.date, time: sfid.time },

@@ -15,6 +15,7 @@ import type { Call, Session } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 
 const skip = noOpenSsh
 const rounds = process.env['ESCLUSA_LONG'] === '1' ? 200 : 30
@@ -62,6 +63,7 @@ function callTo(inbox: string, outbox: string): Call<SftpSettings> {
       outbox,
     },
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
     security: {

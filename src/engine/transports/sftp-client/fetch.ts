@@ -8,7 +8,7 @@
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
-import type { FileKey, Incoming, SessionHost } from '../transport.ts'
+import type { FileKey, Incoming, SessionHost, Reach } from '../transport.ts'
 
 import { receiveBytes } from './byte-flow.ts'
 import { abortReason } from './line.ts'
@@ -22,7 +22,7 @@ const MOST_ENTRIES = 100_000
 export interface FetchContext {
   remote: Remote
   host: SessionHost
-  contactId: string
+  reach: Reach
   /** Folders to look in, each with the application its files belong to ('' when the folder does not say). */
   outboxes: readonly { folder: string; application: string }[]
 }
@@ -111,7 +111,8 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
   let incoming: Incoming
   try {
     incoming = await context.host.offer({
-      contactId: context.contactId,
+      contactId: context.reach.contactId,
+      reach: context.reach,
       application: file.application,
       name: file.name,
       key: keyOf(file),

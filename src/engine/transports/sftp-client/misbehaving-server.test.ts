@@ -22,6 +22,7 @@ import type { Call, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 
 type Behaviour = (
   request: { type: number; id: number; body: PacketReader },
@@ -111,6 +112,7 @@ function callTo(port: number): Call<SftpSettings> {
     remoteId: 'ACME',
     settings: { username: 'u', password: 'secret', hostKeys: [fingerprint()], inbox: '/in', outbox: '/out' },
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 300, syncMs: 500, ackMs: 200, idleMs: 60_000 },
     security: {

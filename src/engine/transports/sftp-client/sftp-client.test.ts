@@ -17,6 +17,7 @@ import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
+import { reachAll } from '../../../../test/support/reach.ts'
 
 const skip = noOpenSsh
 const quiet: PushProgress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
@@ -70,6 +71,7 @@ function callTo(
       ...settings,
     },
     applications: ['NOMINA'],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
     security: {

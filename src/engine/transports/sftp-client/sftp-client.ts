@@ -2,7 +2,7 @@
 // outbox. One connection carries many files at once; push may be called again before an earlier one has finished.
 
 import { NodeError } from '../../../errors.ts'
-import type { Call, PushProgress, Session, SessionHost, Transport, WireFile } from '../transport.ts'
+import type { Call, PushProgress, Session, SessionHost, Transport, WireFile, Reach } from '../transport.ts'
 
 import { fetchFiles } from './fetch.ts'
 import { openLine } from './line.ts'
@@ -49,6 +49,7 @@ interface Parts {
 
 class SftpClientSession implements Session {
   readonly contactId: string
+  readonly reach: Reach
   readonly encrypted = true
   readonly ended: AbortSignal
   readonly #call: Call<SftpSettings>
@@ -59,6 +60,7 @@ class SftpClientSession implements Session {
 
   constructor(call: Call<SftpSettings>, host: SessionHost, parts: Parts) {
     this.contactId = call.contactId
+    this.reach = call.reach
     this.ended = parts.remote.requests.ended
     this.#call = call
     this.#host = host
@@ -84,7 +86,7 @@ class SftpClientSession implements Session {
   }
 
   fetch(signal: AbortSignal): Promise<void> {
-    const { settings, applications, contactId } = this.#call
+    const { settings, applications, reach } = this.#call
     return this.#busy(async () => {
       const perApplication = settings.outbox?.includes('{application}') === true
       // Without the placeholder one folder serves all: it says nothing of the application unless there is only one.
@@ -93,7 +95,7 @@ class SftpClientSession implements Session {
         folder: folderFor(settings.outbox, 'outbox', application),
         application,
       }))
-      await fetchFiles({ remote: this.#parts.remote, host: this.#host, contactId, outboxes }, signal)
+      await fetchFiles({ remote: this.#parts.remote, host: this.#host, reach, outboxes }, signal)
     })
   }
 

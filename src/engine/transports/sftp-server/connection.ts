@@ -9,7 +9,8 @@ import type { Connection, ServerChannel } from 'ssh2'
 import { NodeError } from '../../../errors.ts'
 import { LazyTimer } from '../lazy-timer.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
-import type { Admission, Session, SessionHost } from '../transport.ts'
+import type { Outbox } from '../outbox.ts'
+import type { Reach, Session, SessionHost } from '../transport.ts'
 
 import { ChannelIo } from './channel-io.ts'
 import { FileSession } from './file-session.ts'
@@ -17,7 +18,7 @@ import type { PartnerFiles } from './file-session.ts'
 import { RECEIVE_WINDOW } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import { SignIn } from './sign-in.ts'
-import type { AccessSettings } from '../../../contract/contact-settings.ts'
+import type { SignedIn } from './sign-in.ts'
 
 const GOODBYE_MS = 2000
 
@@ -25,7 +26,7 @@ export interface ClientConnectionParts {
   limits: SftpServerLimits
   sessionHost: SessionHost
   onFault: (error: unknown) => void
-  enter: (admission: Admission<AccessSettings>) => PartnerFiles | undefined
+  enter: (reach: Reach) => (PartnerFiles & { outbox: Outbox }) | undefined
   leave: (contactId: string) => void
   gone: () => void
 }
@@ -43,7 +44,7 @@ export class ClientConnection {
     () => void this.end(new NodeError('timed_out', 'the session was idle for too long')),
   )
   readonly #signInTimer: NodeJS.Timeout
-  #partner: { contactId: string; files: PartnerFiles; admission: Admission<AccessSettings> } | undefined
+  #partner: (SignedIn & { files: PartnerFiles & { outbox: Outbox } }) | undefined
 
   constructor({ socket, keysAgreed }: LineSocket, parts: ClientConnectionParts) {
     this.#socket = socket
@@ -97,20 +98,21 @@ export class ClientConnection {
     const outcome = await this.#signIn.answer(context)
     if (outcome === 'refused') return
     if (outcome === 'over') return void this.#connection?.end()
-    const files = this.#parts.enter(outcome)
+    const { reach, timeouts } = outcome.admission
+    const files = this.#parts.enter(reach)
     if (files === undefined) return void this.#connection?.end()
-    const { contactId, timeouts } = outcome
-    this.#partner = { contactId, files, admission: outcome }
+    this.#partner = { ...outcome, files }
     if (this.#socket.destroyed) return
     clearTimeout(this.#signInTimer)
     this.#idle.start(timeouts.idleMs)
-    this.#parts.sessionHost.opened(this.#asSession(contactId))
+    this.#parts.sessionHost.opened(this.#asSession(reach))
   }
 
   /** What the engine may do with a partner that called: end it. Files to send wait in the outbox until it takes them. */
-  #asSession(contactId: string): Session {
+  #asSession(reach: Reach): Session {
     return {
-      contactId,
+      contactId: reach.contactId,
+      reach,
       encrypted: true,
       ended: this.#ended.signal,
       push: () =>
@@ -139,7 +141,8 @@ export class ClientConnection {
     const broken = (error: unknown) => this.#fault(error)
     const session = new FileSession({
       io,
-      admission: partner.admission,
+      reach: partner.admission.reach,
+      reached: partner.reached,
       files: partner.files,
       limits,
       active: () => this.#idle.putOff(),
@@ -166,7 +169,7 @@ export class ClientConnection {
       await Promise.allSettled([...this.#channels.keys()].map((session) => session.end(reason)))
       await this.#signIn.finish().catch((error: unknown) => this.#parts.onFault(error))
     } finally {
-      if (this.#partner !== undefined) this.#parts.leave(this.#partner.contactId)
+      if (this.#partner !== undefined) this.#parts.leave(this.#partner.admission.contactId)
       this.#parts.gone()
     }
   }

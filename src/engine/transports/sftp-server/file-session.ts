@@ -5,7 +5,8 @@
 import { NodeError } from '../../../errors.ts'
 import { MAX_DATA, MAX_PACKET, OPEN, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
-import type { Admission } from '../transport.ts'
+import type { Reach, Reached } from '../transport.ts'
+
 import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
 import type { ChannelIo } from './channel-io.ts'
 import { Handles, refused } from './handles.ts'
@@ -16,23 +17,24 @@ import type { SftpServerLimits } from './limits.ts'
 import type { Outbox } from '../outbox.ts'
 import { canonicalPath, placeOf } from './paths.ts'
 import type { Place } from './paths.ts'
-import type { AccessSettings } from '../../../contract/contact-settings.ts'
 import { Reading } from './download-tracking.ts'
 import type { DownloadTracking } from './download-tracking.ts'
 import type { PerNameQueue } from './per-name-queue.ts'
 import { Upload } from './upload.ts'
 
+/** What all connections of a partner share. */
 export interface PartnerFiles {
   inbox: Inbox
-  outbox: Outbox
   downloads: DownloadTracking
   queue: PerNameQueue
 }
 
 export interface FileSessionParts {
   io: ChannelIo
-  admission: Admission<AccessSettings>
-  files: PartnerFiles
+  reach: Reach
+  /** What exists for the session: its tree. */
+  reached: Reached
+  files: PartnerFiles & { outbox: Outbox }
   limits: SftpServerLimits
   /** Called at each request: the session is not idle. */
   active: () => void
@@ -51,6 +53,7 @@ const missing = () => new NodeError('not_found', 'there is no such file')
 
 export class FileSession {
   readonly #parts: FileSessionParts
+  readonly #own: { owner: object; reach: Reach }
   readonly #handles: Handles
   readonly #running = new Set<Promise<void>>()
   #state: 'greeting' | 'open' | 'over' = 'greeting'
@@ -59,6 +62,7 @@ export class FileSession {
   constructor(parts: FileSessionParts) {
     this.#parts = parts
     this.#handles = new Handles(parts.limits.handlesPerChannel)
+    this.#own = { owner: this, reach: parts.reach }
   }
 
   take(whole: Buffer): void {
@@ -165,7 +169,7 @@ export class FileSession {
   }
 
   #place(path: string | undefined): Place {
-    const place = placeOf(path, this.#parts.admission.applications)
+    const place = placeOf(path, this.#parts.reached.applications)
     if (place === undefined) throw missing()
     return place
   }
@@ -178,11 +182,11 @@ export class FileSession {
 
   /** `ways` is seen from this node: 'S' sends only, so nothing may be dropped; 'R' receives only. */
   #mayPut(): boolean {
-    return this.#parts.admission.ways !== 'S'
+    return this.#parts.reached.ways !== 'S'
   }
 
   #mayGet(): boolean {
-    return this.#parts.admission.ways !== 'R'
+    return this.#parts.reached.ways !== 'R'
   }
 
   async #open(id: number, path: string | undefined, flags: number, attrs: Attrs): Promise<void> {
@@ -204,7 +208,7 @@ export class FileSession {
       truncate: (flags & OPEN.TRUNC) !== 0,
       exclusive: (flags & OPEN.EXCL) !== 0,
     }
-    return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, owner: this }, how))
+    return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, ...this.#own }, how))
   }
 
   async #openReading({ application, name }: FilePlace): Promise<Reading> {
@@ -316,7 +320,7 @@ export class FileSession {
   }
 
   async #entriesOf(place: Place): Promise<Listing['entries']> {
-    if (place.kind === 'root') return this.#parts.admission.applications.map(asFolder)
+    if (place.kind === 'root') return this.#parts.reached.applications.map(asFolder)
     if (place.kind !== 'folder') return ['in', 'out'].map(asFolder)
     const { inbox, outbox } = this.#parts.files
     if (place.side === 'in')
@@ -343,7 +347,7 @@ export class FileSession {
     const { application, name } = place
     const { inbox, outbox, downloads } = this.#parts.files
     await this.#inTurn([place], async () => {
-      if (place.side === 'in') return inbox.remove({ application, owner: this }, name)
+      if (place.side === 'in') return inbox.remove({ application, ...this.#own }, name)
       if (!this.#mayGet()) throw refused()
       const entry = await outbox.find(application, name)
       if (entry !== undefined) return downloads.removed(outbox, application, entry)
@@ -367,7 +371,7 @@ export class FileSession {
     )
       throw refused()
     if (source.name === target.name) throw new NodeError('conflict', 'both names are the same')
-    const at = { application: source.application, owner: this }
+    const at = { application: source.application, ...this.#own }
     await this.#inTurn([source, target], () =>
       this.#parts.files.inbox.rename(at, source.name, target.name, replace),
     )

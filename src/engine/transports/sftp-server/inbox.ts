@@ -6,7 +6,7 @@
 
 import { NodeError } from '../../../errors.ts'
 import { NAME_ALONE } from '../transport.ts'
-import type { Incoming, SessionHost } from '../transport.ts'
+import type { Incoming, Reach, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from '../outbox.ts'
 import { isTemporaryName } from './paths.ts'
@@ -34,6 +34,9 @@ export class HandedOver {
 type Kept = Look & { application: string; name: string }
 
 const textKey = (application: string, name: string) => `${application}/${name}`
+
+/** Where a client of one session puts a file. */
+export type UploadPlace = { application: string; owner: object; reach: Reach }
 
 export interface InboxParts {
   contactId: string
@@ -87,7 +90,7 @@ export class Inbox {
   }
 
   async open(
-    at: { application: string; name: string; owner: object },
+    at: UploadPlace & { name: string },
     how: { create: boolean; truncate: boolean; exclusive: boolean },
   ): Promise<Upload | HandedOver> {
     const { application, name, owner } = at
@@ -104,7 +107,7 @@ export class Inbox {
     // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
     const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
-    return this.#begin({ application, name, restartFrom, owner })
+    return this.#begin({ ...at, restartFrom })
   }
 
   /** The client has closed its handle. Resolves when a final file is handed over. */
@@ -123,12 +126,7 @@ export class Inbox {
     if (!isTemporaryName(upload.name)) await this.#handOver(upload, upload.name)
   }
 
-  async rename(
-    at: { application: string; owner: object },
-    from: string,
-    to: string,
-    replace: boolean,
-  ): Promise<void> {
+  async rename(at: UploadPlace, from: string, to: string, replace: boolean): Promise<void> {
     const { application, owner } = at
     await this.#load(application)
     const target = textKey(application, to)
@@ -146,7 +144,7 @@ export class Inbox {
     this.#uploads.set(target, upload)
   }
 
-  async remove(at: { application: string; owner: object }, name: string): Promise<void> {
+  async remove(at: UploadPlace, name: string): Promise<void> {
     const { application } = at
     await this.#load(application)
     const key = textKey(application, name)
@@ -197,14 +195,9 @@ export class Inbox {
     if (this.#uploads.get(key) === upload) this.#uploads.delete(key)
   }
 
-  async #begin(at: {
-    application: string
-    name: string
-    restartFrom: number
-    owner: object
-  }): Promise<Upload> {
-    const { application, name, restartFrom, owner } = at
-    const incoming = await this.#offer(application, name, restartFrom)
+  async #begin(at: UploadPlace & { name: string; restartFrom: number }): Promise<Upload> {
+    const { application, name, owner } = at
+    const incoming = await this.#offer(at)
     const key = textKey(application, name)
     const mtime = this.#kept.get(key)?.mtime
     this.#kept.delete(key)
@@ -216,12 +209,16 @@ export class Inbox {
   }
 
   /** SFTP says neither size nor date ahead: the key is the client's name alone, good for finding a kept part. */
-  #offer(application: string, name: string, restartFrom: number): Promise<Incoming> {
+  #offer({
+    application,
+    name,
+    restartFrom,
+    reach,
+  }: UploadPlace & { name: string; restartFrom: number }): Promise<Incoming> {
     return this.#parts.host.offer({
       contactId: this.#parts.contactId,
       application,
-      // Its session sees no other.
-      admitted: [application],
+      reach,
       name,
       provisional: isTemporaryName(name),
       key: { name, date: NAME_ALONE, time: '0000000000' },
@@ -235,10 +232,8 @@ export class Inbox {
   }
 
   /** An upload that no handle writes to: closed under a temporary name now, or kept from an earlier connection. */
-  async #waiting(
-    { application, owner }: { application: string; owner: object },
-    name: string,
-  ): Promise<Upload> {
+  async #waiting(at: UploadPlace, name: string): Promise<Upload> {
+    const { application } = at
     const key = textKey(application, name)
     const upload = this.#uploads.get(key)
     if (upload?.state === 'open') throw new NodeError('conflict', 'the file is still open')
@@ -249,7 +244,7 @@ export class Inbox {
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
     const restartFrom = kept.size
-    const resumed = await this.#begin({ application, name, restartFrom, owner })
+    const resumed = await this.#begin({ ...at, name, restartFrom })
     resumed.state = 'closed'
     if (resumed.safeSize === kept.size) return resumed
     await this.leave(resumed, new NodeError('file_missing', 'part of the file is no longer here'))

@@ -11,7 +11,7 @@ import { lineAlgorithms } from '../ssh/algorithms.ts'
 import { whyNotAdopted } from '../ssh/adopted-socket.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
-import type { Admission, Listener, SessionHost } from '../transport.ts'
+import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import type { PartnerFiles } from './file-session.ts'
 import { ClientConnection } from './connection.ts'
@@ -19,7 +19,6 @@ import { Inbox } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from '../outbox.ts'
-import type { AccessSettings } from '../../../contract/contact-settings.ts'
 import { DownloadTracking } from './download-tracking.ts'
 import { PerNameQueue } from './per-name-queue.ts'
 
@@ -29,8 +28,8 @@ export interface SftpServerOptions {
   /** Private host keys, PEM or OpenSSH format; one per type is used. */
   hostKeys: readonly string[]
   sessionHost: SessionHost
-  /** What waits for a partner; asked once per connection. */
-  outboxOf: (contactId: string) => Outbox
+  /** What waits for a partner, as one session may see it; asked once per connection. */
+  outboxOf: (reach: Reach) => Outbox
   /** Uploads kept from before this run; without it a client cannot resume over a restart of the node. */
   keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
   limits?: Partial<SftpServerLimits>
@@ -119,7 +118,7 @@ class ConnectionRegistry {
       limits: this.#limits,
       sessionHost: this.#options.sessionHost,
       onFault: (error) => this.#options.onFault?.(error),
-      enter: (admission) => this.#enter(admission),
+      enter: (reach) => this.#enter(reach),
       leave: (contactId) => this.#leave(contactId),
       gone: () => this.#connections.delete(key),
     })
@@ -132,26 +131,22 @@ class ConnectionRegistry {
     await Promise.all([...this.#connections.values()].map((connection) => connection.end(reason)))
   }
 
-  #enter({ contactId }: Admission<AccessSettings>): PartnerFiles | undefined {
+  #enter(reach: Reach): (PartnerFiles & { outbox: Outbox }) | undefined {
+    const { contactId } = reach
     let partner = this.#partners.get(contactId)
     if (partner === undefined) {
-      const { sessionHost: host, outboxOf, keptUploads } = this.#options
+      const { sessionHost: host, keptUploads } = this.#options
       const kept = async (application: string) => (await keptUploads?.(contactId, application)) ?? []
       const inbox = new Inbox({ contactId, host, keptUploads: kept })
       partner = {
         connections: 0,
-        files: {
-          inbox,
-          outbox: outboxOf(contactId),
-          downloads: new DownloadTracking(),
-          queue: new PerNameQueue(),
-        },
+        files: { inbox, downloads: new DownloadTracking(), queue: new PerNameQueue() },
       }
       this.#partners.set(contactId, partner)
     }
     if (partner.connections >= this.#limits.connectionsPerContact) return undefined
     partner.connections++
-    return partner.files
+    return { ...partner.files, outbox: this.#options.outboxOf(reach) }
   }
 
   /** A partner's tables stay while they hold something a next connection could ask for. */

@@ -165,14 +165,12 @@ test('a real path of any path is inside the tree, and only its own folders exist
 })
 
 test('a partner sees nothing of another one', { skip }, async () => {
-  const mine = server.admission
-  const other = {
-    ...mine,
-    contactId: 'other',
-    applications: ['OTHER'],
-    settings: { ...server.access, username: 'other' },
-  }
-  server.host.admissions = (caller) => (caller.id === 'other' ? other : mine)
+  const other = { contactId: 'other', access: { ...server.access, username: 'other' } }
+  server.host.admissions = (caller) => server.admission(caller, caller.id === 'other' ? other : undefined)
+  server.host.tree = (contactId) => ({
+    applications: contactId === 'other' ? ['OTHER'] : ['NOMINA', 'RECIBOS'],
+    ways: 'B',
+  })
   const first = await signedIn()
   const second = await signedIn({ username: 'other' })
   const handle = await first.open('/NOMINA/in/x.part', CREATE)
@@ -400,11 +398,11 @@ test(
   { skip },
   async () => {
     server.outbox.put('NOMINA', 'file', Buffer.from('x'))
-    server.admission.ways = 'S'
+    server.host.tree = () => ({ applications: ['NOMINA'], ways: 'S' })
     const fromSender = await signedIn()
     await assert.rejects(fromSender.open('/NOMINA/in/x', CREATE))
     await fromSender.open('/NOMINA/out/file', OPEN.READ)
-    server.admission.ways = 'R'
+    server.host.tree = () => ({ applications: ['NOMINA'], ways: 'R' })
     const fromReceiver = await signedIn()
     await assert.rejects(fromReceiver.open('/NOMINA/out/file', OPEN.READ))
     assert.equal(await fromReceiver.sizeOf('/NOMINA/out/file'), undefined)
@@ -481,7 +479,7 @@ test('who does not sign in in time, or idles, is shown the door', { skip }, asyn
   // Signing in takes its time: only the silent one is held to so little.
   await server.stop()
   server = await startTestListener()
-  server.admission.timeouts = { ...server.admission.timeouts, idleMs: 150 }
+  server.timeouts.idleMs = 150
   const idle = await signedIn()
   await idle.closed
   assert.equal(server.host.sessions.at(-1)?.ended.aborted, true)

@@ -8,7 +8,7 @@ import type { AuthContext, ParsedKey, PublicKeyAuthContext } from 'ssh2'
 import type { AccessSettings } from '../../../contract/contact-settings.ts'
 import { messageOf, NodeError } from '../../../errors.ts'
 import { readAuthorizedKey } from '../ssh/keys.ts'
-import type { Admission, Caller, SessionHost } from '../transport.ts'
+import type { Admission, Caller, Proof, Reached, SessionHost } from '../transport.ts'
 
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 3000
@@ -48,23 +48,52 @@ function signatureHolds(context: PublicKeyAuthContext, key: ParsedKey): boolean 
   return verified === true
 }
 
+/** A caller that is in: for whom channels exist. */
+export type SignedIn = { admission: Admission<AccessSettings>; reached: Reached }
+
+/** What the caller has shown in the request that is being answered; only the one that is accepted counts later. */
+class ShownProof implements Proof {
+  readonly address: string
+  readonly encrypted = true
+  signedIn = false
+  password: string | undefined
+  hasKey = false
+
+  constructor(address: string) {
+    this.address = address
+  }
+
+  knows(password: string): boolean {
+    return this.password !== undefined && samePassword(this.password, password)
+  }
+
+  /** An authorized key stands for the certificate: SSH has no other. */
+  owns(): boolean {
+    return this.hasKey
+  }
+
+  show({ signedIn = false, password, hasKey = false }: Partial<ShownProof>): void {
+    Object.assign(this, { signedIn, password, hasKey })
+  }
+}
+
 export class SignIn {
   readonly #host: SessionHost
-  readonly #address: string
   readonly #triesLeft: { count: number }
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #proof: ShownProof
   #admissions = new Map<string, Promise<Admission<AccessSettings>>>()
   #failures = 0
   #lastFailure: { caller: Caller; reason: string } | undefined
 
   constructor(parts: { host: SessionHost; address: string; tries: number }) {
     this.#host = parts.host
-    this.#address = parts.address
+    this.#proof = new ShownProof(parts.address)
     this.#triesLeft = { count: parts.tries }
   }
 
   /** Answers one request. Resolves to the admission when it was the right one, `over` when there are no tries left. */
-  async answer(context: AuthContext): Promise<Admission<AccessSettings> | 'refused' | 'over'> {
+  async answer(context: AuthContext): Promise<SignedIn | 'refused' | 'over'> {
     if (context.method === 'none' || context.method === 'hostbased') {
       context.reject(METHODS)
       return 'refused'
@@ -72,10 +101,11 @@ export class SignIn {
     const admission = await this.#admit(context.username)
     const outcome = await this.#check(context, admission)
     if (outcome === 'asked') return 'refused'
-    if (outcome === 'right' && admission !== undefined) {
+    const reached = outcome === 'right' && admission && (await this.#host.reached(admission.reach))
+    if (admission && reached && reached.applications.length > 0) {
       this.#lastFailure = undefined
       context.accept()
-      return admission
+      return { admission, reached }
     }
     const isQuery = context.method === 'publickey' && context.signature === undefined
     this.#lastFailure ??= { caller: this.#caller(context.username), reason: `${context.method} not accepted` }
@@ -95,7 +125,7 @@ export class SignIn {
   }
 
   #caller(id: string): Caller {
-    return { protocol: 'sftp', id, address: this.#address, encrypted: true }
+    return { protocol: 'sftp', id, proof: this.#proof }
   }
 
   async #admit(username: string): Promise<Admission<AccessSettings> | undefined> {
@@ -117,23 +147,40 @@ export class SignIn {
     admission: Admission<AccessSettings> | undefined,
   ): Promise<'right' | 'wrong' | 'asked'> {
     const settings = admission?.settings
+    this.#proof.show({})
     if (context.method === 'publickey') {
       const key = isAuthorized(context, settings?.authorizedKeys ?? [])
       if (key === undefined) return 'wrong'
-      if (context.signature !== undefined) return signatureHolds(context, key) ? 'right' : 'wrong'
+      if (context.signature !== undefined) {
+        const holds = signatureHolds(context, key)
+        this.#proof.show({ signedIn: holds, hasKey: holds })
+        return holds ? 'right' : 'wrong'
+      }
       context.accept()
       return 'asked'
     }
     const given = await passwordIn(context)
     if (given === undefined) return 'wrong'
-    return (await this.#isRight(context.username, given, settings?.password)) ? 'right' : 'wrong'
+    return (await this.#isRight(context.username, given, admission)) ? 'right' : 'wrong'
   }
 
-  /** Keys cannot be guessed, so only passwords are counted: nobody who signs in with a key can be locked out. */
-  async #isRight(username: string, given: string, expected: string | undefined): Promise<boolean> {
+  /**
+   * Right: the contact's own password, or that of a channel, which then is all there is for this session. Keys cannot be
+   * guessed, so only passwords are counted: nobody who signs in with a key can be locked out.
+   */
+  async #isRight(
+    username: string,
+    password: string,
+    admission: Admission<AccessSettings> | undefined,
+  ): Promise<boolean> {
     const caller = this.#caller(username)
+    const signedIn = samePassword(password, admission?.settings.password)
+    const check = async () => {
+      this.#proof.show({ signedIn, password })
+      const reached = admission && (await this.#host.reached(admission.reach))
+      return (reached && reached.applications.length > 0) || undefined
+    }
     try {
-      const check = () => Promise.resolve(samePassword(given, expected) || undefined)
       return (await this.#host.attempt(caller, check)) === true
     } catch (error) {
       if (!(error instanceof NodeError) || error.code !== 'too_many') throw error

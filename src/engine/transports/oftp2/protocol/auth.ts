@@ -31,12 +31,16 @@ export function asksPassword({ remoteKey, authentication }: SessionSecurity): bo
 }
 
 export function isPassword({ remoteKey }: SessionSecurity, given: string): boolean {
-  return remoteKey !== undefined && sameOctets(digest(remoteKey), digest(given))
+  return remoteKey !== undefined && samePassword(remoteKey, given)
 }
 
 export function checkPassword(security: SessionSecurity, given: string): void {
   if (asksPassword(security) && !isPassword(security, given))
     throw ending('login_refused', '04', 'the partner’s password is wrong')
+}
+
+export function samePassword(expected: string, given: string): boolean {
+  return sameOctets(digest(expected), digest(given))
 }
 
 function digest(password: string): Uint8Array {
@@ -51,7 +55,8 @@ function sameOctets(one: Uint8Array, other: Uint8Array): boolean {
 export class Authentication {
   readonly #crypto: SessionCrypto
   readonly #own: string
-  readonly #partner: string
+  /** PEM: whom the challenge is for. */
+  readonly partner: string
   readonly #challenge = randomBytes(CHALLENGE)
 
   constructor(crypto: SessionCrypto, security: SessionSecurity) {
@@ -60,11 +65,11 @@ export class Authentication {
       throw new NodeError('bad_use', 'authentication by certificate needs rsaLocalKey and rsaRemoteKey')
     this.#crypto = crypto
     this.#own = rsaLocalKey
-    this.#partner = rsaRemoteKey
+    this.partner = rsaRemoteKey
   }
 
   async challenge(): Promise<Uint8Array> {
-    return this.#crypto.encryptChallenge(this.#partner, this.#challenge)
+    return this.#crypto.encryptChallenge(this.partner, this.#challenge)
   }
 
   /** Opens the partner's challenge. One that does not open was not made for this key. */

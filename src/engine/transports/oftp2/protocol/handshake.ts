@@ -1,8 +1,8 @@
 // How a session begins (RFC 5024, 4.2): greeting, names and passwords, what both ends can do, and, where both ask for
 // it, challenges in both directions. `ready` is called once, when the caller may speak and the called end listens.
-import type { Admission, Caller, SessionHost } from '../../transport.ts'
+import type { Admission, Caller, Proof, SessionHost } from '../../transport.ts'
 import { messageOf, NodeError } from '../../../../errors.ts'
-import { asksPassword, Authentication, isPassword } from './auth.ts'
+import { asksPassword, Authentication, isPassword, samePassword } from './auth.ts'
 import type { Command, CommandOf } from './commands.ts'
 import type { Conversation } from '../conversation.ts'
 import { acceptAnswer, answerCaller, commonLevel, proposal } from './negotiation.ts'
@@ -17,6 +17,7 @@ class Challenges {
   readonly #calling: boolean
   readonly #ready: () => void
   #authentication: Authentication | undefined
+  #proven: string | undefined
 
   constructor(conversation: Conversation, crypto: SessionCrypto, calling: boolean, ready: () => void) {
     this.#conversation = conversation
@@ -28,6 +29,11 @@ class Challenges {
   prepare(party: Party): void {
     if (party.security.authentication === 'CERTIFICATE')
       this.#authentication = new Authentication(this.#crypto, party.security)
+  }
+
+  /** The certificate that the partner has proven to own. */
+  get proven(): string | undefined {
+    return this.#proven
   }
 
   get #own(): Authentication {
@@ -58,6 +64,7 @@ class Challenges {
   check(command: Command): void {
     if (command.kind !== 'AURP') return
     this.#own.check(command.response)
+    this.#proven = this.#own.partner
     if (!this.#calling) return this.#conversation.say({ kind: 'SECD' })
     this.#conversation.become('IDLESP')
     this.#ready()
@@ -114,12 +121,17 @@ export function calledHandshake(conversation: Conversation, called: Called, read
     admit(command) {
       if (command.kind !== 'SSID') return
       conversation.level = commonLevel(command.level)
-      const caller: Caller = {
-        protocol: 'oftp2',
-        id: command.code,
-        address: called.address,
-        encrypted: called.encrypted,
+      const { address, encrypted } = called
+      const proof: Proof = {
+        address,
+        encrypted,
+        // The identification alone is no secret: what is asked of a caller, its channels ask.
+        signedIn: true,
+        knows: (password) => samePassword(password, command.password),
+        owns: (certificate) => certificate !== undefined && certificate === challenges.proven,
       }
+      const challenged = command.authentication === 'Y'
+      const caller: Caller = { protocol: 'oftp2', id: command.code, proof, challenges: challenged }
       known = caller
       conversation.background(admit(conversation, called, { caller, ssid: command, challenges, ready }))
     },
@@ -151,8 +163,9 @@ async function signIn(
     throw error
   }
   const { security } = party
-  // A wrong one is told to the caller where the answer is made.
-  if (asksPassword(security))
+  // A wrong one is told to the caller where the answer is made. One that opens nothing counts even where the caller gets in
+  // without: it may be a guess at another channel's.
+  if (asksPassword(security) || (party.guessable && password !== ''))
     await host.attempt(caller, () => Promise.resolve(isPassword(security, password) || undefined))
   return party
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Oftp2Settings } from '../../../../contract/contact-settings.ts'
 import type { Party } from '../settings.ts'
 import { answerCaller, proposal } from './negotiation.ts'
+import { reachAll } from '../../../../../test/support/reach.ts'
 
 function partyWith(settings: Oftp2Settings): Party {
   return {
@@ -10,7 +11,7 @@ function partyWith(settings: Oftp2Settings): Party {
     localId: 'BANCO',
     remoteId: 'ACME',
     settings,
-    applications: [],
+    reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 1, syncMs: 1, ackMs: 1, idleMs: 1 },
     security: {

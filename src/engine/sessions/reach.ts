@@ -1,0 +1,103 @@
+// Which channels exist for a session: those whose demands the other end of this very session has met. Asked anew at
+// every file, receipt and turn, with the channel as it is then, so that a change acts on sessions that are open.
+//
+// The partner called: the channel takes calls, the address is one of its own where it asks for that, the line is
+// encrypted where it asks for that, and the partner has proven itself as the channel wants: the password given is the
+// channel's remoteKey, or the channel's certificate was proven.
+// This node called: the channel would have opened the same session: the same addresses, names and keys, and nothing
+// asked for that the session lacks. Whoever pointed one channel at another machine reaches that channel alone.
+//
+// Hours are not judged here: a file outside them is told to come later, and a receipt is always good.
+
+import type { Channel } from '../../contract/channel.ts'
+import { canonicalAddress } from '../../domain/addresses.ts'
+import { NodeError } from '../../errors.ts'
+import { openChannel } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import type { Seal } from '../../store/seal.ts'
+import { demandsEncryption, securityOf } from '../transfer-plan.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
+import type { Proof, Reach, SessionSecurity } from '../transports/transport.ts'
+
+export function reachOfCaller(seal: Seal, contactId: string, proof: Proof): Reach {
+  return {
+    contactId,
+    openedBy: 'partner',
+    refusal: (channel: ChannelRecord) => refusalOfCaller(seal, channel, proof),
+  }
+}
+
+function refusalOfCaller(seal: Seal, channel: ChannelRecord, proof: Proof): NodeError | undefined {
+  const { code, config } = channel
+  if (config.deactivateChannel) return refused(code, 'the channel is inactive')
+  if (!takesCalls(config)) return refused(code, 'this node calls for it')
+  if (!addressAllowed(config, proof.address)) return refused(code, `not from ${proof.address}`)
+  if (demandsEncryption(config) && !proof.encrypted) return insecure(code)
+  const security = securityOf(openChannel(seal, channel))
+  return isProven(security, proof) ? undefined : refused(code, 'this session has not proven what it asks for')
+}
+
+function isProven({ authentication, remoteKey, rsaRemoteKey }: SessionSecurity, proof: Proof): boolean {
+  if (authentication === 'CERTIFICATE') return proof.owns(rsaRemoteKey)
+  // Without a remoteKey there is nothing to compare with; `check` and `apply` warn of it.
+  if (authentication === 'PASSWORD' && remoteKey !== undefined) return proof.knows(remoteKey)
+  return proof.signedIn
+}
+
+export function takesCalls({ connection }: Channel): boolean {
+  return connection?.advancedConfigurationConnection?.callingEnd !== 'LOCAL'
+}
+
+export function addressAllowed({ connection }: Channel, address: string): boolean {
+  const { advancedConfigurationConnection, ips = [], proxyIps = [] } = connection ?? {}
+  if (!advancedConfigurationConnection?.validateIp) return true
+  const caller = canonicalAddress(address)
+  return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
+}
+
+/** A session that this node opened for `plan`. */
+export function reachOfCall(seal: Seal, plan: TransferPlan): Reach {
+  const own = sessionOf(plan.channel, plan.security)
+  const localCode = plan.code.split('-')[0]
+  return {
+    contactId: plan.contact.id,
+    openedBy: 'node',
+    refusal: (channel: ChannelRecord) => {
+      const { code, config } = channel
+      if (code === plan.code) return undefined
+      if (config.deactivateChannel) return refused(code, 'the channel is inactive')
+      if (config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO')
+        return refused(code, 'the partner calls for it')
+      if (demandsEncryption(config) && !plan.security.encrypted) return insecure(code)
+      const other = openChannel(seal, channel)
+      const same =
+        code.split('-')[0] === localCode &&
+        own === sessionOf(other, securityOf(other), plan.security.encrypted)
+      return same ? undefined : refused(code, 'it would have opened another session')
+    },
+  }
+}
+
+/** Everything that decides with whom a call ends up: the addresses, and what proves the other end. */
+function sessionOf(
+  { connection }: Channel,
+  { authentication, localKey, remoteKey, rsaLocalKey, rsaRemoteKey, ...security }: SessionSecurity,
+  encrypted = security.encrypted,
+): string {
+  const keys =
+    authentication === 'PASSWORD'
+      ? [localKey, remoteKey]
+      : authentication === 'CERTIFICATE'
+        ? [rsaLocalKey, rsaRemoteKey]
+        : []
+  // The partner's certificate is what the line's own encryption is checked against.
+  return JSON.stringify([connection?.ips ?? [], authentication, keys, encrypted && (rsaRemoteKey ?? null)])
+}
+
+function refused(code: string, why: string): NodeError {
+  return new NodeError('remote_refused', `channel ${code} is not there for this session: ${why}`)
+}
+
+function insecure(code: string): NodeError {
+  return new NodeError('insecure_session', `channel ${code} takes files over encrypted sessions alone`)
+}
