@@ -13,6 +13,7 @@ import { rootsOf } from '../domain/file-roots.ts'
 import { weakPassword } from '../domain/user.ts'
 import { isPasswordHash } from '../accounts/password.ts'
 import { diskFaults } from '../files/roots.ts'
+import { differentDemands } from './demands.ts'
 import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
 import type { Carrier, Findings } from './protocol-rules.ts'
 import { calendarReference, noticeFindings } from './notice-rules.ts'
@@ -63,8 +64,7 @@ export function platformFindings(platform: Platform, roots: Roots, known: Known)
   const around = surroundings(platform, known)
   for (const [index, channel] of (platform.channels ?? []).entries())
     add(`/channels/${index}`, oneChannel(channel, around, roots))
-  findings.warnings.push(...sharedApplications(platform))
-  add('', noticeFindings(platform, around))
+  findings.warnings.push(...sharedApplications(platform), ...differentDemands(platform))
   return findings
 }
 

@@ -15,7 +15,8 @@ import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { callOf, callerOf, offerOf } from './wire.ts'
-import { reachAll } from '../support/reach.ts'
+import { reachOfCaller } from '../../src/engine/sessions/reach.ts'
+import { reachAll, shows } from '../support/reach.ts'
 
 type Transmission = NonNullable<NonNullable<Channel['connection']>['advancedConfigurationTransmission']>
 type Connection = NonNullable<NonNullable<Channel['connection']>['advancedConfigurationConnection']>
@@ -347,7 +348,8 @@ field(
     const { id } = await rig.send()
     await waitFor('it is parked', async () => (await rig.transfer(id)).dueAt > Date.now() + 1e12)
     assert.equal((await rig.transfer(id)).state, 'PENDING')
-    const session = await line.open(callOf(), rig.host('sftp'))
+    const reach = reachOfCaller(rig.context.seal, 'acme', shows())
+    const session = await line.open(callOf({ reach }), rig.host('sftp'))
     await rig.host('sftp').turn(session)
     assert.equal((await rig.transfer(id)).state, 'COMPLETED')
     assert.deepEqual(await rig.inbox(), ['a.txt'])
@@ -366,7 +368,8 @@ field(
     await rig.putChannel(CODE, channelOf(rig, connection({ callingEnd: 'LOCAL' })))
     await rig.put('a.txt', 'a file')
     const { id, dueAt } = await rig.send()
-    const session = await line.open(callOf(), rig.host('sftp'))
+    const reach = reachOfCaller(rig.context.seal, 'acme', shows())
+    const session = await line.open(callOf({ reach }), rig.host('sftp'))
     await rig.host('sftp').turn(session)
     const after = await rig.transfer(id)
     assert.deepEqual([after.state, after.dueAt], ['PENDING', dueAt])

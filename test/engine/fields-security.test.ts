@@ -12,6 +12,8 @@ import { Line } from './line.ts'
 import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import { callOf, callerOf, offerOf } from './wire.ts'
+import { reachOfCaller } from '../../src/engine/sessions/reach.ts'
+import { shows } from '../support/reach.ts'
 
 type Security = NonNullable<Channel['security']>
 
@@ -114,7 +116,8 @@ field(
     )
     await rig.put('a.txt', 'secret')
     const { id } = await rig.send()
-    await rig.host('sftp').turn(await line.open(callOf(), rig.host('sftp')))
+    const reach = reachOfCaller(rig.context.seal, 'acme', shows({ encrypted: false }))
+    await rig.host('sftp').turn(await line.open(callOf({ reach }), rig.host('sftp')))
     assert.equal((await rig.transfer(id)).state, 'PENDING')
     assert.deepEqual(await rig.inbox(), [])
   },

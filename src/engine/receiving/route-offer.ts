@@ -26,17 +26,18 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
           offer.name,
         )
       : byApplication(channels, offer.application)
-  if (!channel)
-    throw new NodeError(
-      'not_found',
-      `no channel of this partner takes ${offer.name} (${offer.application || 'no application'})`,
-    )
+  if (!channel) throw noChannel(offer)
+  const refusal = offer.reach.refusal(channel)
+  if (refusal?.code === 'insecure_session') throw refusal
+  if (refusal) {
+    // For this session it does not exist: the partner hears what it would of a channel that there is not.
+    context.log.info({ contact: offer.contactId, channel: channel.code, reason: refusal.message }, 'refused')
+    throw noChannel(offer)
+  }
   const closed = !goes(channel.config, 'RECEPCION')
     ? 'its direction is EMISION'
     : closedBecause(channel.config, 'RECEPCION')
   if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
-  const refusal = offer.reach.refusal(channel)
-  if (refusal) throw refusal
   if (!isOpenAt(hoursOf(channel.config), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
   return { channel, ...directoryFor(channel, offer) }
@@ -61,6 +62,13 @@ export function refuseUnfit(
   const name = offer.name
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
     throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
+}
+
+function noChannel({ name, application }: Offer): NodeError {
+  return new NodeError(
+    'not_found',
+    `no channel of this partner takes ${name} (${application || 'no application'})`,
+  )
 }
 
 function byApplication(channels: ChannelRecord[], application: string): ChannelRecord | undefined {

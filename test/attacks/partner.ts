@@ -1,0 +1,151 @@
+// A bank that one partner calls, over OFTP2 and SFTP, with channels that ask for different things; and the partner, made of
+// a bare socket or a client library, which tries what it likes.
+
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { CommandOf } from '../../src/engine/transports/oftp2/protocol/commands.ts'
+import { loadSsh } from '../../src/engine/transports/ssh/library.ts'
+import type { RunningNode } from '../../src/main.ts'
+import { applyPlatform } from '../../src/platform/apply.ts'
+import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
+import { closeAfter, startTestNode } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { SAMPLES, TrialPartner } from '../support/oftp2/partner.ts'
+import { freePort } from '../support/sftp/openssh.ts'
+
+export type CalledBank = TestNode &
+  RunningNode & {
+    port: number
+    /** Names in a channel's inbound folder. */
+    received(application: string): Promise<string[]>
+    /** Puts a file into a channel's outbound folder and asks for it to be sent. */
+    send(application: string, name: string): Promise<string>
+    stateOf(transferId: string): Promise<string>
+    apply(
+      contact: Partial<PlatformContact>,
+      channels: Record<string, Partial<PlatformChannel>>,
+    ): Promise<void>
+  }
+
+export const codeOf = (application: string) => `BANCO-ACME-${application}`
+
+/** Waits to be called, by a channel of that partner's for each application. */
+export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'): Promise<CalledBank> {
+  const port = await freePort()
+  const setting = protocol === 'oftp2' ? 'ESCLUSA_OFTP2_PORT' : 'ESCLUSA_SFTP_PORT'
+  const node = await startTestNode(t, { empty: true, settings: { [setting]: String(port) } })
+  const folder = (application: string, way: string) => join(node.files, application, way)
+  return {
+    ...node,
+    port,
+    received: async (application) => (await readdir(folder(application, 'in'))).sort(),
+    send: async (application, name) => {
+      await writeFile(join(folder(application, 'out'), name), `the payroll of ${application}`)
+      const { status, text, body } = await node.call('sendTransfer', {
+        code: codeOf(application),
+        as: 'admin',
+      })
+      if (status !== 200) throw new Error(`send: ${status} ${text}`)
+      return String(body.transferId)
+    },
+    stateOf: async (id) => {
+      const rows = await node.store.db.selectFrom('transfer').select('state').where('id', '=', id).execute()
+      return rows[0]?.state ?? ''
+    },
+    apply: async (contact, channels) => {
+      for (const application of Object.keys(channels))
+        for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
+      const platform = {
+        localEntities: [{ code: 'BANCO', name: 'Banco' }],
+        contacts: [{ id: 'acme', remoteCodes: [{ code: 'ACME' }], protocol, ...contact }],
+        channels: Object.entries(channels).map(([application, channel]) => ({
+          code: codeOf(application),
+          contact: 'acme',
+          direction: 'BIDIRECCIONAL' as const,
+          directories: [
+            { direction: 'EMISION' as const, filePath: folder(application, 'out') },
+            { direction: 'RECEPCION' as const, filePath: folder(application, 'in') },
+          ],
+          ...channel,
+        })),
+      }
+      await applyPlatform(node.store, node.context.seal, platform, { now: Date.now(), prune: true })
+    },
+  }
+}
+
+export const SSID: CommandOf<'SSID'> = { ...SAMPLES.SSID, code: 'ACME' }
+
+/** Calls and signs in; the reason of the node's ESID where it is turned away. */
+export async function callBank(t: TestContext, port: number, password = ''): Promise<TrialPartner | string> {
+  const partner = await TrialPartner.call(port)
+  closeAfter(t, async () => partner.close())
+  await partner.expect('SSRM')
+  partner.say({ ...SSID, password })
+  const answer = await partner.hear()
+  return answer?.kind === 'ESID' ? answer.reason : partner
+}
+
+let files = 0
+
+/** Offers a file and hands it over if it is taken; the reason of the refusal otherwise. */
+export async function deliver(
+  partner: TrialPartner,
+  application: string,
+  name = 'order.txt',
+): Promise<string> {
+  const time = `12${String(++files).padStart(8, '0')}`
+  const ids = { originator: 'ACME', destination: 'BANCO' }
+  partner.say({ ...SAMPLES.SFID, ...ids, dataset: `F${files}`, time, user: application, description: name })
+  const answer = await partner.hear()
+  if (answer?.kind === 'SFNA') return answer.reason
+  if (answer?.kind !== 'SFPA') return answer?.kind ?? 'closed'
+  partner.say(SAMPLES.DATA, SAMPLES.EFID)
+  return (await partner.hear())?.kind ?? 'closed'
+}
+
+/** What the node hands over when it is given the turn: the applications and names of the files. */
+export async function take(partner: TrialPartner): Promise<string[]> {
+  partner.say({ kind: 'CD' })
+  const taken: string[] = []
+  for (;;) {
+    const command = await partner.hear()
+    if (command?.kind === 'SFID') {
+      taken.push(`${command.user} ${command.description}`)
+      partner.say({ kind: 'SFPA', position: 0n })
+    } else if (command?.kind === 'EFID') partner.say({ kind: 'EFPA', changeDirection: 'N' })
+    else if (command?.kind === 'EERP' || command?.kind === 'NERP') partner.say({ kind: 'RTR' })
+    else if (command?.kind !== 'DATA') return taken
+  }
+}
+
+/** The folders that a client of the SFTP listener sees; undefined where it is not let in. */
+export async function seenOverSftp(
+  port: number,
+  as: { username: string; password?: string; privateKey?: string },
+): Promise<string[] | undefined> {
+  const { Client } = loadSsh().ssh2
+  const client = new Client()
+  const socket = connect({ host: '127.0.0.1', port })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.once('ready', () => resolve()).once('error', reject)
+      client.connect({ sock: socket, hostVerifier: () => true, ...as })
+    })
+  } catch {
+    socket.destroy()
+    return undefined
+  }
+  const names = await new Promise<string[]>((resolve, reject) => {
+    client.sftp((error, sftp) => {
+      if (error) return reject(error)
+      sftp.readdir('/', (failed, list) =>
+        failed ? reject(failed) : resolve(list.map((one) => one.filename)),
+      )
+    })
+  })
+  client.end()
+  return names.sort()
+}

@@ -1,0 +1,145 @@
+// A partner's weakest channel opens itself and no other: what a session has proven is what it reaches, whoever opened it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { closeAfter, waitFor } from '../support/harness.ts'
+import { TrialPartner, TrialServer } from '../support/oftp2/partner.ts'
+import { SAMPLES } from '../support/oftp2/partner.ts'
+import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
+import { callBank, deliver, SSID, startCalledBank, take } from './partner.ts'
+
+/** SFNA for a channel that there is not. */
+const NO_SUCH = '02'
+const waits = { connection: { advancedConfigurationConnection: { callingEnd: 'REMOTO' as const } } }
+const withPassword = (remoteKey: string): Partial<PlatformChannel> => ({
+  ...waits,
+  security: { authentication: 'PASSWORD', remoteKey },
+})
+
+async function called(...args: Parameters<typeof callBank>): Promise<TrialPartner> {
+  const partner = await callBank(...args)
+  if (typeof partner === 'string') throw new Error(`turned away with ESID ${partner}`)
+  return partner
+}
+
+test('a stranger who comes in by an open channel is not handed another channel’s payroll', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: waits, PAGOS: withPassword('SECRET') })
+  const transfer = await bank.send('PAGOS', 'payroll.txt')
+  assert.deepEqual(await take(await called(t, bank.port)), [])
+  assert.equal(await bank.stateOf(transfer), 'PENDING')
+  assert.deepEqual(await take(await called(t, bank.port, 'SECRET')), ['PAGOS payroll.txt'])
+})
+
+test('what is put on an open session for another channel is refused', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: waits, PAGOS: withPassword('SECRET') })
+  const stranger = await called(t, bank.port)
+  assert.equal(await deliver(stranger, 'PAGOS'), NO_SUCH)
+  assert.equal(await deliver(stranger, 'NOSUCH'), NO_SUCH)
+  assert.equal(await deliver(stranger, 'OPEN', 'harmless.txt'), 'EFPA')
+  assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['harmless.txt']])
+})
+
+test('a password opens neither way of a channel that asks for a certificate', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: 'acme', days: 2 })
+  const rsa = { rsaLocalKey: privateKeyPem + certificatePem, rsaRemoteKey: certificatePem }
+  const secure = { ...waits, security: { authentication: 'CERTIFICATE' as const, ...rsa } }
+  await bank.apply({}, { PLAIN: withPassword('SECRET'), SECURE: secure })
+  const transfer = await bank.send('SECURE', 'payroll.txt')
+  const partner = await called(t, bank.port, 'SECRET')
+  assert.equal(await deliver(partner, 'SECURE'), NO_SUCH)
+  assert.deepEqual(await take(partner), [])
+  assert.equal(await bank.stateOf(transfer), 'PENDING')
+})
+
+test('each channel’s password opens that channel alone', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { ONE: withPassword('FIRST'), TWO: withPassword('SECOND') })
+  const answers: Record<string, string[]> = {}
+  for (const password of ['FIRST', 'SECOND']) {
+    const partner = await called(t, bank.port, password)
+    answers[password] = [await deliver(partner, 'ONE', password), await deliver(partner, 'TWO', password)]
+  }
+  assert.deepEqual(answers, { FIRST: ['EFPA', NO_SUCH], SECOND: [NO_SUCH, 'EFPA'] })
+  assert.equal(await callBank(t, bank.port, 'OTHER'), '04')
+  assert.equal(await callBank(t, bank.port), '04')
+})
+
+test('a change of the channel acts on a session that is open', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: waits, PAGOS: waits })
+  const partner = await called(t, bank.port)
+  assert.equal(await deliver(partner, 'PAGOS', 'first.txt'), 'EFPA')
+  const connection = {
+    ips: ['192.0.2.1'],
+    advancedConfigurationConnection: { callingEnd: 'REMOTO' as const, validateIp: true },
+  }
+  await bank.apply({}, { OPEN: waits, PAGOS: { connection } })
+  assert.equal(await deliver(partner, 'PAGOS', 'second.txt'), NO_SUCH)
+  assert.deepEqual(await bank.received('PAGOS'), ['first.txt'])
+})
+
+test('a receipt is taken from a session that reaches its channel, and from no other', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const { security } = withPassword('SECRET')
+  const connection = {
+    ...waits.connection,
+    advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 600 },
+  }
+  await bank.apply({}, { OPEN: waits, PAGOS: { security, connection } })
+  const transfer = await bank.send('PAGOS', 'payroll.txt')
+  assert.equal((await take(await called(t, bank.port, 'SECRET'))).length, 1)
+  const sent = await bank.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+  const eerp = {
+    ...SAMPLES.EERP,
+    dataset: 'PAYROLL.TXT',
+    date: sent.key_date,
+    time: sent.key_time,
+    destination: 'BANCO',
+    originator: 'ACME',
+  }
+  const receiptOf = async () =>
+    (await bank.store.db.selectFrom('transfer_file').select('receipt').executeTakeFirstOrThrow()).receipt
+  const confirm = async (password?: string) => {
+    const partner = await called(t, bank.port, password)
+    partner.say(eerp)
+    await partner.expect('RTR')
+  }
+  await confirm()
+  assert.equal(await receiptOf(), 'AWAITED')
+  await confirm('SECRET')
+  await waitFor('the transfer to complete', async () => (await bank.stateOf(transfer)) === 'COMPLETED')
+})
+
+test('a machine that this node was pointed to by one channel delivers into no other', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const calls = (ip: string) => ({
+    connection: { ips: [ip], advancedConfigurationConnection: { callingEnd: 'LOCAL' as const } },
+  })
+  await bank.apply(
+    { remoteIPs: [{ ipAddress: '127.0.0.1', port }] },
+    { OPEN: calls('127.0.0.1'), PAGOS: calls('192.0.2.1') },
+  )
+  const arrival = server.next()
+  await bank.send('OPEN', 'bait.txt')
+  const attacker = await arrival
+  closeAfter(t, async () => attacker.close())
+  attacker.say({ kind: 'SSRM' })
+  await attacker.expect('SSID')
+  attacker.say(SSID)
+  await attacker.expect('SFID')
+  attacker.say({ kind: 'SFPA', position: 0n })
+  await attacker.expect('DATA')
+  await attacker.expect('EFID')
+  attacker.say({ kind: 'EFPA', changeDirection: 'N' })
+  await attacker.expect('CD')
+  assert.equal(await deliver(attacker, 'PAGOS'), NO_SUCH)
+  assert.equal(await deliver(attacker, 'OPEN', 'mine.txt'), 'EFPA')
+  assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['mine.txt']])
+})
