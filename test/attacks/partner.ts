@@ -23,6 +23,8 @@ export type CalledBank = TestNode &
     /** Puts a file into a channel's outbound folder and asks for it to be sent. */
     send(application: string, name: string): Promise<string>
     stateOf(transferId: string): Promise<string>
+    /** As if nobody had tried a wrong password yet. */
+    forgetFailures(): Promise<void>
     apply(
       contact: Partial<PlatformContact>,
       channels: Record<string, Partial<PlatformChannel>>,
@@ -54,6 +56,11 @@ export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'
       const rows = await node.store.db.selectFrom('transfer').select('state').where('id', '=', id).execute()
       return rows[0]?.state ?? ''
     },
+    forgetFailures: () =>
+      node.store.write(async (tx) => {
+        await tx.deleteFrom('login_failure').execute()
+        await tx.deleteFrom('login_lock').execute()
+      }),
     apply: async (contact, channels) => {
       for (const application of Object.keys(channels))
         for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
