@@ -65,6 +65,7 @@ export function platformFindings(platform: Platform, roots: Roots, known: Known)
   for (const [index, channel] of (platform.channels ?? []).entries())
     add(`/channels/${index}`, oneChannel(channel, around, roots))
   findings.warnings.push(...sharedApplications(platform), ...differentDemands(platform))
+  add('', noticeFindings(platform, around))
   return findings
 }
 

@@ -2,7 +2,6 @@
 // over SFTP is exactly what a small model says, written from the rule and not from the code.
 
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
 import * as fc from 'fast-check'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
@@ -100,14 +99,7 @@ test('over OFTP2 a caller reaches what the model says', async (t) => {
 
 test('over SFTP a caller sees what the model says', async (t) => {
   const bank = await startCalledBank(t, 'sftp')
-  const { privateKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-  })
-  const parsed = loadSsh().ssh2.utils.parseKey(privateKey)
-  assert.ok(!(parsed instanceof Error))
-  const authorized = `ssh-rsa ${parsed.getPublicSSH().toString('base64')}`
+  const { private: privateKey, public: authorized } = loadSsh().ssh2.utils.generateKeyPairSync('ed25519')
   const access = { username: 'acme', password: 'the entry’s own', authorizedKeys: [authorized] }
   const signIns = fc.constantFrom('key', access.password, 'WRONG', ...PASSWORDS)
   await fc.assert(
