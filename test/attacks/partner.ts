@@ -15,6 +15,11 @@ import type { TestNode } from '../support/harness.ts'
 import { SAMPLES, TrialPartner } from '../support/oftp2/partner.ts'
 import { freePort } from '../support/sftp/openssh.ts'
 
+type Apply = (
+  contact: Partial<PlatformContact>,
+  channels: Record<string, Partial<PlatformChannel>>,
+) => Promise<void>
+
 export type CalledBank = TestNode &
   RunningNode & {
     port: number
@@ -23,12 +28,9 @@ export type CalledBank = TestNode &
     /** Puts a file into a channel's outbound folder and asks for it to be sent. */
     send(application: string, name: string): Promise<string>
     stateOf(transferId: string): Promise<string>
-    /** As if nobody had tried a wrong password yet. */
-    forgetFailures(): Promise<void>
-    apply(
-      contact: Partial<PlatformContact>,
-      channels: Record<string, Partial<PlatformChannel>>,
-    ): Promise<void>
+    apply: Apply
+    /** The same with nothing left of before: neither keys that a file leaves out nor wrong passwords that were tried. */
+    startAnew: Apply
   }
 
 export const codeOf = (application: string) => `BANCO-ACME-${application}`
@@ -39,6 +41,25 @@ export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'
   const setting = protocol === 'oftp2' ? 'ESCLUSA_OFTP2_PORT' : 'ESCLUSA_SFTP_PORT'
   const node = await startTestNode(t, { empty: true, settings: { [setting]: String(port) } })
   const folder = (application: string, way: string) => join(node.files, application, way)
+  const apply: Apply = async (contact, channels) => {
+    for (const application of Object.keys(channels))
+      for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
+    const platform = {
+      localEntities: [{ code: 'BANCO', name: 'Banco' }],
+      contacts: [{ id: 'acme', remoteCodes: [{ code: 'ACME' }], protocol, ...contact }],
+      channels: Object.entries(channels).map(([application, channel]) => ({
+        code: codeOf(application),
+        contact: 'acme',
+        direction: 'BIDIRECCIONAL' as const,
+        directories: [
+          { direction: 'EMISION' as const, filePath: folder(application, 'out') },
+          { direction: 'RECEPCION' as const, filePath: folder(application, 'in') },
+        ],
+        ...channel,
+      })),
+    }
+    await applyPlatform(node.store, node.context.seal, platform, { now: Date.now(), prune: true })
+  }
   return {
     ...node,
     port,
@@ -56,29 +77,14 @@ export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'
       const rows = await node.store.db.selectFrom('transfer').select('state').where('id', '=', id).execute()
       return rows[0]?.state ?? ''
     },
-    forgetFailures: () =>
-      node.store.write(async (tx) => {
+    apply,
+    startAnew: async (contact, channels) => {
+      await apply({}, {})
+      await node.store.write(async (tx) => {
         await tx.deleteFrom('login_failure').execute()
         await tx.deleteFrom('login_lock').execute()
-      }),
-    apply: async (contact, channels) => {
-      for (const application of Object.keys(channels))
-        for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
-      const platform = {
-        localEntities: [{ code: 'BANCO', name: 'Banco' }],
-        contacts: [{ id: 'acme', remoteCodes: [{ code: 'ACME' }], protocol, ...contact }],
-        channels: Object.entries(channels).map(([application, channel]) => ({
-          code: codeOf(application),
-          contact: 'acme',
-          direction: 'BIDIRECCIONAL' as const,
-          directories: [
-            { direction: 'EMISION' as const, filePath: folder(application, 'out') },
-            { direction: 'RECEPCION' as const, filePath: folder(application, 'in') },
-          ],
-          ...channel,
-        })),
-      }
-      await applyPlatform(node.store, node.context.seal, platform, { now: Date.now(), prune: true })
+      })
+      await apply(contact, channels)
     },
   }
 }

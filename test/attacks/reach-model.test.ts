@@ -77,8 +77,7 @@ test('over OFTP2 a caller reaches what the model says', async (t) => {
   const bank = await startCalledBank(t, 'oftp2')
   await fc.assert(
     fc.asyncProperty(channels, fc.constantFrom('', 'WRONG', ...PASSWORDS), async (all, password) => {
-      await bank.apply({}, named(all))
-      await bank.forgetFailures()
+      await bank.startAnew({}, named(all))
       const partner = await callBank(t, bank.port, password)
       const reached: string[] = []
       if (typeof partner !== 'string') {
@@ -104,8 +103,7 @@ test('over SFTP a caller sees what the model says', async (t) => {
   const signIns = fc.constantFrom('key', access.password, 'WRONG', ...PASSWORDS)
   await fc.assert(
     fc.asyncProperty(channels, signIns, async (all, how) => {
-      await bank.apply({ access }, named(all))
-      await bank.forgetFailures()
+      await bank.startAnew({ access }, named(all))
       const as = how === 'key' ? { privateKey } : { password: how }
       const seen = await seenOverSftp(bank.port, { username: 'acme', ...as })
       const entry = how === 'key' || how === access.password
