@@ -11,6 +11,8 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_DATABASE_URL: [['mysql://x', 'postgres', 'postgres:// x', 'data.db'], /postgres:\/\/ address/],
   ESCLUSA_JWT_SECRET: [['short', 'x'.repeat(63)], /at least 64 bytes/],
   ESCLUSA_MASTER_KEY: [['short', 'x'.repeat(31)], /at least 32 bytes/],
+  ESCLUSA_MASTER_KEY_OLD: [['short', 'x'.repeat(31)], /at least 32 bytes/],
+  ESCLUSA_JWT_SECRET_OLD: [['short', 'x'.repeat(63)], /at least 64 bytes/],
   ESCLUSA_TIMEZONE: [['Madrid', 'Europe/Nowhere', '25'], /IANA time zone such as/],
   ESCLUSA_MAX_PAGE_SIZE: [['0', '100001', 'many'], /whole number from 1 to 100000/],
   ESCLUSA_TRUSTED_PROXIES: [

@@ -19,6 +19,8 @@ export type Config = Readonly<{
   databaseUrl: string | undefined
   jwtSecret: string | undefined
   masterKey: string | undefined
+  jwtSecretOld: string | undefined
+  masterKeyOld: string | undefined
   timezone: string
   maxPageSize: number
   fileRoots: readonly string[]
@@ -71,6 +73,8 @@ export const SETTINGS = {
   ESCLUSA_DATABASE_URL: ['SQLite in the data folder', 'postgres://… for several nodes on one platform'],
   ESCLUSA_JWT_SECRET: ['generated, kept', 'HMAC key of tokens, used as its UTF-8 bytes; 64 bytes at least'],
   ESCLUSA_MASTER_KEY: ['generated, kept', 'encrypts secrets at rest; 32 bytes at least'],
+  ESCLUSA_JWT_SECRET_OLD: ['none', 'the one before, while its tokens live out (with ESCLUSA_JWT_SECRET)'],
+  ESCLUSA_MASTER_KEY_OLD: ['none', 'one that also opens, while keys are exchanged (with ESCLUSA_MASTER_KEY)'],
   ESCLUSA_TIMEZONE: ['UTC', 'IANA name; hours windows, shown times and calendar days'],
   ESCLUSA_MAX_PAGE_SIZE: ['1000', 'largest page a list answers with'],
   ESCLUSA_FILE_ROOTS: ['files in the data folder', 'where channel paths may point, separated by colons'],
@@ -134,6 +138,8 @@ export function readConfig(env: Env): Config {
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
+    jwtSecretOld: secret('ESCLUSA_JWT_SECRET_OLD', get('ESCLUSA_JWT_SECRET_OLD'), 64),
+    masterKeyOld: secret('ESCLUSA_MASTER_KEY_OLD', get('ESCLUSA_MASTER_KEY_OLD'), 32),
     timezone: timezone(getOrDefault('ESCLUSA_TIMEZONE')),
     maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', 1, 100_000),
     fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],

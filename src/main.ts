@@ -63,10 +63,10 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const firstAdmin = await makeFirstAdmin(store)
   const context: Context = {
     store,
-    seal: makeSeal(secrets.masterKey),
-    tokens: makeTokens(secrets.jwtSecret),
+    seal: makeSeal(secrets.master),
+    tokens: makeTokens(secrets.jwt),
     limiter: makeLimiter(store),
-    audit: makeAuditTrail(secrets.masterKey, owner, Date.now),
+    audit: makeAuditTrail(secrets.master, owner, Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
@@ -102,7 +102,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   })
   const notifier = new Notifier({ config, store, seal: context.seal, log, owner, version: VERSION })
   await app.listen({ host: config.host, port: config.port })
-  const engine = startEngineThread({ config, masterKey: secrets.masterKey, owner, log, heard: wakes.heard })
+  const engine = startEngineThread({ config, owner, log, heard: wakes.heard })
   running = engine
   readiness.engineAnswers = () => engine.answers()
   // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.

@@ -21,6 +21,7 @@ const MAY: Record<string, string[]> = {
   'src/files': ['src/contract', 'src/domain'],
   'src/backup': ['src/contract', 'src/domain', 'src/store', 'src/files'],
   'src/accounts': ['src/domain', 'src/store'],
+  'src/upkeep': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/accounts', 'src/audit'],
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
   'src/notify': ['src/contract', 'src/domain', 'src/store'],
@@ -58,6 +59,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/outbox.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/ssh',
+    'src/accounts/password.ts',
   ],
   'src/main.ts': ['src'],
   // Carries word between the doors and the engine, here and on other nodes.
@@ -127,6 +129,8 @@ function engineRooms(): Record<string, string[]> {
     // The engine runs in a thread of its own: this file is that thread's main.
     [`${engine}/worker.ts`]: [
       'src/store',
+      'src/files',
+      'src/upkeep',
       `${engine}/engine.ts`,
       `${engine}/thread-messages.ts`,
       'src/log.ts',

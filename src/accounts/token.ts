@@ -7,6 +7,8 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import { LRUCache } from 'lru-cache'
 import { randomUUID } from 'node:crypto'
+import { asRing, derived } from '../domain/key-ring.ts'
+import type { KeyRing } from '../domain/key-ring.ts'
 import { NodeError } from '../errors.ts'
 
 export const TOKEN_SECONDS = 7200
@@ -23,26 +25,58 @@ export type Tokens = {
   read(token: string, nowMs: number): Claims
 }
 
-export function makeTokens(secret: string): Tokens {
-  const key = Buffer.from(secret, 'utf8')
-  const sign = createSigner({ algorithm: 'HS512', key })
-  const verify = createVerifier({ algorithms: ['HS512'], key, cache: false, requiredClaims: ['sub', 'exp'] })
+/** Tokens of an older secret are good for as long as the ring has it. */
+export function makeTokens(secret: string | KeyRing): Tokens {
+  const secrets = derived(asRing(secret), signing)
   const verified = new LRUCache<string, Claims>({ max: 10_000 })
+  let verifiedWith = secrets()
+  const current = () => {
+    const now = secrets()
+    if (now !== verifiedWith) verified.clear()
+    verifiedWith = now
+    return now
+  }
   return {
     make({ username, credentialVersion }, nowMs, seconds = TOKEN_SECONDS) {
       const iat = Math.floor(nowMs / 1000)
       const claims = { sub: username, ver: credentialVersion, iat, exp: iat + seconds, jti: randomUUID() }
-      return { token: sign(claims), expiresAt: claims.exp * 1000 }
+      return { token: current()[0].sign(claims), expiresAt: claims.exp * 1000 }
     },
     read(token, nowMs) {
+      const now = current()
       let claims = verified.get(token)
       if (!claims) {
-        claims = check(token, verify)
+        claims = checkWithAny(token, now)
         verified.set(token, claims)
       }
       if (claims.exp * 1000 <= nowMs) throw refused('the token has expired: log in again')
       return claims
     },
+  }
+}
+
+type Signing = ReturnType<typeof signing>
+
+function signing(secret: string) {
+  const key = Buffer.from(secret, 'utf8')
+  return {
+    sign: createSigner({ algorithm: 'HS512', key }),
+    verify: createVerifier({ algorithms: ['HS512'], key, cache: false, requiredClaims: ['sub', 'exp'] }),
+  }
+}
+
+/** What the current secret says of it is the answer, unless an older one signed it. */
+function checkWithAny(token: string, [{ verify }, ...older]: readonly [Signing, ...Signing[]]): Claims {
+  try {
+    return check(token, verify)
+  } catch (thrown) {
+    for (const { verify: before } of older)
+      try {
+        return check(token, before)
+      } catch {
+        // Nor by this one.
+      }
+    throw thrown
   }
 }
 

@@ -12,34 +12,55 @@ import {
 } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { X509Certificate } from 'node:crypto'
+import { asRing, derived } from '../domain/key-ring.ts'
+import type { KeyRing } from '../domain/key-ring.ts'
 
 export type AuditKeys = {
   /** Of one row, by the node that writes it. */
   mac(text: string): string
+  /** Made by a node of this platform: with the current key, or with one before it. */
+  isMac(text: string, mac: string): boolean
   sign(text: string): string
   isSigned(text: string, signature: string): boolean
+  /** With the current key; what an older one signed is to be signed anew. */
+  isSignedNow(text: string, signature: string): boolean
   /** PEM, for whoever checks an export elsewhere. */
-  publicKey: string
+  readonly publicKey: string
   /** Tells whether a secret is the same as another, and nothing else: without the key it cannot be guessed at. */
   fingerprint(secret: string): string
 }
 
-export function makeAuditKeys(masterKey: string): AuditKeys {
+export function makeAuditKeys(masterKey: string | KeyRing): AuditKeys {
+  const keys = derived(asRing(masterKey), keysOf)
+  const mac = (text: string, { macKey }: Keys) =>
+    createHmac('sha256', macKey).update(text).digest('base64url')
+  return {
+    mac: (text) => mac(text, keys()[0]),
+    isMac: (text, given) => keys().some((one) => mac(text, one) === given),
+    sign: (text) => sign(null, Buffer.from(text), keys()[0].privateKey).toString('base64url'),
+    isSigned: (text, signature) => keys().some(({ publicKey }) => isSigned(publicKey, text, signature)),
+    isSignedNow: (text, signature) => isSigned(keys()[0].publicKey, text, signature),
+    get publicKey() {
+      return keys()[0].publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    },
+    fingerprint: (secret) =>
+      certificatePrint(secret) ??
+      `keyed:${createHmac('sha256', keys()[0].printKey).update(secret).digest('hex').slice(0, 32)}`,
+  }
+}
+
+type Keys = ReturnType<typeof keysOf>
+
+function keysOf(masterKey: string) {
   const master = Buffer.from(masterKey, 'utf8')
   const derive = (purpose: string) =>
     Buffer.from(hkdfSync('sha256', master, '', `esclusa audit ${purpose}`, 32))
-  const macKey = derive('row')
-  const printKey = derive('fingerprint')
   const privateKey = ed25519(derive('head'))
-  const publicKey = createPublicKey(privateKey)
   return {
-    mac: (text) => createHmac('sha256', macKey).update(text).digest('base64url'),
-    sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64url'),
-    isSigned: (text, signature) => isSigned(publicKey, text, signature),
-    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    fingerprint: (secret) =>
-      certificatePrint(secret) ??
-      `keyed:${createHmac('sha256', printKey).update(secret).digest('hex').slice(0, 32)}`,
+    macKey: derive('row'),
+    printKey: derive('fingerprint'),
+    privateKey,
+    publicKey: createPublicKey(privateKey),
   }
 }
 

@@ -54,7 +54,7 @@ export function link(
   let { seq, hash } = before ?? { seq: 0, hash: FIRST }
   return rows.map((row) => {
     // One that the node did not write gets its place too, marked: that it was there is part of the story.
-    const mac = keys.mac(textOf(row)) === row.mac ? row.mac : FORGED
+    const mac = keys.isMac(textOf(row), row.mac) ? row.mac : FORGED
     const marked = { ...row, mac, seq: ++seq }
     hash = linkHash(hash, seq, marked)
     return { ...marked, hash }

@@ -1,6 +1,7 @@
 // Writes entries of the trail, always inside the transaction of what they tell: either both are there or neither.
 
 import type { AuditAction, AuditChange, AuditOutcome, AuditSubject, AuditVia } from '../contract/audit.ts'
+import type { KeyRing } from '../domain/key-ring.ts'
 import { insertAudit } from '../store/audit.ts'
 import type { AuditRecord } from '../store/audit.ts'
 import { newId } from '../store/database/ids.ts'
@@ -39,7 +40,7 @@ export type AuditTrail = {
 /** The node itself, when nobody asked. */
 export const BY_ITSELF: Actor = { who: null, via: 'NODE', address: null }
 
-export function makeAuditTrail(masterKey: string, node: string, now: () => number): AuditTrail {
+export function makeAuditTrail(masterKey: string | KeyRing, node: string, now: () => number): AuditTrail {
   const keys = makeAuditKeys(masterKey)
   return {
     keys,

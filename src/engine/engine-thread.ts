@@ -33,7 +33,6 @@ const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'worker.ts' : 'worker.j
 
 export type ThreadParts = {
   config: Config
-  masterKey: string
   owner: string
   log: Log
   heard: (event: TransferEvent) => void
@@ -43,7 +42,7 @@ export type ThreadParts = {
 }
 
 export function startEngineThread(parts: ThreadParts): EngineThread {
-  const { config, masterKey, owner, log, heard } = parts
+  const { config, owner, log, heard } = parts
   let state: 'running' | 'stopping' = 'running'
   let worker: Worker
   let past: Counters = { emitted: 0, received: 0 }
@@ -63,7 +62,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
   })
   function launch(): Promise<void> {
     // Each start gets another owner name: what the dead one held does not count as ours.
-    const data: ThreadData = { config, masterKey, owner: `${owner}-${++generation}` }
+    const data: ThreadData = { config, owner: `${owner}-${++generation}` }
     const made = new Worker(parts.worker ?? WORKER, { workerData: data })
     worker = made
     over = false

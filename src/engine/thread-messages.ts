@@ -5,7 +5,7 @@ import type { TransferEvent } from '../contract/event.ts'
 import type { Counters } from './engine.ts'
 
 /** What the thread is started with. */
-export type ThreadData = { config: Config; masterKey: string; owner: string }
+export type ThreadData = { config: Config; owner: string }
 
 export type ToEngine = { kind: 'wake' } | { kind: 'cancelled'; transferId: string } | { kind: 'stop' }
 

@@ -2,28 +2,33 @@
 // is the thread; engine-thread.ts is its handle on the HTTP side.
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { readSecrets } from '../files/secrets.ts'
 import { makeLog } from '../log.ts'
 import { openStore } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
+import { startNodeUpkeep } from '../upkeep/node-upkeep.ts'
 import { startEngine } from './engine.ts'
 import type { Engine } from './engine.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
 
-const { config, masterKey, owner } = workerData as ThreadData // given by engine-thread.ts alone
+const { config, owner } = workerData as ThreadData // given by engine-thread.ts alone
 if (!parentPort) throw new Error('the engine thread is started by the node')
 const port = parentPort
 const say = (message: FromEngine) => port.postMessage(message)
 
 const log = makeLog(config.logLevel, owner)
 const store = await openStore(config)
+const { master } = readSecrets(config)
+const seal = makeSeal(master)
 const engine = await startEngine({
   config,
   store,
-  seal: makeSeal(masterKey),
+  seal,
   log,
   owner,
   publish: (event) => say({ kind: 'event', event }),
 })
+const upkeep = startNodeUpkeep({ config, store, seal, master, log, owner, now: Date.now })
 // Also how the node knows that this thread still answers.
 const counting = setInterval(() => say({ kind: 'counters', counters: { ...engine.counters } }), 1000)
 
@@ -34,6 +39,7 @@ async function heard(message: ToEngine, engine: Engine): Promise<void> {
   if (message.kind === 'wake') engine.wake()
   if (message.kind === 'cancelled') engine.cancel(message.transferId)
   if (message.kind !== 'stop') return
+  await upkeep.stop()
   await engine.stop()
   clearInterval(counting)
   await store.close()

@@ -15,16 +15,45 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { fixedKey } from '../domain/key-ring.ts'
+import type { KeyRing } from '../domain/key-ring.ts'
 import { systemCode } from '../errors.ts'
+import { ringOfFile } from './key-file.ts'
 
-export type NodeSecrets = { jwtSecret: string; masterKey: string }
+export type NodeSecrets = {
+  jwtSecret: string
+  masterKey: string
+  /** The same, with those before them, for programs that run while they are exchanged. */
+  jwt: KeyRing
+  master: KeyRing
+}
 
-export function readSecrets(config: Pick<Config, 'dataDir' | 'jwtSecret' | 'masterKey'>): NodeSecrets {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  return {
-    jwtSecret: config.jwtSecret ?? kept(join(config.dataDir, 'jwt-secret'), 64),
-    masterKey: config.masterKey ?? kept(join(config.dataDir, 'master-key'), 32),
-  }
+type Given = Pick<Config, 'dataDir' | 'jwtSecret' | 'masterKey'> &
+  Partial<Pick<Config, 'jwtSecretOld' | 'masterKeyOld'>>
+
+export const JWT_BYTES = 64
+export const MASTER_BYTES = 32
+
+export function jwtPath(dataDir: string): string {
+  return join(dataDir, 'jwt-secret')
+}
+
+export function masterPath(dataDir: string): string {
+  return join(dataDir, 'master-key')
+}
+
+export function readSecrets(config: Given): NodeSecrets {
+  const { dataDir, jwtSecret, jwtSecretOld, masterKey, masterKeyOld } = config
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const jwt = ringOf(jwtPath(dataDir), JWT_BYTES, jwtSecret, jwtSecretOld)
+  const master = ringOf(masterPath(dataDir), MASTER_BYTES, masterKey, masterKeyOld)
+  return { jwtSecret: jwt.current(), masterKey: master.current(), jwt, master }
+}
+
+function ringOf(path: string, bytes: number, given: string | undefined, old: string | undefined): KeyRing {
+  if (given !== undefined) return fixedKey(given, old === undefined ? [] : [old])
+  kept(path, bytes)
+  return ringOfFile(path)
 }
 
 function kept(path: string, bytes: number): string {

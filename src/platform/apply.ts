@@ -34,7 +34,7 @@ import { listCalendars } from '../store/expectations/calendars.ts'
 import { listExpectations } from '../store/expectations/expectations.ts'
 import type { Seal } from '../store/seal.ts'
 import { notesOfPlan } from './audit-notes.ts'
-import { hashesFor } from './passwords.ts'
+import { hashAccess, hashesFor } from './passwords.ts'
 import { planChanges } from './plan.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
@@ -71,8 +71,11 @@ export async function applyPlatform(
 ): Promise<Applied> {
   const prune = options.prune ?? false
   const hashes = await hashesFor(platform.users ?? [], await listAccounts(store.db))
+  const hashed: Platform = platform.contacts
+    ? { ...platform, contacts: await hashAccess(store.db, seal, platform.contacts, options.now) }
+    : platform
   const planFor = (present: Present) => {
-    const plan = planChanges(platform, present, { prune, seal, hashes })
+    const plan = planChanges(hashed, present, { prune, seal, hashes })
     requireSound(plan, present)
     return plan
   }

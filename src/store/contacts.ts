@@ -60,6 +60,21 @@ export async function putContact(tx: Tx, contact: ContactRecord): Promise<void> 
     .execute()
 }
 
+/** Only if its secrets are still as they were read. */
+export async function replaceSecret(
+  tx: Tx,
+  { id, secrets }: ContactRecord,
+  pointer: string,
+  sealed: string,
+): Promise<void> {
+  await tx
+    .updateTable('contact')
+    .set({ secrets: JSON.stringify({ ...secrets, [pointer]: sealed }) })
+    .where('id', '=', id)
+    .where('secrets', '=', JSON.stringify(secrets))
+    .execute()
+}
+
 export async function removeContact(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('contact').where('id', '=', id).execute()
 }

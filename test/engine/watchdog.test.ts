@@ -34,7 +34,6 @@ async function startThread(t: TestContext, givenUpMs: number) {
   const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })
   const thread = startEngineThread({
     config: readConfig({ ESCLUSA_DATA_DIR: '/nowhere', ESCLUSA_DRAIN_SECONDS: '0' }),
-    masterKey: '',
     owner: 'node',
     log,
     heard: (event) => void owners.push(String(event)),

@@ -14,6 +14,8 @@ import ssh2 from 'ssh2'
 import { databases, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase, TestNode } from '../support/harness.ts'
 import { freePort } from '../support/sftp/openssh.ts'
+import { isPasswordHash } from '../../src/accounts/password.ts'
+import { findContact, openProtocolSections } from '../../src/store/contacts.ts'
 import { openChannel, findChannel } from '../../src/store/channels.ts'
 import { ANA_PASSWORD, BETA_PASSWORD, FIXTURE_ROOT, LOCAL_KEY } from './release-platform.ts'
 
@@ -39,6 +41,7 @@ for (const version of readdirSync(RELEASES))
         await isAllThere(node)
         await sendsOnlyWhatIsNew(node, root, version)
         await retries(node, root, version)
+        await keepsPasswordsAsHashes(node)
         assert.equal(await takeAsBeta(sftpPort, '/LIBRO/out/ledger.txt'), `ledger.txt of ${version}\n`)
         await ended(node, 'BANCO-BETA-LIBRO', 'COMPLETED')
         const reset = await node.call('resetChannel', { code: 'BANCO-GAMMA-PAGOS', as: 'ana' })
@@ -130,6 +133,14 @@ async function sendsOnlyWhatIsNew(node: TestNode, root: string, version: string)
   await ended(node, code, 'COMPLETED')
   assert.equal(readFileSync(join(root, 'acme/in/bonus.txt'), 'utf8'), 'new\n')
   assert.equal(readFileSync(join(root, 'files/in/orders.txt'), 'utf8'), `orders.txt of ${version}\n`)
+}
+
+async function keepsPasswordsAsHashes(node: TestNode): Promise<void> {
+  await waitFor('the partner’s password to be a hash', async () => {
+    const contact = await findContact(node.store.db, 'beta')
+    assert.ok(contact)
+    return isPasswordHash(openProtocolSections(node.context.seal, contact).access?.password ?? '')
+  })
 }
 
 async function retries(node: TestNode, root: string, version: string): Promise<void> {

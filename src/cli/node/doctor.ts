@@ -161,7 +161,7 @@ async function database(config: Config, store: Store): Promise<Finding[]> {
   await ping(store.db)
   const name = store.dialect.name === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL'
   const findings = [ok('database', `${name} answers (${Date.now() - began} ms)`), await clock(store)]
-  const seal = makeSeal(readSecrets(config).masterKey)
+  const seal = makeSeal(readSecrets(config).master)
   const channels = await listChannels(store.db)
   findings.push(ok('channels', `${channels.length} in the database`))
   const entities = new Map((await listLocalEntities(store.db)).map((entity) => [entity.code, entity]))

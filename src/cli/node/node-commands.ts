@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { count, day } from '../arguments.ts'
-import { addUpkeepCommands } from './upkeep-commands.ts'
+import { addRotateCommands, addUpkeepCommands } from './upkeep-commands.ts'
 
 export function addNodeCommands(program: Command): void {
   program
@@ -130,4 +130,5 @@ function addKeyCommands(program: Command): void {
     .command('accept <id>')
     .description('use a key that a partner has sent, on all channels of that partner')
     .action(async (id: string) => (await import('./keys.ts')).acceptKey(id))
+  addRotateCommands(keys)
 }

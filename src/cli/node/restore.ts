@@ -1,6 +1,6 @@
 // `esclusa restore FILE`: puts a backup in place while no node runs, and says what a person must decide.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { keptHead } from '../../audit/sealer.ts'
 import type { Manifest } from '../../backup/manifest.ts'
@@ -9,6 +9,7 @@ import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { messageOf, NodeError } from '../../errors.ts'
 import { undecidedTransfers } from '../../store/after-restore.ts'
+import { ringOfFile } from '../../files/key-file.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { Store } from '../../store/database/store.ts'
 import { undecidedFiles } from '../../store/held-files.ts'
@@ -70,7 +71,7 @@ async function sayUndecided({
 /** With another master key the platform would start and fail at its first session. */
 async function secretsOpen(config: Config, store: Pick<Store, 'db'>, unpacked: string): Promise<void> {
   const kept = join(unpacked, 'master-key')
-  const masterKey = config.masterKey ?? (existsSync(kept) ? readFileSync(kept, 'utf8').trim() : undefined)
+  const masterKey = config.masterKey ?? (existsSync(kept) ? ringOfFile(kept) : undefined)
   for (const channel of await listChannels(store.db)) {
     if (Object.keys(channel.secrets).length === 0) continue
     if (masterKey === undefined)

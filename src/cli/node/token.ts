@@ -12,7 +12,7 @@ export async function createToken(options: { user: string; hours: number }): Pro
     if (!account) throw new NodeError('not_found', `there is no user ${options.user}`)
     if (account.disabled)
       throw new NodeError('conflict', `user ${options.user} is disabled: a token would not work`)
-    const made = makeTokens(secrets.jwtSecret).make(account, Date.now(), options.hours * 3600)
+    const made = makeTokens(secrets.jwt).make(account, Date.now(), options.hours * 3600)
     const note = {
       action: 'TOKEN_CREATED',
       subject: { kind: 'user', name: options.user },

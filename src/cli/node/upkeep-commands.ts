@@ -1,6 +1,7 @@
 // The commands that keep a platform over the years: backup and restore.
 
 import type { Command } from 'commander'
+import { count } from '../arguments.ts'
 
 export function addUpkeepCommands(program: Command): void {
   const backup = program
@@ -28,6 +29,20 @@ export function addUpkeepCommands(program: Command): void {
     .option('--key-file <path>', 'what it is sealed with')
     .action(async (file: string, options) => (await import('./restore.ts')).restoreFile(file, options))
   addHeldCommands(program)
+}
+
+/** Beside the keys of channels and partners. */
+export function addRotateCommands(keys: Command): void {
+  keys
+    .command('rotate-master')
+    .description('a new master key, and everything sealed anew with it, beside running nodes')
+    .action(async () => (await import('./rotate-keys.ts')).rotateMaster())
+  keys
+    .command('rotate-jwt')
+    .description('a new secret for tokens; those made before live out or end')
+    .option('--end-tokens', 'they end at once')
+    .option('--live-hours <n>', 'they live out, at most so long', count, 24)
+    .action(async (options) => (await import('./rotate-keys.ts')).rotateJwt(options))
 }
 
 function addHeldCommands(program: Command): void {

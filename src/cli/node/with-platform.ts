@@ -30,12 +30,12 @@ export async function withPlatform<T>(run: (platform: OpenPlatform) => Promise<T
   const secrets = readSecrets(config)
   const store = await openStore(config)
   try {
-    const audit = makeAuditTrail(secrets.masterKey, `${hostname()}-${process.pid}`, Date.now)
+    const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
     const done = await run({
       config,
       store,
       secrets,
-      seal: makeSeal(secrets.masterKey),
+      seal: makeSeal(secrets.master),
       audit,
       actor: { who: userInfo().username, via: 'COMMAND', address: hostname() },
     })

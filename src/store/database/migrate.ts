@@ -8,17 +8,15 @@
 
 import { sql } from 'kysely'
 import { readdirSync, readFileSync } from 'node:fs'
-import { isOlder } from '../../domain/version.ts'
 import { NodeError } from '../../errors.ts'
 import { fromRoot } from '../../root.ts'
+import { olderAtWork } from '../transfers/signs-of-life.ts'
 import type { Db, Dialect, Store, Tx } from './store.ts'
 
 export type Migration = { name: string; text: string }
 
 const FOLDER = fromRoot('src/store/migrations/')
 const LOCK_KEY = 0x45534c55 // any number that no other program uses in this database
-/** What signed no version: the first one did not say it. */
-const UNSIGNED_VERSION = '0.1.0'
 
 export function ownMigrations(): Migration[] {
   return readdirSync(FOLDER)
@@ -93,13 +91,9 @@ function numberOf(name: string): number {
 }
 
 async function refuseBesideOlder(tx: Tx, name: string, required: string): Promise<void> {
-  const { rows } = await sql<{
-    owner: string
-    version: string | null
-  }>`select owner, version from sign_of_life where alive_until >= ${Date.now()} order by owner`.execute(tx)
-  const older = rows.filter(({ version }) => isOlder(version ?? UNSIGNED_VERSION, required))
+  const older = await olderAtWork(tx, Date.now(), required)
   if (older.length === 0) return
-  const who = older.map(({ owner, version }) => `${owner} (${version ?? UNSIGNED_VERSION})`).join(', ')
+  const who = older.map(({ owner, version }) => `${owner} (${version})`).join(', ')
   throw new NodeError(
     'bad_use',
     `the database cannot be brought up to date (${name}) while nodes older than ${required} are at work: ${who}; upgrade them first`,

@@ -85,6 +85,7 @@ export type Tables = {
     last_used_at: number | null
     revoked_at: number | null
   }
+  upkeep_task: { name: string; done_at: number; held_by: string | null; held_until: number }
   key_proposal: {
     id: string
     contact_id: string

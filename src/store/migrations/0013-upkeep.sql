@@ -14,3 +14,11 @@ create table held_file (
   dropped_at bigint                        -- decided: it counts as sent for as long as it lies there unchanged
 );
 create index held_file_channel on held_file (channel_code);
+
+-- What the node does for itself now and then; of several nodes one does it.
+create table upkeep_task (
+  name text primary key,
+  done_at bigint not null,
+  held_by text,
+  held_until bigint not null
+);

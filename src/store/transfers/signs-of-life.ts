@@ -1,5 +1,6 @@
 // Which engines are alive. An engine renews this one row, and with it all its leases.
 
+import { isOlder } from '../../domain/version.ts'
 import { VERSION } from '../../root.ts'
 import type { Db, Tx } from '../database/store.ts'
 
@@ -17,6 +18,26 @@ export async function signLife(tx: Tx, owner: string, until: number): Promise<vo
 export async function livingOwners(db: Db, now: number): Promise<Set<string>> {
   const rows = await db.selectFrom('sign_of_life').select('owner').where('alive_until', '>=', now).execute()
   return new Set(rows.map((row) => row.owner))
+}
+
+/** What signed no version: the first one did not say it. */
+const UNSIGNED_VERSION = '0.1.0'
+
+/** Engines at work that run an older version than that one, by default than this program's. */
+export async function olderAtWork(
+  db: Db,
+  now: number,
+  than: string = VERSION,
+): Promise<{ owner: string; version: string }[]> {
+  const rows = await db
+    .selectFrom('sign_of_life')
+    .select(['owner', 'version'])
+    .where('alive_until', '>=', now)
+    .orderBy('owner')
+    .execute()
+  return rows
+    .map(({ owner, version }) => ({ owner, version: version ?? UNSIGNED_VERSION }))
+    .filter(({ version }) => isOlder(version, than))
 }
 
 /** When an engine ends. Also removes signs of engines that died long ago. */

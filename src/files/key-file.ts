@@ -1,0 +1,110 @@
+// A key that is kept in a file of the data folder, and its exchange. The file holds the current key and nothing else;
+// `<file>.old` holds those before it, a line each: the key, when it was put aside and until when it is good. The old one
+// is written down before the new one takes its place: at no moment is there a key that nobody can find.
+
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { KeyRing } from '../domain/key-ring.ts'
+import { systemCode } from '../errors.ts'
+
+export type OldKey = { key: string; since: number; until: number }
+
+/** How long a change by another process may go unseen. */
+const LOOK_MS = 1000
+
+export function ringOfFile(path: string, now: () => number = Date.now): KeyRing {
+  let keys = read(path)
+  let seen = versionOf(path)
+  let lookedAt = now()
+  const refresh = () => {
+    lookedAt = now()
+    const version = versionOf(path)
+    if (version === seen) return
+    keys = read(path)
+    seen = version
+  }
+  const look = () => {
+    if (now() - lookedAt >= LOOK_MS) refresh()
+    return keys
+  }
+  return {
+    current: () => look().current,
+    older: () =>
+      look()
+        .older.filter(({ until }) => until > now())
+        .map(({ key }) => key),
+    refresh,
+  }
+}
+
+function read(path: string): { current: string; older: OldKey[] } {
+  return { current: readFileSync(path, 'utf8').trim(), older: oldKeys(path) }
+}
+
+/** Other content has another inode: the files are always replaced, never written to. */
+function versionOf(path: string): string {
+  const of = (one: string) => {
+    const found = statSync(one, { throwIfNoEntry: false })
+    return `${found?.ino ?? 0}.${found?.mtimeMs ?? 0}`
+  }
+  return `${of(path)} ${of(oldPath(path))}`
+}
+
+function oldPath(path: string): string {
+  return `${path}.old`
+}
+
+export function oldKeys(path: string): OldKey[] {
+  let text = ''
+  try {
+    text = readFileSync(oldPath(path), 'utf8')
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+  }
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [key = '', since, until] = line.split(' ')
+      return { key, since: Number(since), until: Number(until) }
+    })
+}
+
+/** Makes a new key current. The one before is good until then; if that is not later than now, no older one is. */
+export function exchangeKey(path: string, bytes: number, given: { now: number; until: number }): string {
+  const before = readFileSync(path, 'utf8').trim()
+  const still = oldKeys(path).filter(({ key, until }) => key !== before && until > given.now)
+  const aside = { key: before, since: given.now, until: given.until }
+  const fresh = randomBytes(bytes).toString('base64url')
+  keepOld(path, given.until > given.now ? [aside, ...still] : [])
+  replace(path, `${fresh}\n`)
+  return fresh
+}
+
+/** Forgets what is not in the list. */
+export function keepOld(path: string, keys: readonly OldKey[]): void {
+  if (keys.length === 0) rmSync(oldPath(path), { force: true })
+  else replace(oldPath(path), keys.map(({ key, since, until }) => `${key} ${since} ${until}\n`).join(''))
+}
+
+function replace(path: string, text: string): void {
+  const draft = `${path}.${process.pid}`
+  const file = openSync(draft, 'w', 0o600)
+  writeSync(file, text)
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(draft, path)
+  const folder = openSync(dirname(path), 'r')
+  fsyncSync(folder)
+  closeSync(folder)
+}

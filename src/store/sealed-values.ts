@@ -1,0 +1,170 @@
+// Every place where a sealed value lies, and sealing them anew with the current key. Each row is changed only if it is
+// still as it was read: whoever changed it meanwhile has sealed it himself.
+
+import { channelPlace } from './channels.ts'
+import { contactPlace } from './contacts.ts'
+import type { Db, Store } from './database/store.ts'
+import { secretsPlace } from './events/subscriptions.ts'
+import type { Seal } from './seal.ts'
+
+type Sealed = { key: string; text: string }
+type Kind = {
+  /** Rows in the order of their keys, after the one named. */
+  read(db: Db, after: string, limit: number): Promise<Sealed[]>
+  /** The text with every value sealed anew that needs it; the same where none does. */
+  renew(seal: Seal, row: Sealed): string
+  write(store: Store, before: Sealed, text: string): Promise<void>
+}
+
+const KINDS: readonly Kind[] = [channels(), contacts(), subscriptions(), snapshots()]
+
+/** How far a walk over all of them has come. */
+export type ResealWalk = { kind: number; after: string; renewed: number }
+export const RESEAL_START: ResealWalk = { kind: 0, after: '', renewed: 0 }
+
+/** Some rows more; undefined when there are none left. */
+export async function resealSome(
+  store: Store,
+  seal: Seal,
+  { kind, after, renewed }: ResealWalk,
+  limit: number,
+): Promise<ResealWalk | undefined> {
+  const place = KINDS[kind]
+  if (!place) return undefined
+  const rows = await place.read(store.db, after, limit)
+  let count = renewed
+  for (const row of rows) {
+    const text = place.renew(seal, row)
+    if (text === row.text) continue
+    await place.write(store, row, text)
+    count++
+  }
+  const last = rows.at(-1)
+  return last && rows.length === limit
+    ? { kind, after: last.key, renewed: count }
+    : { kind: kind + 1, after: '', renewed: count }
+}
+
+function renewValue(seal: Seal, place: string, sealed: string): string {
+  if (seal.isCurrent(place, sealed)) return sealed
+  let secret: string
+  try {
+    secret = seal.open(place, sealed)
+  } catch {
+    return sealed // no key we have opens it: whoever needs it is told so
+  }
+  return seal.seal(place, secret)
+}
+
+function renewAll(seal: Seal, secrets: Record<string, string>, placeOf: (name: string) => string) {
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, sealed]) => [name, renewValue(seal, placeOf(name), sealed)]),
+  )
+}
+
+function channels(): Kind {
+  return {
+    read: (db, after, limit) =>
+      db
+        .selectFrom('channel')
+        .select(['code as key', 'secrets as text'])
+        .where('code', '>', after)
+        .orderBy('code')
+        .limit(limit)
+        .execute(),
+    renew: (seal, { key, text }) =>
+      JSON.stringify(renewAll(seal, secretsIn(text), (field) => channelPlace(key, field as never))), // written by sealChannel
+    write: (store, { key, text }, secrets) =>
+      store.write(async (tx) => {
+        await tx
+          .updateTable('channel')
+          .set({ secrets })
+          .where('code', '=', key)
+          .where('secrets', '=', text)
+          .execute()
+      }),
+  }
+}
+
+function contacts(): Kind {
+  return {
+    read: (db, after, limit) =>
+      db
+        .selectFrom('contact')
+        .select(['id as key', 'secrets as text'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+    renew: (seal, { key, text }) =>
+      JSON.stringify(renewAll(seal, secretsIn(text), (pointer) => contactPlace(key, pointer))),
+    write: (store, { key, text }, secrets) =>
+      store.write(async (tx) => {
+        await tx
+          .updateTable('contact')
+          .set({ secrets })
+          .where('id', '=', key)
+          .where('secrets', '=', text)
+          .execute()
+      }),
+  }
+}
+
+function subscriptions(): Kind {
+  return {
+    read: (db, after, limit) =>
+      db
+        .selectFrom('subscription')
+        .select(['id as key', 'secrets as text'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+    renew: (seal, { key, text }) => (text === '' ? text : renewValue(seal, secretsPlace(key), text)),
+    write: (store, { key, text }, secrets) =>
+      store.write(async (tx) => {
+        await tx
+          .updateTable('subscription')
+          .set({ secrets })
+          .where('id', '=', key)
+          .where('secrets', '=', text)
+          .execute()
+      }),
+  }
+}
+
+/** A transfer that is not over keeps its channel as it was, sealed values and all. */
+function snapshots(): Kind {
+  return {
+    read: async (db, after, limit) => {
+      const rows = await db
+        .selectFrom('transfer')
+        .select(['id', 'snapshot'])
+        .where('state', 'in', ['PENDING', 'IN_PROGRESS'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map(({ id, snapshot }) => ({ key: id, text: snapshot ?? '' }))
+    },
+    renew: (seal, { text }) => {
+      if (text === '') return text
+      const record = JSON.parse(text) as { code: string; secrets: Record<string, string> } // a channel, as it was
+      const secrets = renewAll(seal, record.secrets, (field) => channelPlace(record.code, field as never))
+      return JSON.stringify({ ...record, secrets })
+    },
+    write: (store, { key, text }, snapshot) =>
+      store.write(async (tx) => {
+        await tx
+          .updateTable('transfer')
+          .set({ snapshot })
+          .where('id', '=', key)
+          .where('snapshot', '=', text)
+          .execute()
+      }),
+  }
+}
+
+function secretsIn(text: string): Record<string, string> {
+  return JSON.parse(text) as Record<string, string> // sealed values by name, written by us
+}
