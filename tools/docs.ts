@@ -86,7 +86,7 @@ function operationsTable(): string {
 
 All paths are under \`${BASE_PATH}\`. A running node shows the full reference, every field included, at
 \`${BASE_PATH}/docs\`, and the OpenAPI document at \`${BASE_PATH}/openapi.json\` (3.1) and \`${BASE_PATH}/openapi-3.0.json\`
-(3.0.3).
+(3.0.3). [integrate.md](integrate.md) shows how to use them, step by step.
 
 ${table(['#', 'path', 'in the client', 'what it does', 'who', 'error codes'], rows)}
 

@@ -21,7 +21,7 @@ export const withoutTools = existsSync(join(TOOLS, '.package-lock.json'))
   ? undefined
   : 'SKIPPED: run `npm ci --ignore-scripts` in test/clients first'
 
-function isThere(program: string): boolean {
+export function isThere(program: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 }
 
