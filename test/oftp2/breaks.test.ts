@@ -86,6 +86,10 @@ test('a line that breaks at any command, or inside one: the transfer goes on and
   assert.equal((await pair.ended('left', id, PATIENCE_MS)).state, 'COMPLETED')
   const [call] = sound.tap.calls
   assert.ok(call)
+  // The receipt completes the transfer; its confirmation is said a moment later.
+  await waitFor('the receipt to be confirmed', () =>
+    Promise.resolve(call.said.some(({ from, command }) => from === 'caller' && command.kind === 'RTR')),
+  )
   const seen = new Map<string, number>()
   const points = call.said.flatMap(({ from, command: { kind } }) => {
     const nth = (seen.get(`${from} ${kind}`) ?? 0) + 1
