@@ -12,4 +12,11 @@ export type ClientOptions = {
 
 export type Credentials = { username: string; password: string }
 
-export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined }
+export type CallOptions = {
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+  /** Change it only if it still is the revision of this tag; else the node answers 412. */
+  ifMatch?: string | undefined
+  /** Told the tag of the revision that was read, where the node gives one. */
+  onTag?: ((tag: string) => void) | undefined
+}

@@ -16,6 +16,7 @@ import type {
 } from '../src/contract/operations.ts'
 import { platformOperations } from '../src/contract/platform.ts'
 import type {
+  PlatformBodyOf,
   PlatformInputOf,
   PlatformOperationName,
   PlatformOperations,
@@ -34,6 +35,14 @@ export type {
   ChannelStatus,
   Directory,
 } from '../src/contract/channel.ts'
+export type { Changed } from '../src/contract/administration/changed.ts'
+export type { ChannelSetup } from '../src/contract/administration/channels.ts'
+export type {
+  ContactFacts,
+  ContactSummary,
+  LocalEntityFacts,
+} from '../src/contract/administration/partners.ts'
+export type { UserAccount } from '../src/contract/administration/users.ts'
 export type { AuditEntry, AuditVerification } from '../src/contract/audit.ts'
 export type { Contact } from '../src/contract/contact.ts'
 export type { ErrorBody } from '../src/contract/error-body.ts'
@@ -58,10 +67,13 @@ type CallArguments<N extends OperationName> =
     ? [input?: CallInput<N>, options?: CallOptions]
     : [input: CallInput<N>, options?: CallOptions]
 
+type PlatformInput<N extends PlatformOperationName> = PlatformInputOf<N> &
+  (PlatformOperations[N] extends { body: unknown } ? { body: PlatformBodyOf<N> } : unknown)
+
 type PlatformArguments<N extends PlatformOperationName> =
-  object extends PlatformInputOf<N>
-    ? [input?: PlatformInputOf<N>, options?: CallOptions]
-    : [input: PlatformInputOf<N>, options?: CallOptions]
+  object extends PlatformInput<N>
+    ? [input?: PlatformInput<N>, options?: CallOptions]
+    : [input: PlatformInput<N>, options?: CallOptions]
 
 /** An answer that is not JSON (files, exports) is returned as a Response. */
 type PlatformAnswer<N extends PlatformOperationName> = PlatformOperations[N] extends { produces: unknown }
@@ -118,11 +130,14 @@ function makeSend(options: ClientOptions): Authorized {
         headers: {
           accept: operation.produces?.join(', ') ?? 'application/json',
           ...(hasBody && { 'content-type': 'application/json' }),
+          ...(call.ifMatch !== undefined && { 'if-match': call.ifMatch }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
         ...(hasBody && { body: JSON.stringify(input.body) }),
         signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
       })
+      const tag = response.headers.get('etag')
+      if (response.ok && tag !== null) call.onTag?.(tag)
       return operation.produces && response.ok ? response : await answerOf(response)
     } catch (thrown) {
       if (thrown instanceof ClientError) throw thrown

@@ -31,6 +31,12 @@ export const ERROR_CODES = {
     exit: 3,
     means: 'The state of the channel does not allow it now; the message says why.',
   },
+  changed_meanwhile: {
+    status: 412,
+    retry: false,
+    exit: 3,
+    means: 'Somebody has changed the thing since it was read (If-Match); read it again.',
+  },
   too_large: { status: 413, retry: false, exit: 3, means: 'The body is over the limit.' },
   unsupported_media: { status: 415, retry: false, exit: 3, means: 'The body is not JSON.' },
   too_many: {

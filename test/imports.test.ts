@@ -32,6 +32,7 @@ const MAY: Record<string, string[]> = {
     'src/files',
     'src/accounts',
     'src/audit',
+    'src/platform',
     'src/transfers',
   ],
   'src/platform': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files', 'src/audit'],

@@ -10,6 +10,8 @@ export const EVERYWHERE: Record<number, string> = {
   403: 'The role or a permission of the user does not allow it, or the channel is not open to this user.',
   404: 'There is no such channel or transfer.',
   409: 'The state of things does not allow it now; the message says why.',
+  412: 'Somebody has changed the thing since the revision that If-Match names; only for callers that send it.',
+  413: 'The body is larger than this operation takes.',
   429: 'Too many failed logins: wait as long as Retry-After says, even with the right password.',
   500: 'A fault of the node; the message names the request under which the log has it.',
 }

@@ -52,6 +52,8 @@ export type Operation = {
   /** Parameters of the query that the description calls required; the node has defaults for them. */
   requiredQuery?: readonly string[]
   body?: TSchema
+  /** Octets of a body at the most; 1 MiB if left out. */
+  bodyLimit?: number
   /** The three actions take no body. An empty one or {} is accepted. */
   emptyBody?: true
   ok: TSchema

@@ -3,6 +3,7 @@
 // operations.ts: routes, role checks, the OpenAPI document and the typed client are made from it.
 
 import type { Static, TSchema } from 'typebox'
+import { administrationOperations } from './administration/operations.ts'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation, Part } from './operations.ts'
@@ -282,6 +283,7 @@ export const platformOperations = {
     ok: TransferFacts,
     codes: [400, 401, 403, 404, 500],
   },
+  ...administrationOperations,
   ...transferSearchOperations,
   ...auditOperations,
 } as const satisfies Record<string, Operation>
@@ -291,6 +293,11 @@ export type PlatformOperationName = keyof PlatformOperations
 
 export type PlatformInputOf<N extends PlatformOperationName> = Part<PlatformOperations[N], 'params'> &
   Part<PlatformOperations[N], 'query'>
+export type PlatformBodyOf<N extends PlatformOperationName> = PlatformOperations[N] extends {
+  body: infer S extends TSchema
+}
+  ? Static<S>
+  : undefined
 export type PlatformOutputOf<N extends PlatformOperationName> = Static<PlatformOperations[N]['ok']>
 
 export type Session = Static<typeof Session>

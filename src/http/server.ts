@@ -131,6 +131,7 @@ function addOperation(
   const integers = integersOf(operation)
   app.route({
     method: operation.method,
+    ...(operation.bodyLimit !== undefined && { bodyLimit: operation.bodyLimit }),
     url: BASE_PATH + operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     schema: {
       ...(operation.badCode === 400 && { params: operation.params }),

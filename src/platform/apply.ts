@@ -12,11 +12,11 @@ import type { Account } from '../store/accounts.ts'
 import {
   addHistoryToAll,
   channelsInUse,
-  lockAllChannels,
+  lockChannels,
   removeChannels,
   updateChannels,
 } from '../store/channel-batches.ts'
-import { insertChannels, listChannels } from '../store/channels.ts'
+import { findChannels, insertChannels, listChannels } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import {
   listContacts,
@@ -36,7 +36,7 @@ import type { Seal } from '../store/seal.ts'
 import { notesOfPlan } from './audit-notes.ts'
 import { hashAccess, hashesFor } from './passwords.ts'
 import { planChanges } from './plan.ts'
-import type { Changes, ChangePlan, Present } from './plan.ts'
+import type { Changes, ChangePlan, Present, Removals } from './plan.ts'
 import { carrierOf } from './protocol-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
 import type { Known, KnownContact } from './rules.ts'
@@ -51,8 +51,14 @@ export type ApplyOptions = {
   /** Only says what would change. */
   dryRun?: boolean | undefined
   now: number
+  /** Takes these away. */
+  remove?: Removals | undefined
+  /** Looks at these channels alone: for a change that concerns no others. */
+  onlyChannels?: readonly string[] | undefined
+  /** Called in the transaction before anything is written; throws what forbids the change. */
+  forbid?: ((present: Present, plan: ChangePlan) => void) | undefined
   /** Who asks, for the audit trail; without it none is written. */
-  audit?: { trail: AuditTrail; actor: Actor; note?: string | undefined } | undefined
+  audit?: { trail: AuditTrail; actor: Actor; note?: string | undefined; isFile?: boolean } | undefined
 }
 
 export type Applied = {
@@ -75,12 +81,15 @@ export async function applyPlatform(
     ? { ...platform, contacts: await hashAccess(store.db, seal, platform.contacts, options.now) }
     : platform
   const planFor = (present: Present) => {
-    const plan = planChanges(hashed, present, { prune, seal, hashes })
+    const plan = planChanges(hashed, present, { prune, remove: options.remove, seal, hashes })
+    options.forbid?.(present, plan)
     requireSound(plan, present)
     return plan
   }
   // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
-  const draft = { ...(await readPresent(store.db)), channels: await listChannels(store.db) }
+  const { onlyChannels } = options
+  const channels = onlyChannels ? await findChannels(store.db, onlyChannels) : await listChannels(store.db)
+  const draft = { ...(await readPresent(store.db)), channels }
   const drafted = planFor(draft)
   if (options.dryRun) {
     await requireIdle(store.db, drafted)
@@ -89,7 +98,8 @@ export async function applyPlatform(
   const plan = await store.write(async (tx) => {
     // Two applies at the same time take turns. So do an apply and an update of a channel.
     await lockChannelAccess(tx, store.dialect)
-    const present = { ...(await readPresent(tx)), channels: await lockAllChannels(tx, store.dialect) }
+    const locked = await lockChannels(tx, store.dialect, onlyChannels)
+    const present = { ...(await readPresent(tx)), channels: locked }
     // Passwords were hashed for the accounts as they were then. Hashing must not happen inside the transaction.
     if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
     const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
@@ -160,7 +170,8 @@ async function tell(
     note: audit.note,
     facts: { added, changed, removed, prune },
   }
-  const [, ...ids] = await audit.trail.add(tx, audit.actor, [whole, ...notes])
+  const first = audit.isFile === false ? [] : [whole]
+  const ids = (await audit.trail.add(tx, audit.actor, [...first, ...notes])).slice(first.length)
   const ofChannels = notes.map((note, index) => [note.channelCode ?? '', ids[index] ?? ''] as const)
   return new Map(ofChannels.filter(([code]) => code !== ''))
 }

@@ -7,8 +7,7 @@ import { AUTHS } from '../contract/user.ts'
 import { authsOf } from '../domain/user.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
-import { listChannels, openChannel } from '../store/channels.ts'
-import type { ChannelRecord } from '../store/channels.ts'
+import { listChannels } from '../store/channels.ts'
 import { listContacts, listLocalEntities } from '../store/contacts.ts'
 import type { LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
@@ -16,13 +15,10 @@ import { listSubscriptions } from '../store/events/subscriptions.ts'
 import { listCalendars } from '../store/expectations/calendars.ts'
 import { listExpectations } from '../store/expectations/expectations.ts'
 import type { Seal } from '../store/seal.ts'
+import { toPlatformChannel } from './channel-record.ts'
 import { toPlatformContact } from './contact-record.ts'
 import { Platform } from '../contract/administration/platform-file.ts'
-import type {
-  PlatformChannel,
-  PlatformEntity,
-  PlatformUser,
-} from '../contract/administration/platform-file.ts'
+import type { PlatformEntity, PlatformUser } from '../contract/administration/platform-file.ts'
 import { toPlatformSubscription } from './subscription-record.ts'
 
 export type ExportOptions = {
@@ -48,7 +44,7 @@ export async function describePlatform(db: Db, seal: Seal | undefined): Promise<
     localEntities: entities.map(toEntity),
     users: accounts.map((account) => toUser(account, seal !== undefined)),
     contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
-    channels: channels.map((channel) => toChannel(channel, seal)),
+    channels: channels.map((channel) => toPlatformChannel(channel, seal)),
     ...(await describeNotices(db, seal)),
   })
 }
@@ -97,24 +93,6 @@ function toUser(account: Account, withHash: boolean): PlatformUser {
     role,
     ...(own.length > 0 && { auths: Object.fromEntries(own) as PlatformUser['auths'] }),
     ...(disabled && { disabled }),
-  }
-}
-
-/** `application`, `localEntity` and `remoteEntity` are left out: they are in the code. */
-function toChannel(record: ChannelRecord, seal: Seal | undefined): PlatformChannel {
-  const {
-    application: _application,
-    localEntity: _local,
-    remoteEntity: _remote,
-    ...config
-  } = seal ? openChannel(seal, record) : record.config
-  return {
-    code: record.code,
-    contact: record.contactId,
-    ...(record.alias !== null && { alias: record.alias }),
-    ...(record.calendar && { calendar: record.calendar }),
-    ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
-    ...config,
   }
 }
 

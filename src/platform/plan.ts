@@ -41,11 +41,23 @@ export type ChangePlan = {
   expectations: Changes<Expectation>
 }
 
-export type PlanOptions = { prune: boolean; seal: Seal; hashes: Hashes }
+/** Things to take away, by name. */
+export type Removals = {
+  entities?: readonly string[]
+  accounts?: readonly string[]
+  contacts?: readonly string[]
+  channels?: readonly string[]
+  calendars?: readonly string[]
+  subscriptions?: readonly string[]
+  expectations?: readonly string[]
+}
+
+export type PlanOptions = { prune: boolean; remove?: Removals | undefined; seal: Seal; hashes: Hashes }
 
 export function planChanges(platform: Platform, present: Present, options: PlanOptions): ChangePlan {
   const { localEntities = [], contacts = [], channels = [], users } = platform
-  const { prune, seal, hashes } = options
+  const { prune, remove = {}, seal, hashes } = options
+  const goes = (names: readonly string[] | undefined, all = prune) => going(names, all)
   const entities = compare(
     present.entities,
     localEntities.map((entity) => ({
@@ -57,7 +69,7 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
     {
       key: (entity) => entity.code,
       shown: ({ name, oftp2Id, fileRoots }) => ({ name, oftp2: oftp2Id, fileRoots }),
-      prune,
+      ...goes(remove.entities),
     },
   )
   const contactsBefore = new Map(present.contacts.map((contact) => [contact.id, contact]))
@@ -70,17 +82,21 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
     accounts: compare(
       present.accounts,
       (users ?? []).map((user) => accountOf(user, accountsBefore.get(user.username), hashes)),
-      { key: (account) => account.username, shown: shownAccount, prune: prune && users !== undefined },
+      {
+        key: (account) => account.username,
+        shown: shownAccount,
+        ...goes(remove.accounts, prune && users !== undefined),
+      },
     ),
     contacts: compare(present.contacts, contactsWanted, {
       key: (contact) => contact.id,
       shown: shownContact,
-      prune,
+      ...goes(remove.contacts),
     }),
     channels: compare(
       present.channels,
       channels.map((channel) => channelOf(channel, channelsBefore.get(channel.code), seal)),
-      { key: (channel) => channel.code, shown: shownChannel, prune },
+      { key: (channel) => channel.code, shown: shownChannel, ...goes(remove.channels) },
     ),
     ...planNotices(platform, present, options),
   }
@@ -89,35 +105,49 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
 function planNotices(
   { calendars = [], subscriptions = [], expectations = [] }: Platform,
   present: Present,
-  { prune, seal }: PlanOptions,
+  { prune, remove = {}, seal }: PlanOptions,
 ): Pick<ChangePlan, 'calendars' | 'subscriptions' | 'expectations'> {
   const before = new Map(present.subscriptions.map((one) => [one.id, one]))
   return {
-    calendars: compare(present.calendars, calendars, { key: ({ id }) => id, shown: (one) => one, prune }),
+    calendars: compare(present.calendars, calendars, {
+      key: ({ id }) => id,
+      shown: (one) => one,
+      ...going(remove.calendars, prune),
+    }),
     subscriptions: compare(
       present.subscriptions,
       subscriptions.map((one) => subscriptionOf(one, before.get(one.id), seal)),
-      { key: ({ id }) => id, shown: ({ settings, secrets }) => ({ ...settings, secrets }), prune },
+      {
+        key: ({ id }) => id,
+        shown: ({ settings, secrets }) => ({ ...settings, secrets }),
+        ...going(remove.subscriptions, prune),
+      },
     ),
     expectations: compare(present.expectations, expectations, {
       key: ({ id }) => id,
       shown: (one) => one,
-      prune,
+      ...going(remove.expectations, prune),
     }),
   }
+}
+
+/** Whether one that is not wanted is taken away. */
+function going(names: readonly string[] | undefined, all: boolean) {
+  return { goes: (name: string) => all || (names?.includes(name) ?? false) }
 }
 
 type Comparing<T> = {
   key: (one: T) => string
   /** The fields to compare, by the names a person knows from the file. */
   shown: (one: T) => Record<string, unknown>
-  prune: boolean
+  /** Whether one that is not wanted is taken away. */
+  goes: (name: string) => boolean
 }
 
 function compare<T>(
   before: readonly T[],
   wanted: readonly T[],
-  { key, shown, prune }: Comparing<T>,
+  { key, shown, goes }: Comparing<T>,
 ): Changes<T> {
   const known = new Map(before.map((one) => [key(one), one]))
   const changes: Changes<T> = { added: [], changed: [], removed: [] }
@@ -130,7 +160,7 @@ function compare<T>(
       if (fields.length > 0) changes.changed.push({ after, fields })
     }
   }
-  if (prune) changes.removed.push(...known.values())
+  for (const [name, one] of known) if (goes(name)) changes.removed.push(one)
   return changes
 }
 

@@ -17,7 +17,8 @@ import { parseYaml } from './yaml-source.ts'
 import type { YamlSource } from './yaml-source.ts'
 
 export type ReadOptions = {
-  env: Env
+  /** Where { env } looks; undefined: a file from elsewhere, which may refer to nothing on this machine. */
+  env: Env | undefined
   roots: Roots
   /** What the database has beside the file. */
   known?: Known | undefined
@@ -33,7 +34,12 @@ export type PlatformSource = {
 }
 
 export function readPlatform(file: string, options: ReadOptions): PlatformSource {
-  const source = parseYaml(readText(file))
+  return readPlatformText(readText(file), file, options)
+}
+
+/** `file` is how the text is called in messages, and where its references look. */
+export function readPlatformText(text: string, file: string, options: ReadOptions): PlatformSource {
+  const source = parseYaml(text)
   if (source.faults.length > 0)
     throw refused(
       file,

@@ -14,18 +14,22 @@ type Json = Record<string, unknown>
 export const UNREAD = '\u0001 secret that was not read'
 
 /** Replaces the references in `value` itself; what cannot be read is a fault and becomes UNREAD. */
-export function resolveReferences(value: unknown, file: string, env: Env): Fault[] {
+export function resolveReferences(value: unknown, file: string, env: Env | undefined): Fault[] {
   const faults: Fault[] = []
   for (const place of REFERENCE_PLACES) {
     for (const { holder, key, pointer } of holdersAt(value, place.split('/').slice(1), '')) {
       const reference = holder[key]
       if (!isObject(reference)) continue
-      const read = readReference(reference, dirname(file), env)
+      const read = env ? readReference(reference, dirname(file), env) : ELSEWHERE
       if ('fault' in read) faults.push({ pointer, message: read.fault })
       holder[key] = 'text' in read ? read.text : UNREAD
     }
   }
   return faults
+}
+
+const ELSEWHERE = {
+  fault: 'must be text here: { env } and { file } are for the command line on the node’s machine',
 }
 
 function* holdersAt(

@@ -6,14 +6,24 @@ import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
 import type { Dialect, Tx } from './database/store.ts'
+import type { ChannelRow } from './database/tables.ts'
 import { addEvents } from './events/outbox.ts'
 import { tellHistory } from './events/told.ts'
 
-/** All channels, locked until the transaction ends. An update through the interface waits; none is lost. */
-export async function lockAllChannels(tx: Tx, dialect: Dialect): Promise<ChannelRecord[]> {
-  let query = tx.selectFrom('channel').selectAll().orderBy('code')
-  if (dialect.rowLocks) query = query.forNoKeyUpdate()
-  return (await query.execute()).map(toChannel)
+/** All channels, or these, locked until the transaction ends. An update through the interface waits; none is lost. */
+export async function lockChannels(
+  tx: Tx,
+  dialect: Dialect,
+  codes?: readonly string[],
+): Promise<ChannelRecord[]> {
+  const rows: ChannelRow[] = []
+  for (const some of codes ? batches(codes.toSorted()) : [undefined]) {
+    let query = tx.selectFrom('channel').selectAll().orderBy('code')
+    if (some) query = query.where('code', 'in', some)
+    if (dialect.rowLocks) query = query.forNoKeyUpdate()
+    rows.push(...(await query.execute()))
+  }
+  return rows.map(toChannel)
 }
 
 /** Replaces channels that exist; their revision grows. */

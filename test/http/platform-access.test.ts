@@ -19,6 +19,26 @@ type Given = { params?: Record<string, string>; query?: Record<string, string>; 
 /** Calls that pass or fail on access alone, as far as an operation needs more than its path. */
 const GIVEN: Partial<Record<PlatformOperationName, Given>> = {
   transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
+  readUser: { params: { username: 'operator' } },
+  createUser: { body: { username: 'eva', email: 'eva@b.es', role: 'ROLE_OPERATOR' } },
+  changeUser: { params: { username: 'operator' }, body: { email: 'o@b.es', role: 'ROLE_OPERATOR' } },
+  setUserPassword: { params: { username: 'operator' }, body: { password: null } },
+  removeUser: { params: { username: 'operator' } },
+  readEntity: { params: { code: 'BANCO' } },
+  createEntity: { body: { code: 'SEDE', name: 'Sede' } },
+  changeEntity: { params: { code: 'BANCO' }, body: { name: 'Banco' } },
+  removeEntity: { params: { code: 'BANCO' } },
+  readContact: { params: { contactId: 'acme' } },
+  createContact: { body: { id: 'gamma' } },
+  changeContact: { params: { contactId: 'beta' }, body: { remoteCodes: [{ code: 'BETA' }] } },
+  removeContact: { params: { contactId: 'beta' } },
+  channelSetup: { params: { channelCode: PLAIN } },
+  createChannel: { body: { code: 'BANCO-ACME-NEW', contact: 'acme' } },
+  copyChannel: { params: { channelCode: PLAIN }, body: { code: 'BANCO-ACME-COPY' } },
+  changeChannelSetup: { params: { channelCode: PLAIN }, body: {} },
+  setAutomation: { params: { channelCode: PLAIN }, body: {} },
+  removeChannel: { params: { channelCode: PLAIN } },
+  applyPlatformFile: { query: { dryRun: 'true' }, body: { file: '{}' } },
 }
 
 async function call(node: TestNode, name: PlatformOperationName, as: string) {

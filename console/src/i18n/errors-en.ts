@@ -9,6 +9,7 @@ export const errorsEn: Record<ErrorCode, string> = {
   not_found: 'There is no such channel or transfer.',
   method_not_allowed: 'That cannot be done here.',
   conflict: 'The channel’s state does not allow this now.',
+  changed_meanwhile: 'Somebody has changed it since you read it; read it again.',
   too_large: 'The request is too large.',
   unsupported_media: 'The request has the wrong form.',
   too_many: 'Too many failed attempts; wait a while.',

@@ -9,6 +9,7 @@ export const errorsEs: Record<ErrorCode, string> = {
   not_found: 'No existe ese canal o esa transferencia.',
   method_not_allowed: 'Eso no se puede hacer aquí.',
   conflict: 'El estado del canal no lo permite ahora.',
+  changed_meanwhile: 'Alguien lo ha cambiado desde que usted lo leyó; vuelva a leerlo.',
   too_large: 'La petición es demasiado grande.',
   unsupported_media: 'La petición no tiene la forma debida.',
   too_many: 'Demasiados intentos fallidos; espere un momento.',

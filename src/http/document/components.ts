@@ -1,6 +1,27 @@
 // Shapes that have a name in the OpenAPI document: written once there, and wherever the same schema object stands in the
 // tables the document refers to it. The interface's own names where it has them.
 
+import { Changed } from '../../contract/administration/changed.ts'
+import {
+  AutomationFields,
+  ChannelCopy,
+  ChannelSetup,
+  SetupFields,
+} from '../../contract/administration/channels.ts'
+import { PlatformFileText } from '../../contract/administration/file-operations.ts'
+import {
+  ContactFacts,
+  ContactFields,
+  ContactSummary,
+  EntityFields,
+  LocalEntityFacts,
+} from '../../contract/administration/partners.ts'
+import {
+  PlatformChannel,
+  PlatformContact,
+  PlatformEntity,
+} from '../../contract/administration/platform-file.ts'
+import { NewPassword, NewUser, UserAccount, UserFields } from '../../contract/administration/users.ts'
 import { AuditChange, AuditEntry, AuditPage, AuditVerification } from '../../contract/audit.ts'
 import {
   AdvancedConnection,
@@ -80,6 +101,24 @@ const NAMED = {
   FileProgress,
   TransferSummary,
   TransferSearch,
+  Changed,
+  UserAccount,
+  NewUser,
+  UserFields,
+  NewPassword,
+  LocalEntityFacts,
+  PlatformEntity,
+  EntityFields,
+  ContactSummary,
+  ContactFacts,
+  PlatformContact,
+  ContactFields,
+  ChannelSetup,
+  PlatformChannel,
+  ChannelCopy,
+  SetupFields,
+  AutomationFields,
+  PlatformFileText,
   AuditChange,
   AuditEntry,
   AuditPage,

@@ -14,6 +14,8 @@ type Schema = {
   default?: unknown
   format?: string
   minimum?: number
+  pattern?: string
+  maxLength?: number
   items?: Schema
   properties?: Record<string, Schema>
 }
@@ -124,6 +126,19 @@ const VALUES: Json = {
   offset: 0,
   timeZone: 'Europe/Madrid',
   errorCode: 'connect_failed',
+  contact: 'acme',
+  'LocalEntityFacts.code': 'BANCO',
+  'PlatformEntity.code': 'BANCO',
+  every: '5m',
+  cron: '0 6 * * 1-5',
+  alias: 'NOM',
+  automation: { every: '5m' },
+  hostKeys: ['SHA256:uFaHZ0SJ8mTq3kYx0c3m2M0yN2cN0oS1bqf1oV4a3dE'],
+  inbox: '/in',
+  outbox: '/out',
+  lines: [`+ channel ${CODE}`],
+  warnings: [],
+  secrets: ['/sftp/password'],
 }
 
 /** A transfer that went well has no error, and whoever is no administrator sees no secret. */
@@ -145,8 +160,10 @@ export function exampleOf(schema: unknown, field = '', within = ''): unknown {
   return plainValue(shape)
 }
 
-function fits(value: unknown, { type, enum: allowed }: Schema): boolean {
+function fits(value: unknown, { type, enum: allowed, pattern, maxLength = Infinity }: Schema): boolean {
   if (allowed) return allowed.includes(value)
+  if (typeof value === 'string' && (value.length > maxLength || !new RegExp(pattern ?? '', 'u').test(value)))
+    return false
   const given = Array.isArray(value) ? 'array' : typeof value === 'number' ? 'integer' : typeof value
   return type === undefined || type === given || (Array.isArray(type) && type.includes(given))
 }
@@ -158,6 +175,7 @@ function plainValue({
   default: byDefault,
   format,
   minimum,
+  pattern,
 }: Schema): unknown {
   if (only !== undefined) return only
   if (byDefault !== undefined) return byDefault
@@ -166,8 +184,11 @@ function plainValue({
   if (kind === 'integer' || kind === 'number') return minimum ?? 1
   if (kind === 'boolean') return true
   if (format === 'date-time') return START
-  return format === 'date' ? '2026-03-02' : 'text'
+  return format === 'date' ? '2026-03-02' : TEXTS.find((text) => new RegExp(pattern ?? '', 'u').test(text))
 }
+
+/** The first that a pattern allows. */
+const TEXTS = ['text', 'ACME', '5m', CODE, 'ana@banco.example']
 
 const MESSAGES: Record<number, string> = {
   400: '/connection/ips/0 "x" is not an IPv4 or IPv6 address',
@@ -194,6 +215,36 @@ const REQUESTS: Record<string, unknown> = {
   updateChannel: { name: 'Payroll', connection: { advancedConfigurationConnection: { retries: 5 } } },
   setOutboundPath: { path: VALUES.path, verifyExists: true },
   setInboundPath: { path: '/srv/esclusa/files/payroll/in', verifyExists: true },
+  createContact: {
+    id: 'acme',
+    name: 'Acme SA',
+    protocol: 'sftp',
+    remoteCodes: [{ id: 'rc1', code: 'ACME', name: 'Acme main' }],
+    remoteIPs: [{ id: 'ip1', ipAddress: '192.0.2.10', port: 22 }],
+    sftp: {
+      username: 'banco',
+      password: VALUES.password,
+      hostKeys: VALUES.hostKeys,
+      inbox: '/in',
+      outbox: '/out',
+    },
+  },
+  changeContact: {
+    name: 'Acme SA',
+    protocol: 'oftp2',
+    remoteCodes: [{ id: 'rc1', code: 'ACME', name: 'Acme main' }],
+    remoteIPs: [{ id: 'ip1', ipAddress: '192.0.2.10', port: 6619 }],
+    oftp2: { id: 'O0013ACME' },
+  },
+  createChannel: {
+    code: CODE,
+    contact: 'acme',
+    direction: 'EMISION',
+    directories: [{ direction: 'EMISION', filePath: VALUES.filePath }],
+    automation: { watch: true },
+  },
+  copyChannel: { code: 'BANCO-ACME-FACTURA' },
+  applyPlatformFile: { file: 'localEntities:\n  - { code: BANCO, name: Banco Azul }\n' },
 }
 
 export function requestExample(operation: string, body: unknown): unknown {

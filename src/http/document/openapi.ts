@@ -16,6 +16,7 @@ const TAGS: Record<string, string> = {
   Channels: 'Agreed connections between a local entity and a remote one, per application.',
   Transfers: 'Files on their way over a channel.',
   Contacts: 'The partners.',
+  Administration: 'Added by Esclusa: users, local entities, contacts, channels, keys and the platform file.',
   Audit: 'Added by Esclusa: who did what, when and from where.',
   Platform: 'Added by Esclusa, read-only: what consoles show of the platform as a whole.',
   ...OTHER_TAGS,

@@ -41,6 +41,7 @@ import { activeTransfers } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
 import type { Context, Handler } from '../context.ts'
 import { actorOf } from '../actor.ts'
+import { channelTag, requireMatch, showTag } from '../revision.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { askedPage, writePage } from './paging.ts'
 import { unparkTransfers } from '../../store/transfers/leases.ts'
@@ -59,9 +60,13 @@ export const listChannels: Handler<'listChannels'> = async (context, { input, us
   )
 }
 
-export const channelConfiguration: Handler<'channelConfiguration'> = async (context, { input, user }) => {
-  const channel = toWire(context, user, await reachChannel(context, user, input.channelCode))
-  return new Written(`[${write(channel)}]`)
+export const channelConfiguration: Handler<'channelConfiguration'> = async (
+  context,
+  { input, user, reply },
+) => {
+  const channel = await reachChannel(context, user, input.channelCode)
+  showTag(reply, channelTag(channel))
+  return new Written(`[${write(toWire(context, user, channel))}]`)
 }
 
 export const channelStatus: Handler<'channelStatus'> = async (context, { input, user }) => {
@@ -200,6 +205,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     if (wanted.ofUsers) await lockChannelAccess(tx, context.store.dialect)
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
+    requireMatch(wanted.request, channelTag(before))
     const opened = openChannel(context.seal, before)
     const channel = wanted.change(opened)
     const roots = rootsOf(context.roots, await findLocalEntity(tx, before.localCode))

@@ -13,6 +13,7 @@ import { transfersUnderWay } from '../../store/overview.ts'
 import type { UnderWay } from '../../store/overview.ts'
 import { channelsInError } from '../../store/transfers/failures.ts'
 import type { Context } from '../context.ts'
+import { wordsOf } from '../words.ts'
 
 const MINUTE_MS = 60_000
 const SEARCHES_KEPT = 50
@@ -171,14 +172,6 @@ function kept(base: Base, key: string, find: () => readonly string[]): readonly 
   if (base.searches.size >= SEARCHES_KEPT) base.searches.clear()
   base.searches.set(key, codes)
   return codes
-}
-
-/** In lower case, like the texts they are searched in. */
-export function wordsOf(search: string): string[] {
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
 }
 
 export function matcher(filter: ChannelFilter): (facts: ChannelFacts | undefined) => boolean {

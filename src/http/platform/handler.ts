@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type {
+  PlatformBodyOf,
   PlatformInputOf,
   PlatformOperationName,
   PlatformOperations,
@@ -14,6 +15,7 @@ export type PlatformCall<N extends PlatformOperationName> = Pick<
   'user' | 'request' | 'reply'
 > & {
   input: PlatformInputOf<N>
+  body: PlatformBodyOf<N>
 }
 /** What is no JSON is sent by the handler itself. */
 type PlatformAnswerOf<N extends PlatformOperationName> = PlatformOperations[N] extends { produces: unknown }

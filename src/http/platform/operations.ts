@@ -10,6 +10,10 @@ import { NodeError } from '../../errors.ts'
 import { describeFailures, moreOfTransfer } from '../../store/overview.ts'
 import { lastRetriable } from '../../store/transfers/failures.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
+import { channelHandlers } from '../administration/channels.ts'
+import { partnerHandlers } from '../administration/partners.ts'
+import { fileHandlers } from '../administration/platform-file.ts'
+import { userHandlers } from '../administration/users.ts'
 import { auditHandlers } from './audit.ts'
 import { makeBoards } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
@@ -26,6 +30,10 @@ export function makePlatformHandlers(): PlatformHandlers {
   const boardOf = makeBoards()
   const hoursOf = makeHours()
   return {
+    ...userHandlers,
+    ...partnerHandlers,
+    ...channelHandlers,
+    ...fileHandlers,
     ...auditHandlers,
     ...makeTransferSearch(boardOf),
     session,

@@ -1,0 +1,14 @@
+// All operations of administration.
+
+import type { Operation } from '../operations.ts'
+import { channelOperations } from './channels.ts'
+import { fileOperations } from './file-operations.ts'
+import { partnerOperations } from './partners.ts'
+import { userOperations } from './users.ts'
+
+export const administrationOperations = {
+  ...userOperations,
+  ...partnerOperations,
+  ...channelOperations,
+  ...fileOperations,
+} as const satisfies Record<string, Operation>

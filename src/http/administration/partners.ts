@@ -1,0 +1,188 @@
+// Local entities and contacts read and changed. Secrets are never shown: only which of them are set.
+
+import { makePage } from '../../contract/page.ts'
+import type {
+  ContactFacts,
+  ContactSummary,
+  LocalEntityFacts,
+} from '../../contract/administration/partners.ts'
+import type { PlatformContact } from '../../contract/administration/platform-file.ts'
+import { toPlatformContact } from '../../platform/contact-record.ts'
+import type { Present } from '../../platform/plan.ts'
+import { countChannels } from '../../store/channels.ts'
+import { findContact, listContacts, listLocalEntities } from '../../store/contacts.ts'
+import type { ContactRecord, LocalEntity } from '../../store/contacts.ts'
+import type { Context } from '../context.ts'
+import { askedPage } from '../integration/paging.ts'
+import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
+import { showTag, tagOf } from '../revision.ts'
+import { wordsOf } from '../words.ts'
+import { changePlatform, current, requireNew, requireThere } from './change.ts'
+
+// Local entities
+
+const listEntities: PlatformHandler<'listEntities'> = async (context, { input }) => {
+  const words = wordsOf(input.search ?? '')
+  const asked = askedPage(context, input)
+  const counts = await countChannels(context.store.db, 'local_code')
+  const all = (await listLocalEntities(context.store.db)).filter(({ code, name }) =>
+    words.every((word) => `${code}\n${name}`.toLowerCase().includes(word)),
+  )
+  const some = all.slice(asked.offset, asked.offset + asked.size)
+  return makePage(
+    some.map((entity) => entityToWire(entity, counts.get(entity.code) ?? 0)),
+    all.length,
+    asked,
+  )
+}
+
+const readEntity: PlatformHandler<'readEntity'> = async (context, { input, reply }) => {
+  const entities = await listLocalEntities(context.store.db)
+  const entity = requireThere(
+    entities.find(({ code }) => code === input.code),
+    `local entity ${input.code}`,
+  )
+  showTag(reply, tagOf(entity))
+  return entityToWire(entity, (await countChannels(context.store.db, 'local_code')).get(entity.code) ?? 0)
+}
+
+const createEntity: PlatformHandler<'createEntity'> = (context, call) => {
+  const { code } = call.body
+  return changePlatform(context, call, {
+    put: { localEntities: [call.body] },
+    onlyChannels: [],
+    forbid: (present) => requireNew(entityOf(present, code), `local entity ${code}`),
+  })
+}
+
+const changeEntity: PlatformHandler<'changeEntity'> = (context, call) => {
+  const { code } = call.input
+  return changePlatform(context, call, {
+    put: { localEntities: [{ code, ...call.body }] },
+    // Its channels must lie inside the file roots it gets.
+    ...(call.body.fileRoots === undefined && { onlyChannels: [] }),
+    forbid: (present) => void current(call, present, (all) => entityOf(all, code), `local entity ${code}`),
+  })
+}
+
+const removeEntity: PlatformHandler<'removeEntity'> = (context, call) => {
+  const { code } = call.input
+  return changePlatform(context, call, {
+    remove: { entities: [code] },
+    forbid: (present) => void current(call, present, (all) => entityOf(all, code), `local entity ${code}`),
+  })
+}
+
+function entityOf({ entities }: Present, code: string): LocalEntity | undefined {
+  return entities.find((one) => one.code === code)
+}
+
+function entityToWire({ code, name, oftp2Id, fileRoots }: LocalEntity, channels: number): LocalEntityFacts {
+  return {
+    code,
+    name,
+    ...(oftp2Id !== null && { oftp2: { id: oftp2Id } }),
+    ...(fileRoots && { fileRoots: [...fileRoots] }),
+    channels,
+  }
+}
+
+// Contacts
+
+const searchContacts: PlatformHandler<'searchContacts'> = async (context, { input }) => {
+  const words = wordsOf(input.search ?? '')
+  const asked = askedPage(context, input)
+  const counts = await countChannels(context.store.db, 'contact_id')
+  const all = (await listContacts(context.store.db))
+    .map((contact) => summaryOf(contact, counts.get(contact.id) ?? 0))
+    .filter(({ id, name = '', remoteCodes, addresses, protocol }) => {
+      const text = [id, name, protocol, ...remoteCodes, ...addresses].join('\n').toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  return makePage(all.slice(asked.offset, asked.offset + asked.size), all.length, asked)
+}
+
+const readContact: PlatformHandler<'readContact'> = async (context, { input, user, reply }) => {
+  const contact = requireThere(
+    await findContact(context.store.db, input.contactId),
+    `contact ${input.contactId}`,
+  )
+  showTag(reply, tagOf(contact))
+  const view = await context.channelAccess(context.store.db, user)
+  return contactToWire(contact, view.codesByContact.get(contact.id) ?? [])
+}
+
+const createContact: PlatformHandler<'createContact'> = (context, call) => {
+  const { id } = call.body
+  return changePlatform(context, call, {
+    put: { contacts: [call.body] },
+    onlyChannels: [],
+    forbid: (present) => requireNew(contactOf(present, id), `contact ${id}`),
+  })
+}
+
+const changeContact: PlatformHandler<'changeContact'> = async (context, call) => {
+  const id = call.input.contactId
+  const put = await withPeople(context, { ...call.body, id })
+  return changePlatform(context, call, {
+    put: { contacts: [put] },
+    onlyChannels: [],
+    forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
+  })
+}
+
+const removeContact: PlatformHandler<'removeContact'> = (context, call) => {
+  const id = call.input.contactId
+  return changePlatform(context, call, {
+    remove: { contacts: [id] },
+    forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
+  })
+}
+
+function contactOf({ contacts }: Present, id: string): ContactRecord | undefined {
+  return contacts.find((one) => one.id === id)
+}
+
+/** People are not shown here, so whoever sends back what was read must not lose them. */
+async function withPeople(context: Context, contact: PlatformContact): Promise<PlatformContact> {
+  if (contact.contactInfo !== undefined) return contact
+  const contactInfo = (await findContact(context.store.db, contact.id))?.data.contactInfo
+  return { ...contact, ...(contactInfo && { contactInfo }) }
+}
+
+function summaryOf({ id, protocol, data, settings }: ContactRecord, channels: number): ContactSummary {
+  const addresses = (data.remoteIPs ?? []).flatMap(({ ipAddress, port }) =>
+    ipAddress === undefined ? [] : port === undefined ? ipAddress : `${ipAddress} port ${port}`,
+  )
+  const weCall =
+    protocol === 'folder' || (protocol === 'oftp2' ? addresses.length > 0 : Boolean(settings.sftp))
+  const partnerCalls = protocol === 'oftp2' || (protocol === 'sftp' && Boolean(settings.access))
+  return {
+    id,
+    ...(data.name !== undefined && { name: data.name }),
+    protocol,
+    remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []),
+    addresses,
+    channels,
+    calledBy: weCall ? (partnerCalls ? 'BOTH' : 'US') : partnerCalls ? 'PARTNER' : 'NOBODY',
+  }
+}
+
+function contactToWire(contact: ContactRecord, channels: readonly string[]): ContactFacts {
+  const { contactInfo: _people, ...shown } = toPlatformContact(contact, undefined)
+  return { ...shown, secrets: Object.keys(contact.secrets).sort(), channels: [...channels] }
+}
+
+export const partnerHandlers = {
+  listEntities,
+  readEntity,
+  createEntity,
+  changeEntity,
+  removeEntity,
+  searchContacts,
+  readContact,
+  createContact,
+  changeContact,
+  removeContact,
+} satisfies Partial<PlatformHandlers>

@@ -1,0 +1,102 @@
+// One thing of the platform made, changed or removed: the same rules, the same comparison, the same transaction as for
+// a whole file, and the same words about what is wrong.
+
+import type { Actor, AuditTrail } from '../audit/trail.ts'
+import type { Platform } from '../contract/administration/platform-file.ts'
+import type { Roots } from '../domain/channel-rules.ts'
+import { NodeError } from '../errors.ts'
+import type { Store } from '../store/database/store.ts'
+import type { Seal } from '../store/seal.ts'
+import { applyPlatform, readKnown } from './apply.ts'
+import type { Applied, ApplyOptions } from './apply.ts'
+import type { Present, Removals } from './plan.ts'
+import { platformFindings } from './rules.ts'
+
+export type Editing = {
+  store: Store
+  seal: Seal
+  roots: Roots
+  trail: AuditTrail
+  actor: Actor
+  now: number
+}
+
+export type Edit = {
+  put?: Platform
+  remove?: Removals
+  /** The channels it may concern; all of them where it is left out. */
+  onlyChannels?: readonly string[]
+  /** Looked at in the transaction, before anything is written; throws what forbids it. */
+  forbid?: (present: Present) => void
+  dryRun?: boolean
+}
+
+export type Edited = Applied & { warnings: string[] }
+
+export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited> {
+  const { store, seal, roots, trail, actor, now } = editing
+  const { put = {}, remove, onlyChannels, forbid, dryRun } = edit
+  const { faults, warnings } = platformFindings(put, roots, await readKnown(store.db, false))
+  if (faults.length > 0)
+    throw new NodeError(
+      'bad_request',
+      faults.map(({ pointer, message }) => `${inBody(pointer)} ${message}`).join('; '),
+    )
+  const options: ApplyOptions = {
+    now,
+    remove,
+    onlyChannels,
+    dryRun,
+    forbid: (present) => {
+      forbid?.(present)
+      requireUnused(present, remove)
+    },
+    audit: { trail, actor, isFile: false },
+  }
+  const applied = await applyPlatform(store, seal, put, options).catch(toConflict)
+  return { ...applied, warnings: warnings.map(({ pointer, message }) => `${inBody(pointer)} ${message}`) }
+}
+
+/** The request's body is one thing; the rules see it as the first of its list. */
+function inBody(pointer: string): string {
+  return pointer.replace(/^\/\w+\/\d+/, '') || 'the body'
+}
+
+/** What only the change and the database together can tell is no fault of the request's form. */
+function toConflict(thrown: unknown): never {
+  if (thrown instanceof NodeError && thrown.code === 'bad_use')
+    throw new NodeError(
+      'conflict',
+      thrown.message.replace(/^nothing was changed:\n/, '').replaceAll('\n', '; '),
+      {
+        cause: thrown,
+      },
+    )
+  throw thrown
+}
+
+const NAMED = 5
+
+function requireUnused({ channels }: Present, remove: Removals = {}): void {
+  const inUse = (what: string, name: string, codes: readonly string[]) => {
+    if (codes.length === 0) return
+    const more = codes.length > NAMED ? ` and ${codes.length - NAMED} more` : ''
+    throw new NodeError(
+      'conflict',
+      `${what} ${name} has channels: remove ${codes.slice(0, NAMED).join(', ')}${more} first`,
+    )
+  }
+  const stay = channels.filter(({ code }) => !remove.channels?.includes(code))
+  for (const id of remove.contacts ?? [])
+    inUse(
+      'contact',
+      id,
+      stay.filter(({ contactId }) => contactId === id).map(({ code }) => code),
+    )
+  for (const code of remove.entities ?? [])
+    inUse(
+      'local entity',
+      code,
+      stay.filter(({ localCode }) => localCode === code).map(({ code }) => code),
+    )
+}
