@@ -1,6 +1,6 @@
 // OFTP2's data kernel in WebAssembly text (oftp2/data/kernel.ts says what each function promises). Sub-records are
-// moved as whole cells of 64 octets with four 128-bit loads and stores: what a short one writes too much lies in the slack behind it
-// and is overwritten by the next. 5 to 10 times as fast as the same loops in JavaScript.
+// moved as whole cells of 64 octets with four 128-bit loads and stores: what a short one writes too much lies in the
+// slack behind it and is overwritten by the next. 5 to 10 times as fast as the same loops in JavaScript.
 const COPY_CELL = (from: string, to: string) => `
   (v128.store offset=0 ${to} (v128.load offset=0 ${from}))
   (v128.store offset=16 ${to} (v128.load offset=16 ${from}))

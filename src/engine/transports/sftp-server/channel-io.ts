@@ -11,6 +11,8 @@ import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { HEAD_LENGTH, MAX_PACKET, TYPE } from '../ssh/sftp-packet.ts'
 
 const DATA_HEAD = HEAD_LENGTH + 4
+/** An answer up to here is one SSH packet, and one write to the socket. */
+const ONE_PACKET = 32 * 1024
 
 export class ChannelIo {
   readonly #channel: Duplex
@@ -19,6 +21,7 @@ export class ChannelIo {
   readonly #splitter = new PacketSplitter(MAX_PACKET + 1024)
   readonly #rooms = new BufferPool({ smallest: 64 * 1024, size: DATA_HEAD + MAX_PACKET, mostFree: 8 })
   #held = 0
+  #requests = 0
   #unsent = 0
   #corked = false
   #over = false
@@ -47,11 +50,13 @@ export class ChannelIo {
 
   /** Octets of a request that are in use from now until `release`. */
   hold(octets: number): void {
+    this.#requests++
     this.#held += octets
     this.#brake()
   }
 
   release(octets: number, packet: Buffer): void {
+    this.#requests--
     this.#held -= octets
     this.#splitter.recycle(packet)
     this.#brake()
@@ -59,7 +64,8 @@ export class ChannelIo {
 
   send(answer: Buffer, sent?: () => void): void {
     this.#unsent += answer.length
-    this.#cork()
+    // A client that waits for this alone gets it at once, without the way through the socket's queue.
+    if (this.#requests > 1 || answer.length > ONE_PACKET) this.#cork()
     this.#channel.write(answer, () => {
       this.#unsent -= answer.length
       sent?.()

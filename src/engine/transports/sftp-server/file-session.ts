@@ -55,7 +55,8 @@ export class FileSession {
   readonly #parts: FileSessionParts
   readonly #own: { owner: object; reach: Reach }
   readonly #handles: Handles
-  readonly #running = new Set<Promise<void>>()
+  #running = 0
+  #idle: (() => void) | undefined
   #state: 'greeting' | 'open' | 'over' = 'greeting'
   #ended: Promise<void> | undefined
 
@@ -74,16 +75,23 @@ export class FileSession {
       this.#state = 'open'
       return this.#parts.io.send(packet(TYPE.VERSION, 3, ...EXTENSIONS))
     }
-    const id = reader.u32()
+    void this.#serve(reader.u32(), reader, whole)
+  }
+
+  /** From the request to its answer, whatever it is; `end` waits for it. */
+  async #serve(id: number, reader: PacketReader, whole: Buffer): Promise<void> {
+    const { io } = this.#parts
     const weight = whole.length + REQUEST_WEIGHT
-    this.#parts.io.hold(weight)
-    const work = this.#answer(id, reader)
-      .catch((error: unknown) => this.#parts.io.send(errorPacket(id, error)))
-      .finally(() => {
-        this.#running.delete(work)
-        this.#parts.io.release(weight, whole)
-      })
-    this.#running.add(work)
+    io.hold(weight)
+    this.#running++
+    try {
+      await this.#answer(id, reader)
+    } catch (error) {
+      io.send(errorPacket(id, error))
+    } finally {
+      io.release(weight, whole)
+      if (--this.#running === 0) this.#idle?.()
+    }
   }
 
   /** The channel is over: what was open is kept or closed. Resolves when nothing of it runs any more. */
@@ -93,7 +101,7 @@ export class FileSession {
   }
 
   async #finish(reason: unknown): Promise<void> {
-    await Promise.allSettled(this.#running)
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
     const { downloads, inbox } = this.#parts.files
     await Promise.allSettled(this.#handles.closeAll().map((reading) => downloads.lost(reading)))
     await inbox.leaveAll(this, reason)

@@ -5,8 +5,8 @@ export class PerNameQueue {
   readonly #last = new Map<string, Promise<void>>()
 
   async take<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = names.map((name) => this.#last.get(name) ?? Promise.resolve())
-    const run = Promise.all(before).then(work)
+    const before = names.flatMap((name) => this.#last.get(name) ?? [])
+    const run = before.length === 0 ? work() : Promise.all(before).then(work)
     const settled = run.then(
       () => {},
       () => {},
