@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
 import { platformOperations } from '../../src/contract/platform.ts'
+import { requestExample } from '../../src/http/document/examples.ts'
 import { pathOf, request } from '../support/call.ts'
 import { startTestHttp } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
@@ -81,13 +82,14 @@ test('a query parameter that the operation does not know answers 400, on every o
     setInboundPath: { path: node.files },
   }
   const before = await allRows(node.store)
-  for (const [name, { method, path }] of Object.entries(all))
+  for (const [name, { method, path, body }] of Object.entries(all))
     for (const query of ['noSuchThing=asc', '__proto__=1', 'Page=1', '%70age%20=1', '=']) {
       const filled = path.replace('{channelCode}', PLAIN).replaceAll(/\{\w+\}/g, '0190')
       const answer = await request(`${node.url}${BASE_PATH}${filled}?${query}`, {
         method,
         headers: { ...(await bearer(node)), ...(method !== 'GET' && { 'content-type': 'application/json' }) },
-        body: method === 'GET' ? null : JSON.stringify(bodies[name] ?? {}),
+        body:
+          method === 'GET' ? null : JSON.stringify(bodies[name] ?? (body ? requestExample(name, body) : {})),
       })
       assert.equal(answer.status, 400, `${name}?${query}: ${answer.text}`)
       assert.match(answer.body.message, /^query parameter .*is not known here$/)
