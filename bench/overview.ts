@@ -17,6 +17,7 @@ import { makeTokens } from '../src/accounts/token.ts'
 import { zoneOf } from '../src/domain/time.ts'
 import type { Context } from '../src/http/context.ts'
 import { buildServer } from '../src/http/server.ts'
+import { makeTokenUse } from '../src/http/token-use.ts'
 import { findAccount } from '../src/store/accounts.ts'
 import { makeChannelAccess } from '../src/store/channel-access.ts'
 import { recountEnded } from '../src/store/transfers/transfer-stats.ts'
@@ -122,6 +123,7 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     seal: makeSeal('0'.repeat(32)),
     tokens: makeTokens('0'.repeat(64)),
     limiter: makeLimiter(store),
+    tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail('0'.repeat(32), 'bench', Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf('UTC'),

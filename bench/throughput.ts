@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { makeTokens } from '../src/accounts/token.ts'
 import { readSecrets } from '../src/files/secrets.ts'
+import { findAccount } from '../src/store/accounts.ts'
 import { openStore } from '../src/store/database/open.ts'
 import { makeSeal } from '../src/store/seal.ts'
 import { cpuMicros } from './cpu-time.ts'
@@ -46,9 +47,10 @@ async function fill(): Promise<string> {
   const store = await openStore({ dataDir: folder })
   await fillPlatform(store, makeSeal(secrets.masterKey))
   await fillTransfers(store, 0, 1000)
+  const account = await findAccount(store.db, 'globaladmin')
   await store.close()
-  return makeTokens(secrets.jwtSecret).make({ username: 'globaladmin', credentialVersion: 1 }, Date.now())
-    .token
+  if (!account) throw new Error('no user globaladmin')
+  return makeTokens(secrets.jwtSecret).make(account, Date.now()).token
 }
 
 type Server = { url: string; pid: number }

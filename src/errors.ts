@@ -43,7 +43,7 @@ export const ERROR_CODES = {
     status: 429,
     retry: true,
     exit: 3,
-    means: 'Too many failed logins; wait as long as Retry-After says.',
+    means: 'Too many failed logins or open event streams; wait as long as Retry-After says.',
   },
   internal: {
     status: 500,

@@ -25,6 +25,7 @@ import { EventHub } from './http/platform/events.ts'
 import { addMetricsRoute } from './http/metrics.ts'
 import { addPlatformRoutes } from './http/health-and-console.ts'
 import { buildServer } from './http/server.ts'
+import { makeTokenUse } from './http/token-use.ts'
 import { makeLog } from './log.ts'
 import { connectNodes } from './node-messages.ts'
 import { Notifier } from './notify/notifier.ts'
@@ -66,6 +67,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     seal: makeSeal(secrets.master),
     tokens: makeTokens(secrets.jwt),
     limiter: makeLimiter(store),
+    tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail(secrets.master, owner, Date.now),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),

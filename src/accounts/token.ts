@@ -1,5 +1,6 @@
-// Bearer tokens: JWT with HS512 and nothing else. A token says who the user is and until when it is valid. Roles and
-// flags are read from the account at each request. The credential version ends tokens older than a password change.
+// Bearer tokens: JWT with HS512 and nothing else. A token says which account it belongs to, by an id that is never used
+// twice, and until when it is valid. Roles and flags are read from the account at each request. The credential version
+// ends tokens older than a password change. Tokens for systems say so: they are listed, and can be revoked one by one.
 //
 // Verifying HS512 costs about as much as the rest of a small request, so verified tokens are kept in a map of limited
 // size. Expiry is still checked at each use, and so is the account.
@@ -13,14 +14,25 @@ import { NodeError } from '../errors.ts'
 
 export const TOKEN_SECONDS = 7200
 
-export type Claims = { sub: string; ver: number; exp: number; jti?: string }
+export type Claims = {
+  sub: string
+  /** Id of the account; tokens of the version before have none. */
+  uid?: string
+  ver: number
+  iat?: number
+  exp: number
+  jti?: string
+  /** A token for a system, known to the store by its jti. */
+  sys?: true
+}
+
+type Subject = { id: string; username: string; credentialVersion: number }
+export type MadeToken = { token: string; id: string; expiresAt: number }
 
 export type Tokens = {
-  make(
-    subject: { username: string; credentialVersion: number },
-    nowMs: number,
-    seconds?: number,
-  ): { token: string; expiresAt: number }
+  make(subject: Subject, nowMs: number, seconds?: number): MadeToken
+  /** For a system: to be kept by its id. */
+  makeForSystem(subject: Subject, nowMs: number, seconds: number): MadeToken
   /** Throws `unauthorized`. */
   read(token: string, nowMs: number): Claims
 }
@@ -36,12 +48,14 @@ export function makeTokens(secret: string | KeyRing): Tokens {
     verifiedWith = now
     return now
   }
+  const made = (claims: FullClaims) => ({
+    token: current()[0].sign(claims),
+    id: claims.jti,
+    expiresAt: claims.exp * 1000,
+  })
   return {
-    make({ username, credentialVersion }, nowMs, seconds = TOKEN_SECONDS) {
-      const iat = Math.floor(nowMs / 1000)
-      const claims = { sub: username, ver: credentialVersion, iat, exp: iat + seconds, jti: randomUUID() }
-      return { token: current()[0].sign(claims), expiresAt: claims.exp * 1000 }
-    },
+    make: (subject, nowMs, seconds = TOKEN_SECONDS) => made(claimsFor(subject, nowMs, seconds)),
+    makeForSystem: (subject, nowMs, seconds) => made({ ...claimsFor(subject, nowMs, seconds), sys: true }),
     read(token, nowMs) {
       const now = current()
       let claims = verified.get(token)
@@ -78,6 +92,13 @@ function checkWithAny(token: string, [{ verify }, ...older]: readonly [Signing, 
       }
     throw thrown
   }
+}
+
+type FullClaims = Claims & { jti: string }
+
+function claimsFor({ id, username, credentialVersion }: Subject, nowMs: number, seconds: number): FullClaims {
+  const iat = Math.floor(nowMs / 1000)
+  return { sub: username, uid: id, ver: credentialVersion, iat, exp: iat + seconds, jti: randomUUID() }
 }
 
 function check(token: string, verify: (token: string) => unknown): Claims {

@@ -17,6 +17,8 @@ export type Context = {
   seal: Seal
   tokens: Tokens
   limiter: Limiter
+  /** A token for a system was used. */
+  tokenUsed: (id: string, now: number) => void
   audit: AuditTrail
   channelAccess: ChannelAccess
   zone: Zone

@@ -5,10 +5,13 @@ import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/operations.ts'
 import { hasAuth, mayReach } from '../domain/user.ts'
 import { NodeError } from '../errors.ts'
-import { findAccount } from '../store/accounts.ts'
+import { TOKEN_SECONDS } from '../accounts/token.ts'
+import type { Claims } from '../accounts/token.ts'
+import { findAccount, legacyId } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
 import { findChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
+import { findToken } from '../store/tokens.ts'
 import type { Context } from './context.ts'
 import { parseCode } from '../domain/channel.ts'
 
@@ -25,10 +28,25 @@ export async function authenticate(
   if (!match?.[1]) throw new NodeError('unauthorized', 'the Authorization header must be: Bearer <token>')
   const claims = context.tokens.read(match[1], context.now())
   const account = await findAccount(context.store.db, claims.sub)
-  if (!account || account.disabled || account.credentialVersion !== claims.ver)
+  if (!account || account.disabled || account.credentialVersion !== claims.ver || !belongsTo(claims, account))
     throw new NodeError('unauthorized', 'the token is no longer valid: log in again')
+  if (claims.sys) await requireKept(context, claims.jti ?? '', account)
   request.credential = { via: 'TOKEN', id: claims.jti }
   return account
+}
+
+/** A login of the version before carries no id: it holds for an account that is as old, and ends within two hours. */
+function belongsTo({ uid, sub, iat, exp }: Claims, { id }: Account): boolean {
+  if (uid !== undefined) return uid === id
+  return id === legacyId(sub) && iat !== undefined && exp - iat <= TOKEN_SECONDS
+}
+
+/** A token for a system is valid as long as its row says so. */
+async function requireKept(context: Context, id: string, account: Account): Promise<void> {
+  const token = await findToken(context.store.db, id)
+  if (token?.accountId !== account.id || token.revokedAt !== null)
+    throw new NodeError('unauthorized', 'the token was revoked: make another with esclusa token create')
+  context.tokenUsed(id, context.now())
 }
 
 /** 403 for the role or the flag. */

@@ -104,10 +104,7 @@ async function countsTransfers(t: TestContext, database: TestDatabase): Promise<
 
 test('bytes, streams, answers, lag, memory and the version are shown', async (t) => {
   const { read, hub, get } = openDoor(t, await startTestNode(t), ANYBODY)
-  hub.listen(
-    () => {},
-    () => {},
-  )
+  hub.listen({ username: 'x', listener: () => {}, end: () => {}, recheck: () => Promise.resolve() })
   await get('/nothing-here')
   await get('/connect-back/integration/v2/channels')
   const { text, status } = await read()

@@ -8,7 +8,7 @@ import type { Fault } from '../domain/channel-rules.ts'
 import { rootsOf } from '../domain/file-roots.ts'
 import { NodeError } from '../errors.ts'
 import { listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
-import type { Account } from '../store/accounts.ts'
+import type { NewAccount } from '../store/accounts.ts'
 import {
   addHistoryToAll,
   channelsInUse,
@@ -252,7 +252,7 @@ function after<T>(before: readonly T[], changes: Changes<T>, key: (one: T) => st
   return [...all.values()]
 }
 
-function sharedEmails(accounts: readonly Account[]): Fault[] {
+function sharedEmails(accounts: readonly NewAccount[]): Fault[] {
   return sharedBy(accounts, (account) => [account.email.toLowerCase()]).map(({ one, other, value }) => ({
     pointer: `user ${one.username}`,
     message: `${value} is the e-mail address of ${other.username} already`,

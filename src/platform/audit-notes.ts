@@ -4,7 +4,7 @@ import type { AuditNote, AuditTrail } from '../audit/trail.ts'
 import type { AuditAction, AuditSubject } from '../contract/audit.ts'
 import type { Calendar, Expectation } from '../contract/calendar.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
-import type { Account } from '../store/accounts.ts'
+import type { NewAccount } from '../store/accounts.ts'
 import { channelPlace } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { contactPlace } from '../store/contacts.ts'
@@ -70,7 +70,7 @@ const ENTITIES: Kind<LocalEntity> = {
   hidden: [],
 }
 
-const ACCOUNTS: Kind<Account> = {
+const ACCOUNTS: Kind<NewAccount> = {
   subject: 'user',
   actions: ['USER_CREATED', 'USER_CHANGED', 'USER_REMOVED'],
   key: ({ username }) => username,
@@ -78,7 +78,8 @@ const ACCOUNTS: Kind<Account> = {
   hidden: HIDDEN_IN_USERS,
 }
 
-export function shownAccount({ passwordHash, credentialVersion: _version, ...shown }: Account): unknown {
+export function shownAccount(account: NewAccount & { id?: string }): unknown {
+  const { passwordHash, credentialVersion: _version, id: _id, ...shown } = account
   return { ...shown, password: passwordHash }
 }
 

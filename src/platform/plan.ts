@@ -7,7 +7,7 @@ import type { Calendar, Expectation } from '../contract/calendar.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
 import { codeFields, parseCode } from '../domain/channel.ts'
 import { authsOf } from '../domain/user.ts'
-import type { Account } from '../store/accounts.ts'
+import type { Account, NewAccount } from '../store/accounts.ts'
 import { sealChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
@@ -33,7 +33,7 @@ export type Changes<T> = { added: T[]; changed: { after: T; fields: string[] }[]
 
 export type ChangePlan = {
   entities: Changes<LocalEntity>
-  accounts: Changes<Account>
+  accounts: Changes<NewAccount>
   contacts: Changes<ContactRecord>
   channels: Changes<ChannelRecord>
   calendars: Changes<Calendar>
@@ -171,7 +171,7 @@ function differing(old: Record<string, unknown>, after: Record<string, unknown>)
 
 // Accounts
 
-function accountOf(user: PlatformUser, before: Account | undefined, hashes: Hashes): Account {
+function accountOf(user: PlatformUser, before: Account | undefined, hashes: Hashes): NewAccount {
   const { username, email, name, lastName, secondLastName, language, role, auths, disabled = false } = user
   const wanted = hashes.get(username)
   const passwordHash = wanted === undefined ? (before?.passwordHash ?? null) : wanted
@@ -192,11 +192,8 @@ function accountOf(user: PlatformUser, before: Account | undefined, hashes: Hash
   }
 }
 
-function shownAccount({
-  credentialVersion: _version,
-  passwordHash,
-  ...rest
-}: Account): Record<string, unknown> {
+function shownAccount(account: NewAccount & { id?: string }): Record<string, unknown> {
+  const { credentialVersion: _version, id: _id, passwordHash, ...rest } = account
   return { ...rest, password: passwordHash }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { testOnBoth, withStore } from '../../test/support/harness.ts'
 import { accountOf } from '../../test/support/seed.ts'
 import {
+  accessVersion,
   findAccount,
   findAccountByEmail,
   hasAccounts,
@@ -23,8 +24,9 @@ testOnBoth(
     }
     await store.write((tx) => putAccount(tx, ana))
     assert.equal(await hasAccounts(store.db), true)
-    assert.deepEqual(await findAccount(store.db, 'ana'), ana)
-    assert.deepEqual(await findAccountByEmail(store.db, 'ANA.ruiz@banco.EXAMPLE'), ana)
+    const found = await findAccount(store.db, 'ana')
+    assert.deepEqual(found, { ...ana, id: found?.id })
+    assert.deepEqual(await findAccountByEmail(store.db, 'ANA.ruiz@banco.EXAMPLE'), found)
     for (const name of ['Ana', 'ana ', '', 'ana\0', 'eva'])
       assert.equal(await findAccount(store.db, name), undefined)
     assert.equal(await findAccountByEmail(store.db, 'ana\0@banco.example'), undefined)
@@ -50,3 +52,18 @@ testOnBoth(
     assert.equal(await findAccount(store.db, 'ana'), undefined)
   },
 )
+
+testOnBoth('an account keeps its id through changes, and one made again has another', async (t, database) => {
+  const store = await withStore(t, database)
+  const ana = { ...accountOf('operator', null), username: 'ana' }
+  const idOf = async () => (await findAccount(store.db, 'ana'))?.id
+  const version = await accessVersion(store.db)
+  await store.write((tx) => putAccount(tx, ana))
+  const first = await idOf()
+  await store.write((tx) => putAccount(tx, { ...ana, role: 'ROLE_ADMIN' }))
+  assert.equal(await idOf(), first)
+  await store.write((tx) => removeAccount(tx, 'ana'))
+  await store.write((tx) => putAccount(tx, ana))
+  assert.notEqual(await idOf(), first)
+  assert.notEqual(await accessVersion(store.db), version)
+})

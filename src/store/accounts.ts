@@ -1,15 +1,23 @@
 // Accounts of people and systems.
 
+import { sql } from 'kysely'
+import { randomUUID } from 'node:crypto'
 import type { Auths, Role } from '../contract/user.ts'
 import type { User } from '../domain/user.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { AccountRow } from './database/tables.ts'
 
-export type Account = User & {
+/** An account as it is written; the store gives it its id. */
+export type NewAccount = User & {
   passwordHash: string | null
   /** Tokens carry this number. A new password or disabling the account raises it: older tokens are then refused. */
   credentialVersion: number
+}
+
+export type Account = NewAccount & {
+  /** Never used twice: an account made again under the same name has another. Tokens carry it. */
+  id: string
 }
 
 const byUsername = hot<{ username: string }, AccountRow>((db, arg) =>
@@ -39,17 +47,43 @@ export async function hasAccounts(db: Db): Promise<boolean> {
 }
 
 /** Inserts the account, or replaces it. */
-export async function putAccount(tx: Tx, account: Account): Promise<void> {
+export async function putAccount(tx: Tx, account: NewAccount): Promise<void> {
   const row = toRow(account)
   await tx
     .insertInto('account')
-    .values(row)
+    .values({ ...row, id: randomUUID() })
     .onConflict((conflict) => conflict.column('username').doUpdateSet(row))
     .execute()
+  await accountsChanged(tx)
 }
 
+/** Its tokens go with it. */
 export async function removeAccount(tx: Tx, username: string): Promise<void> {
+  const account = await findAccount(tx, username)
+  if (!account) return
+  await tx.deleteFrom('api_token').where('account_id', '=', account.id).execute()
   await tx.deleteFrom('account').where('username', '=', username).execute()
+  await accountsChanged(tx)
+}
+
+/** In every transaction that changes accounts or tokens: whoever has a stream open is looked at again. */
+export async function accountsChanged(tx: Tx): Promise<void> {
+  await sql`update meta set value = cast(cast(value as integer) + 1 as text) where name = 'accounts_version'`.execute(
+    tx,
+  )
+}
+
+const accessVersions = hot<object, { value: string }>((db) =>
+  db
+    .selectFrom('meta')
+    .select('value')
+    .where('name', 'in', ['accounts_version', 'directory_version'])
+    .orderBy('name'),
+)
+
+/** Another text as soon as accounts, tokens or who may reach which channel have changed: one tiny read. */
+export async function accessVersion(db: Db): Promise<string> {
+  return (await accessVersions(db, {})).map(({ value }) => value).join('/')
 }
 
 // SQLite answers with the same rows while nothing changes.
@@ -63,6 +97,8 @@ function toAccount(row: AccountRow): Account {
 
 function parseRow(row: AccountRow): Account {
   return {
+    // A node of the version before writes none.
+    id: row.id ?? legacyId(row.username),
     username: row.username,
     email: row.email,
     ...(row.name !== null && { name: row.name }),
@@ -77,7 +113,12 @@ function parseRow(row: AccountRow): Account {
   }
 }
 
-function toRow(account: Account): AccountRow {
+/** The id of an account that is older than ids; the migration gives the same. */
+export function legacyId(username: string): string {
+  return `account ${username}`
+}
+
+function toRow(account: NewAccount): Omit<AccountRow, 'id'> {
   return {
     username: account.username,
     email: account.email,

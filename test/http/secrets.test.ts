@@ -15,6 +15,8 @@ import { operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import { makeTokens } from '../../src/accounts/token.ts'
+import { listAccounts } from '../../src/store/accounts.ts'
+import type { Account } from '../../src/store/accounts.ts'
 import { caller } from '../support/call.ts'
 import { closeAfter, startTestHttp, tempFolder, testOnBoth } from '../support/harness.ts'
 import { allRows } from '../support/rows.ts'
@@ -47,7 +49,7 @@ testOnBoth('no row holds a secret or a password', async (t, database) => {
 /** A node process on a platform that was seeded before; what it writes to its log is gathered. */
 async function startProcess(t: TestContext) {
   const dataDir = await tempFolder(t)
-  await seed(t, dataDir)
+  const accounts = await seed(t, dataDir)
   const bin = new URL('../../bin/esclusa.js', import.meta.url).pathname
   const env = {
     PATH: process.env.PATH,
@@ -71,12 +73,14 @@ async function startProcess(t: TestContext) {
     })
     child.once('exit', (code) => reject(new Error(`the node ended with ${code}: ${log.join('\n')}`)))
   })
-  return { dataDir, url, log, stop: async () => (child.kill('SIGTERM'), await exited) }
+  return { dataDir, url, log, accounts, stop: async () => (child.kill('SIGTERM'), await exited) }
 }
 
-async function seed(t: TestContext, dataDir: string): Promise<void> {
+async function seed(t: TestContext, dataDir: string): Promise<readonly Account[]> {
   const seeded = await startTestHttp(t, { settings: { ESCLUSA_DATA_DIR: dataDir } })
+  const accounts = await listAccounts(seeded.store.db)
   await seeded.store.close()
+  return accounts
 }
 
 test('the files and the log of a node that went through many requests hold no secret and no person', async (t) => {
@@ -85,7 +89,9 @@ test('the files and the log of a node that went through many requests hold no se
   const tokens = makeTokens(jwtSecret)
   const made: string[] = []
   const call = caller(node.url, (username) => {
-    const { token } = tokens.make({ username, credentialVersion: 1 }, Date.now())
+    const account = node.accounts.find((one) => one.username === username)
+    assert.ok(account)
+    const { token } = tokens.make(account, Date.now())
     made.push(token)
     return Promise.resolve(token)
   })

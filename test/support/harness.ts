@@ -17,6 +17,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import type { Context } from '../../src/http/context.ts'
 import { buildServer } from '../../src/http/server.ts'
+import { makeTokenUse } from '../../src/http/token-use.ts'
 import { makeLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
 import { startNode } from '../../src/main.ts'
@@ -165,6 +166,7 @@ export async function startTestHttp(
     seal: makeSeal(masterKey),
     tokens: makeTokens(jwtSecret),
     limiter: makeLimiter(store),
+    tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
     zone: zoneOf(config.timezone),

@@ -13,7 +13,7 @@ import { authsOf } from '../../src/domain/user.ts'
 import { parseCode } from '../../src/domain/channel.ts'
 import type { Context } from '../../src/http/context.ts'
 import { findAccount, putAccount } from '../../src/store/accounts.ts'
-import type { Account } from '../../src/store/accounts.ts'
+import type { NewAccount } from '../../src/store/accounts.ts'
 import { addHistory, insertChannels, sealChannel } from '../../src/store/channels.ts'
 import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
 import { channelAccessChanged } from '../../src/store/channel-access.ts'
@@ -78,7 +78,7 @@ export async function seedPlatform(context: Context, files: string): Promise<voi
   })
 }
 
-export function accountOf(username: string, hash: string | null): Account {
+export function accountOf(username: string, hash: string | null): NewAccount {
   const role = ROLES.find((one) => one.slice('ROLE_'.length).toLowerCase() === username) ?? 'ROLE_OPERATOR'
   return {
     username,

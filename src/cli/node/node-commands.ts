@@ -36,17 +36,31 @@ export function addNodeCommands(program: Command): void {
     .description('say what is wrong with a platform file, by line and column; needs no database')
     .action(async (file: string) => (await import('./check.ts')).check(file))
   addUserCommands(program)
-  program
-    .command('token')
-    .description('tokens for systems')
-    .command('create')
-    .description('print a token of a user')
-    .requiredOption('--user <username>', 'whose token')
-    .option('--hours <n>', 'how long it is valid', count, 24)
-    .action(async (options) => (await import('./token.ts')).createToken(options))
+  addTokenCommands(program)
   addKeyCommands(program)
   addAuditCommands(program)
   addUpkeepCommands(program)
+}
+
+function addTokenCommands(program: Command): void {
+  const token = program.command('token').description('tokens for systems')
+  token
+    .command('create')
+    .description('print a token of a user')
+    .requiredOption('--user <username>', 'whose token')
+    .option('--hours <n>', 'how long it is valid, a year (8760) at the most', count, 24)
+    .option('--name <name>', 'what it is for, to know it by in the list')
+    .action(async (options) => (await import('./token.ts')).createToken(options))
+  token
+    .command('list')
+    .description('print the tokens, when each was last used, and whether it is still valid')
+    .option('--user <username>', 'only those of this user')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./token.ts')).showTokens(options))
+  token
+    .command('revoke <id>')
+    .description('take a token back, by its id or by a name that only one has; it ends at once')
+    .action(async (id: string) => (await import('./token.ts')).revoke(id))
 }
 
 function addUserCommands(program: Command): void {

@@ -124,7 +124,9 @@ async function requireAccount(store: Store, username: string): Promise<Account> 
 export async function listUsers(options: { json?: boolean }): Promise<void> {
   const accounts = await withPlatform(({ store }) => listAccounts(store.db))
   if (options.json)
-    return sayJson(accounts.map(({ passwordHash: _hash, credentialVersion: _version, ...user }) => user))
+    return sayJson(
+      accounts.map(({ passwordHash: _hash, credentialVersion: _version, id: _id, ...user }) => user),
+    )
   const rows = accounts.map((account) => ({
     USERNAME: account.username,
     EMAIL: account.email,

@@ -5,63 +5,65 @@ import type { FastifyInstance } from 'fastify'
 import { PassThrough } from 'node:stream'
 import { BASE_PATH } from '../../contract/operations.ts'
 import type { TransferEvent } from '../../contract/event.ts'
+import { isAdministrator } from '../../domain/user.ts'
+import { accessVersion } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { Context } from '../context.ts'
 import { authenticate } from '../guard.ts'
 import { NodeError } from '../../errors.ts'
 
 type Listener = (event: TransferEvent) => void
+type Stream = { username: string; listener: Listener; end: () => void; recheck: () => Promise<void> }
 
 const MOST_STREAMS = 500
+/** Of those, what administrators alone may take: nobody shuts them out. */
+const KEPT_FOR_ADMINISTRATORS = 50
+const MOST_PER_USER = 32
 /** A slow reader loses progress events, so that the node need not keep them. */
 const MOST_WAITING = 256 * 1024
 const RECHECK_MS = 15_000
+const WATCH_MS = 1000
 
 export class EventHub {
-  readonly #listeners = new Set<Listener>()
-  readonly #endings = new Set<() => void>()
+  readonly #streams = new Set<Stream>()
 
   get size(): number {
-    return this.#listeners.size
+    return this.#streams.size
   }
 
   publish(event: TransferEvent): void {
-    for (const listener of this.#listeners) listener(event)
+    for (const { listener } of this.#streams) listener(event)
   }
 
-  listen(listener: Listener, end: () => void): () => void {
-    this.#listeners.add(listener)
-    this.#endings.add(end)
-    return () => {
-      this.#listeners.delete(listener)
-      this.#endings.delete(end)
-    }
+  of(username: string): number {
+    return [...this.#streams].filter((stream) => stream.username === username).length
+  }
+
+  listen(stream: Stream): () => void {
+    this.#streams.add(stream)
+    return () => this.#streams.delete(stream)
+  }
+
+  async recheckAll(): Promise<void> {
+    await Promise.all([...this.#streams].map(({ recheck }) => recheck()))
   }
 
   close(): void {
-    for (const end of this.#endings) end()
+    for (const { end } of this.#streams) end()
   }
 }
 
 export function addEventRoute(app: FastifyInstance, context: Context, hub: EventHub): void {
+  watchAccess(app, context, hub)
   app.get(`${BASE_PATH}/events`, async (request, reply) => {
     const user = await authenticate(context, request)
     if (user.role === 'ROLE_CONTROLATOR')
       throw new NodeError('forbidden', `role ${user.role} may not see transfers`)
-    if (hub.size >= MOST_STREAMS)
-      throw new NodeError('unavailable', 'too many event streams are open', { retryAfterSeconds: 10 })
     const stream = new PassThrough()
     const reach = await reachOf(context, user)
-    const stopListening = hub.listen(
-      (event) => {
-        if (!reach.has(event.channelCode)) return
-        if (event.kind === 'progress' && stream.readableLength > MOST_WAITING) return
-        stream.write(`event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`)
-      },
-      () => stream.end(),
-    )
-    const recheck = setInterval(() => void recheckUser(), RECHECK_MS)
-    const recheckUser = async () => {
+    // Nothing waits between this and the listening: streams asked for together are counted one by one.
+    requireRoom(hub, user)
+    const recheck = async () => {
       try {
         await reach.refresh(await authenticate(context, request))
         stream.write(': still here\n\n')
@@ -69,9 +71,20 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
         stream.end()
       }
     }
+    const stopListening = hub.listen({
+      username: user.username,
+      listener: (event) => {
+        if (!reach.has(event.channelCode)) return
+        if (event.kind === 'progress' && stream.readableLength > MOST_WAITING) return
+        stream.write(`event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`)
+      },
+      end: () => stream.end(),
+      recheck,
+    })
+    const beat = setInterval(() => void recheck(), RECHECK_MS)
     request.raw.once('close', () => stream.destroy())
     stream.once('close', () => {
-      clearInterval(recheck)
+      clearInterval(beat)
       stopListening()
     })
     stream.write(': connected\n\n')
@@ -80,6 +93,37 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
       .header('Cache-Control', 'no-store')
       .header('X-Accel-Buffering', 'no')
       .send(stream)
+  })
+}
+
+function requireRoom(hub: EventHub, user: Account): void {
+  if (hub.of(user.username) >= MOST_PER_USER)
+    throw new NodeError('too_many', `${user.username} has ${MOST_PER_USER} event streams open: close one`, {
+      retryAfterSeconds: 10,
+    })
+  const room = isAdministrator(user) ? MOST_STREAMS : MOST_STREAMS - KEPT_FOR_ADMINISTRATORS
+  if (hub.size >= room)
+    throw new NodeError('unavailable', 'too many event streams are open', { retryAfterSeconds: 10 })
+}
+
+/**
+ * Somebody who was disabled, whose token was revoked or to whom a channel was closed sees no more: one tiny read a second,
+ * for all streams together, tells whether anything of that kind happened, on this node or another.
+ */
+function watchAccess(app: FastifyInstance, context: Context, hub: EventHub): void {
+  let seen: string | undefined
+  const look = async () => {
+    const version = hub.size === 0 ? undefined : await accessVersion(context.store.db)
+    const before = seen
+    seen = version
+    // Also at the first look: something may have happened since a stream was opened.
+    if (before !== version) await hub.recheckAll()
+  }
+  // A database that does not answer is told by requests; the next look comes soon.
+  const timer = setInterval(() => void look().catch(() => {}), WATCH_MS).unref()
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(timer)
+    done()
   })
 }
 

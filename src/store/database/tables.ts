@@ -140,6 +140,7 @@ export type ConsoleSessionRow = {
 export type FileKeyRow = { channel_code: string; key_name: string; key_date: string; key_time: string }
 
 export type AccountRow = {
+  id: string | null
   username: string
   email: string
   email_key: string
