@@ -45,6 +45,8 @@ export type {
 export type { UserAccount } from '../src/contract/administration/users.ts'
 export type { AuditEntry, AuditVerification } from '../src/contract/audit.ts'
 export type { Contact } from '../src/contract/contact.ts'
+export type { NodeEvent } from '../src/contract/event-types.ts'
+export type { DeliveryFacts, ExpectedDay, SubscriptionFacts } from '../src/contract/notifications.ts'
 export type { ErrorBody } from '../src/contract/error-body.ts'
 export type { Page } from '../src/contract/page.ts'
 export type {

@@ -102,7 +102,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
     tellNotifier: () => notifier.nudge(),
     events,
   })
-  const notifier = new Notifier({ config, store, seal: context.seal, log, owner, version: VERSION })
+  const notifier = new Notifier({
+    config,
+    store,
+    seal: context.seal,
+    log,
+    owner,
+    version: VERSION,
+    taken: wakes.stored,
+  })
   await app.listen({ host: config.host, port: config.port })
   const engine = startEngineThread({ config, owner, log, heard: wakes.heard })
   running = engine

@@ -13,10 +13,12 @@ export type Nodes = {
   wake(what: Wake): void
   /** Our engine says something of a transfer. */
   heard(event: TransferEvent): void
+  /** Our notifier has given events their place. */
+  stored(): void
   close(): Promise<void>
 }
 
-type Word = { from: string; wake?: Wake; event?: TransferEvent }
+type Word = { from: string; wake?: Wake; event?: TransferEvent; stored?: true }
 
 const CHANNEL = 'esclusa'
 /** PostgreSQL takes at most 8000 octets. */
@@ -45,6 +47,7 @@ export async function connectNodes(parts: Parts): Promise<Nodes> {
     const word = read(payload)
     if (word?.from === owner) return
     if (word?.event) events.publish(word.event)
+    else if (word?.stored) events.poke()
     else tell(word?.wake ?? { kind: 'due' })
   })
   return {
@@ -57,6 +60,10 @@ export async function connectNodes(parts: Parts): Promise<Nodes> {
       events.publish(event)
       if (event.kind === 'state') tellNotifier()
       spread({ event })
+    },
+    stored: () => {
+      events.poke()
+      spread({ stored: true })
     },
     close: async () => stopListening?.(),
   }

@@ -32,6 +32,7 @@ const MAY: Record<string, string[]> = {
     'src/files',
     'src/accounts',
     'src/audit',
+    'src/notify',
     'src/platform',
     'src/transfers',
   ],

@@ -36,6 +36,12 @@ const PATH: Conditions = {
 
 const NO_BODY = 'The body is neither empty nor {}.'
 
+const SUBSCRIPTION: Conditions = {
+  400: NO_BODY,
+  404: 'There is no such subscription.',
+  409: 'The subscription is switched off: enable it first.',
+}
+
 export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, Conditions>> = {
   loginV1: LOGIN,
   loginV2: LOGIN,
@@ -62,6 +68,20 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
   sendTransfer: {
     400: `The channel’s direction is RECEPCION, or it has no outbound directory. ${NO_BODY}`,
     409: 'The channel is inactive or emission.active is false; an emission is pending or in progress; there is no file to send (the message names the places looked at); every file was sent already and allowSendDuplicateFiles is false.',
+  },
+  listEvents: { 400: 'The query is malformed, before or after is no id of an event, or both are given.' },
+  testSubscription: SUBSCRIPTION,
+  enableSubscription: SUBSCRIPTION,
+  resendDelivery: {
+    ...SUBSCRIPTION,
+    404: 'There is no such subscription, or it has no delivery of this event.',
+  },
+  acknowledgeExpectation: { 404: 'The expectation has no such day.' },
+  expectationYear: { 404: 'There is no such expectation.' },
+  calendarYear: { 404: 'There is no such calendar.' },
+  cronYear: {
+    400: 'The query is malformed, neither or both of channelCode and cron are given, or the expression or the time zone cannot be read.',
+    404: 'There is no such channel or calendar, or the channel has no cron expression.',
   },
 }
 

@@ -120,7 +120,11 @@ export const NodeEvent = Type.Object(
     timestamp: time('When it happened.'),
     channel: optional(out('Code of the channel.')),
     contact: optional(out('The partner.')),
-    data: Type.Unsafe<EventData>({ type: 'object', additionalProperties: true, description: 'By the type.' }),
+    data: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'What is particular to its type.',
+    }),
   },
   { description: 'Something that happened.' },
 )

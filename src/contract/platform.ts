@@ -7,6 +7,7 @@ import { administrationOperations } from './administration/operations.ts'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation, Part } from './operations.ts'
+import { ExpectedDay, ExpectedDays, notificationOperations } from './notifications.ts'
 import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
@@ -151,6 +152,27 @@ export const Overview = Type.Object(
       }),
     ),
     partners: optional(Type.Array(UnreachablePartner, { description: 'Partners that cannot be reached.' })),
+    expectations: optional(
+      Type.Object(
+        {
+          byState: ExpectedDays.properties.byState,
+          days: Type.Array(ExpectedDay, {
+            description: 'The first of them: missed ones first, then by time.',
+          }),
+        },
+        { description: 'What is expected today; left out where nothing is expected on any day.' },
+      ),
+    ),
+    subscriptionsOff: optional(
+      Type.Array(
+        Type.Object({
+          id: out('The subscription.'),
+          offAt: optional(time('Since when.')),
+          reason: optional(out('Why.')),
+        }),
+        { description: 'Subscriptions that were switched off.' },
+      ),
+    ),
   },
   {
     description:
@@ -286,6 +308,7 @@ export const platformOperations = {
   ...administrationOperations,
   ...transferSearchOperations,
   ...auditOperations,
+  ...notificationOperations,
 } as const satisfies Record<string, Operation>
 
 export type PlatformOperations = typeof platformOperations

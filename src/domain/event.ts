@@ -22,7 +22,7 @@ export function showEvent(event: EventRecord, zone: Zone): NodeEvent {
     timestamp: showTime(event.at, zone),
     ...(event.channelCode !== null && { channel: event.channelCode }),
     ...(event.contactId !== null && { contact: event.contactId }),
-    data: event.data,
+    data: { ...event.data },
   }
 }
 

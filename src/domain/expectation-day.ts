@@ -7,10 +7,12 @@
 //   missed    the window has closed and not all came: the alarm
 //   late      what was missed came after all, before the next day's window
 
+import type { Expectation } from '../contract/calendar.ts'
 import type { EventType } from '../contract/event-types.ts'
+import type { EXPECTATION_STATES } from '../contract/notifications.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
+import type { Window } from './calendar/windows.ts'
 
-export const EXPECTATION_STATES = ['waiting', 'warned', 'met', 'missed', 'late', 'excess'] as const
 export type ExpectationState = (typeof EXPECTATION_STATES)[number]
 
 export type ExpectationDay = {
@@ -45,6 +47,33 @@ const OPEN: ReadonlySet<ExpectationState> = new Set(['waiting', 'warned'])
 
 export function isOpen({ state }: Pick<ExpectationDay, 'state'>): boolean {
   return OPEN.has(state)
+}
+
+/** A day as it is before anything has happened. */
+export function plannedDay(
+  { id, channel, direction, files, atLeast = 1, atMost }: Expectation,
+  window: Window,
+  listensUntil: number,
+  now: number,
+): ExpectationDay {
+  const day: ExpectationDay = {
+    expectationId: id,
+    channelCode: channel,
+    direction,
+    files: files ?? null,
+    atLeast,
+    atMost: atMost ?? null,
+    ...window,
+    listensUntil,
+    state: 'waiting',
+    count: 0,
+    changedAt: now,
+    nextAt: null,
+    acknowledgedBy: null,
+    acknowledgedAt: null,
+    comment: null,
+  }
+  return { ...day, nextAt: nextLook(day) }
 }
 
 /** When the clock has to look at it next; null: never again. */

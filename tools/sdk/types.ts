@@ -12,6 +12,7 @@ export type Schema = {
   items?: Schema
   properties?: Record<string, Schema>
   required?: string[]
+  additionalProperties?: boolean
 }
 
 /** Schemas that have a name; wherever one of them stands, its name is written. */
@@ -62,13 +63,15 @@ function arrayOf(item: string): string {
   return / \| |^\{/.test(item) ? `(${item})[]` : `${item}[]`
 }
 
-function objectOf({ properties = {}, required = [] }: Schema, names: Names, indent: string): string {
+function objectOf(schema: Schema, names: Names, indent: string): string {
+  const { properties = {}, required = [], additionalProperties } = schema
   const inner = `${indent}  `
   const fields = Object.entries(properties).map(([name, field]) => {
     const mark = required.includes(name) ? '' : '?'
     const key = /^\w+$/.test(name) ? name : JSON.stringify(name)
     return `${comment(field.description, inner)}${inner}${key}${mark}: ${typeOf(field, names, inner)}\n`
   })
+  if (fields.length === 0 && additionalProperties) return 'Record<string, unknown>'
   return fields.length === 0 ? 'Record<string, never>' : `{\n${fields.join('')}${indent}}`
 }
 

@@ -108,6 +108,14 @@ export const en = {
     ROLE_ADMINFF: 'Signing administrator',
     ROLE_ADMINCONTROLATORFF: 'Signing controller administrator',
   },
+  expectationState: {
+    waiting: 'Waiting',
+    warned: 'Due soon',
+    met: 'Met',
+    missed: 'Missed',
+    late: 'Came late',
+    excess: 'Too many',
+  },
   overview: {
     title: 'Overview',
     channels: 'Channels by status',
@@ -137,6 +145,12 @@ export const en = {
     nextCall: (when: string) => `next call ${when}`,
     partnerChannels: (count: string) => `Its channels: ${count}`,
     noTransfers: 'Your role shows channels, but not transfers.',
+    expected: 'Expected today',
+    nothingExpected: 'Nothing is expected today',
+    expectedFiles: (count: string, atLeast: string) => `${count} of ${atLeast} files`,
+    expectedBy: (when: string) => `due ${when}`,
+    acknowledgedBy: (who: string) => `noted by ${who}`,
+    subscriptionsOff: 'Subscriptions that were switched off',
   },
   channels: {
     title: 'Channels',

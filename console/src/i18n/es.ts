@@ -109,6 +109,14 @@ export const es: Words = {
     ROLE_ADMINFF: 'Administrador de firma',
     ROLE_ADMINCONTROLATORFF: 'Administrador controlador de firma',
   },
+  expectationState: {
+    waiting: 'En espera',
+    warned: 'Vence pronto',
+    met: 'Cumplida',
+    missed: 'Incumplida',
+    late: 'Llegó tarde',
+    excess: 'Demasiados',
+  },
   overview: {
     title: 'Resumen',
     channels: 'Canales por estado',
@@ -138,6 +146,12 @@ export const es: Words = {
     nextCall: (when) => `próxima llamada ${when}`,
     partnerChannels: (count) => `Sus canales: ${count}`,
     noTransfers: 'Su rol muestra canales, pero no transferencias.',
+    expected: 'Previsto para hoy',
+    nothingExpected: 'Hoy no hay nada previsto',
+    expectedFiles: (count, atLeast) => `${count} de ${atLeast} ficheros`,
+    expectedBy: (when) => `hora límite ${when}`,
+    acknowledgedBy: (who) => `anotado por ${who}`,
+    subscriptionsOff: 'Suscripciones desactivadas',
   },
   channels: {
     title: 'Canales',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { TransferEvent } from '../../../src/contract/event.ts'
+
 import { makeParser } from './event-stream.ts'
+import type { HeardEvent } from './event-stream.ts'
 
 const state = (transferId: string) =>
   ({
@@ -21,7 +22,7 @@ test('events are heard whole and in order, however the stream is cut', () => {
     .join('')
   fc.assert(
     fc.property(fc.array(fc.nat({ max: text.length })), (cuts) => {
-      const heard: TransferEvent[] = []
+      const heard: HeardEvent[] = []
       const parse = makeParser((event) => heard.push(event))
       const places = [0, ...cuts.sort((a, b) => a - b), text.length]
       for (let index = 1; index < places.length; index++) parse(text.slice(places[index - 1], places[index]))

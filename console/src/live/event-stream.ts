@@ -1,13 +1,17 @@
 // The node's event stream, read with fetch, because the browser's EventSource cannot send the token. It is opened again
 // whenever it breaks, at growing intervals, until it is stopped or the node refuses.
 
+import type { NodeEvent } from '../../../src/contract/event-types.ts'
 import type { TransferEvent } from '../../../src/contract/event.ts'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 
 export type StreamState = 'connecting' | 'open' | 'refused'
 
+/** Stored events come too; they say by their type what happened. */
+export type HeardEvent = TransferEvent | NodeEvent
+
 type Listener = {
-  heard(event: TransferEvent): void
+  heard(event: HeardEvent): void
   changed(state: StreamState): void
 }
 
@@ -62,7 +66,7 @@ async function readOnce(
 }
 
 /** Server-sent events: one field per line, an empty line ends an event. Only `data` is used here. */
-export function makeParser(heard: (event: TransferEvent) => void): (text: string) => void {
+export function makeParser(heard: (event: HeardEvent) => void): (text: string) => void {
   let rest = ''
   return (text) => {
     rest += text
@@ -73,7 +77,7 @@ export function makeParser(heard: (event: TransferEvent) => void): (text: string
         .split('\n')
         .filter((line) => line.startsWith('data:'))
         .map((line) => line.slice(5).trimStart())
-      if (data.length > 0) heard(JSON.parse(data.join('\n')) as TransferEvent) // written by the node from its schema
+      if (data.length > 0) heard(JSON.parse(data.join('\n')) as HeardEvent) // written by the node from its schema
     }
   }
 }

@@ -8,7 +8,7 @@ import type { ReactNode } from 'react'
 import type { TransferEvent } from '../../../src/contract/event.ts'
 import { useSession } from '../session/session.tsx'
 import { followEvents } from './event-stream.ts'
-import type { StreamState } from './event-stream.ts'
+import type { HeardEvent, StreamState } from './event-stream.ts'
 
 export type Progress = Extract<TransferEvent, { kind: 'progress' }>
 
@@ -50,8 +50,9 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     if (!mayListen) return undefined
     const stop = new AbortController()
     const refresh = gathered(queries)
-    const heard = (event: TransferEvent) => {
-      if (event.kind === 'progress') progress.put(event)
+    const heard = (event: HeardEvent) => {
+      if (!('kind' in event)) refresh(event.channel ?? '')
+      else if (event.kind === 'progress') progress.put(event)
       else refresh(event.channelCode)
     }
     void followEvents(token, { heard, changed: setState }, stop.signal)

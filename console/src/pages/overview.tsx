@@ -12,6 +12,7 @@ import { Direction } from '../parts/direction.tsx'
 import { FailureList } from '../parts/failure-list.tsx'
 import { HoursChart } from '../parts/hours-chart.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { ExpectedToday, SubscriptionsOff } from '../parts/expected-today.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
@@ -43,6 +44,8 @@ export default function OverviewPage() {
         {data.active && <UnderWay active={data.active} />}
         {data.hours && <HoursChart hours={data.hours} />}
       </SimpleGrid>
+      {data.expectations && <ExpectedToday expectations={data.expectations} />}
+      {data.subscriptionsOff && <SubscriptionsOff subscriptions={data.subscriptionsOff} />}
       {isSomeoneDown && partners}
       {data.failures && <Failures failures={data.failures} />}
       {!isSomeoneDown && partners}

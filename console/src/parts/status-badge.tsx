@@ -4,12 +4,15 @@ import {
   IconAlertTriangle,
   IconArrowsExchange,
   IconBan,
+  IconBellRinging,
   IconCircleCheck,
   IconClockPause,
+  IconCopyX,
   IconMoon,
   IconPower,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
+import type { ExpectedDay } from '../../../sdk/index.ts'
 import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
 import type { TransferStatus } from '../../../src/contract/transfer.ts'
 import { useWords } from '../i18n/language.tsx'
@@ -32,6 +35,20 @@ const TRANSFER_LOOKS: Record<TransferStatus, Look> = {
   COMPLETED: { tone: 'good', icon: IconCircleCheck },
   FAILED: CHANNEL_LOOKS.ERROR,
   CANCELLED: { tone: 'off', icon: IconBan },
+}
+
+const EXPECTATION_LOOKS: Record<ExpectedDay['state'], Look> = {
+  waiting: { tone: 'waiting', icon: IconClockPause },
+  warned: { tone: 'waiting', icon: IconBellRinging },
+  met: { tone: 'good', icon: IconCircleCheck },
+  missed: { tone: 'bad', icon: IconAlertTriangle },
+  late: { tone: 'moving', icon: IconCircleCheck },
+  excess: { tone: 'bad', icon: IconCopyX },
+}
+
+export function ExpectationBadge({ state }: { state: ExpectedDay['state'] }) {
+  const words = useWords()
+  return <Badge look={EXPECTATION_LOOKS[state]} label={words.expectationState[state]} />
 }
 
 export function ChannelBadge({ status }: { status: ChannelStatusValue }) {

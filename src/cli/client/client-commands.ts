@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { count, day } from '../arguments.ts'
+import { addNotificationCommands } from './notification-commands.ts'
 
 export function addClientCommands(program: Command): void {
   command(program, 'login', 'print a token: export ESCLUSA_TOKEN=$(npx esclusa login --username ana)')
@@ -30,6 +31,7 @@ export function addClientCommands(program: Command): void {
     async (code: string, options) => (await import('./channels.ts')).history(code, options),
   )
   addTransferCommands(program)
+  addNotificationCommands(program, command)
 }
 
 function addTransferCommands(program: Command): void {

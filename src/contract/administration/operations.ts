@@ -3,6 +3,7 @@
 import type { Operation } from '../operations.ts'
 import { channelOperations } from './channels.ts'
 import { fileOperations } from './file-operations.ts'
+import { noticeOperations } from './notices.ts'
 import { partnerOperations } from './partners.ts'
 import { userOperations } from './users.ts'
 
@@ -11,4 +12,5 @@ export const administrationOperations = {
   ...partnerOperations,
   ...channelOperations,
   ...fileOperations,
+  ...noticeOperations,
 } as const satisfies Record<string, Operation>

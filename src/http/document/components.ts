@@ -37,7 +37,22 @@ import {
   Security,
 } from '../../contract/channel.ts'
 import { Contact, ContactPerson, RemoteCode, RemoteIp } from '../../contract/contact.ts'
+import { Calendar, Expectation } from '../../contract/calendar.ts'
 import { ErrorBody } from '../../contract/error-body.ts'
+import { NodeEvent } from '../../contract/event-types.ts'
+import {
+  Acknowledgement,
+  CalendarList,
+  CalendarYear,
+  CronYear,
+  DeliveryFacts,
+  DeliveryList,
+  EventList,
+  ExpectationYear,
+  ExpectedDay,
+  ExpectedDays,
+  SubscriptionFacts,
+} from '../../contract/notifications.ts'
 import { operations } from '../../contract/operations.ts'
 import type { Operation } from '../../contract/operations.ts'
 import { Pageable, Sort } from '../../contract/page.ts'
@@ -123,6 +138,20 @@ const NAMED = {
   AuditEntry,
   AuditPage,
   AuditVerification,
+  NodeEvent,
+  EventList,
+  SubscriptionFacts,
+  DeliveryFacts,
+  DeliveryList,
+  ExpectedDay,
+  ExpectedDays,
+  Acknowledgement,
+  Calendar,
+  CalendarList,
+  CalendarYear,
+  Expectation,
+  ExpectationYear,
+  CronYear,
 }
 
 const names = new Map<unknown, string>(Object.entries(NAMED).map(([name, schema]) => [schema, name]))

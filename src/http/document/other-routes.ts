@@ -27,7 +27,11 @@ function read(name: string, tag: string, summary: string, more: Json): Json {
 const isOpen = { security: [] }
 const AT_THE_ROOT = { servers: [{ url: '/', description: 'The node, outside the interface’s prefix.' }] }
 
-const EVENT = `event: state
+const EVENT = `id: 0199a7c8-0b44-7000-8000-01f45c7be203
+event: transfer.completed
+data: {"id":"0199a7c8-0b44-7000-8000-01f45c7be203","type":"transfer.completed","timestamp":"2026-03-02T08:30:04.125+01:00","channel":"BANCO-ACME-NOMINA","contact":"acme","data":{"transferId":"0199a7c8-0b44-7d1a-8e6f-52d94a7be203","direction":"EMISION","type":"MANUAL","requestedBy":"ana"}}
+
+event: state
 data: {"kind":"state","transferId":"0199a7c8-0b44-7d1a-8e6f-52d94a7be203","channelCode":"BANCO-ACME-NOMINA","direction":"EMISION","status":"COMPLETED","at":1772436604125}
 
 `
@@ -57,9 +61,18 @@ const document = (version: string): Json => ({
 /** Paths under the prefix first, then those of the node itself. */
 export function otherPaths(): Record<string, Json> {
   return {
-    '/events': read('liveEvents', 'Events', 'Live events of transfers, as server-sent events', {
+    '/events': read('liveEvents', 'Events', 'Events as they happen, as server-sent events', {
       description:
-        'A stream that stays open. `event: state` tells that a transfer changed its state, and is durable before it is sent; `event: progress` tells how far one has come, and may be lost. Only channels open to the user; not for ROLE_CONTROLATOR.',
+        'A stream that stays open. Stored events come with their id and their type as `event`; with the header `Last-Event-ID` the stream goes on after that one (`event: gap` comes first if something in between is no longer kept). `event: state` tells that a transfer changed its state, and is durable before it is sent; `event: progress` tells how far one has come, and may be lost. Only what the user may see; not for ROLE_CONTROLATOR.',
+      parameters: [
+        {
+          name: 'Last-Event-ID',
+          in: 'header',
+          required: false,
+          schema: { type: 'string' },
+          description: 'The id of the last event that was seen.',
+        },
+      ],
       responses: {
         200: {
           description: 'The stream.',
@@ -68,6 +81,7 @@ export function otherPaths(): Record<string, Json> {
           },
         },
         ...errors({
+          400: 'Last-Event-ID is not the id of an event.',
           401: 'No valid token.',
           403: 'The role may not see transfers.',
           503: 'Too many streams.',

@@ -48,7 +48,9 @@ type Base = {
   searches: Map<string, readonly string[]>
 }
 
-export function makeBoards(): (context: Context, user: Account) => Promise<Board> {
+export type Boards = (context: Context, user: Account) => Promise<Board>
+
+export function makeBoards(): Boards {
   const catalogueOf = makeCatalogue()
   const bases = new WeakMap<View, Base>()
   return async (context, user) => {

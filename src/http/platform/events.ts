@@ -1,5 +1,6 @@
-// Live events at /connect-back/events, as server-sent events: states and progress of transfers on the channels that the
-// caller may reach. The stream ends when the token ends, or when the user loses access.
+// Events at /connect-back/events, as server-sent events, as far as the caller may see them: states and progress of
+// transfers as they happen, and the stored events, each with its id, so that a reader that was cut off goes on after
+// the last one it has (Last-Event-ID). The stream ends when the token ends, or when the user loses access.
 
 import type { FastifyInstance } from 'fastify'
 import { PassThrough } from 'node:stream'
@@ -10,7 +11,12 @@ import { accessVersion } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { Context } from '../context.ts'
 import { authenticate } from '../guard.ts'
+import type { EventRecord } from '../../domain/event.ts'
+import { maySeeEvent } from '../../domain/event-access.ts'
 import { NodeError } from '../../errors.ts'
+import { positionAt } from '../notifications/events.ts'
+import { EventFeed } from './event-feed.ts'
+import { sendStored } from './stored-events.ts'
 
 type Listener = (event: TransferEvent) => void
 type Stream = { username: string; listener: Listener; end: () => void; recheck: () => Promise<void> }
@@ -26,6 +32,7 @@ const WATCH_MS = 1000
 
 export class EventHub {
   readonly #streams = new Set<Stream>()
+  #poked: () => void = () => {}
 
   get size(): number {
     return this.#streams.size
@@ -48,6 +55,15 @@ export class EventHub {
     await Promise.all([...this.#streams].map(({ recheck }) => recheck()))
   }
 
+  /** Stored events may have become more. */
+  poke(): void {
+    this.#poked()
+  }
+
+  onPoke(poked: () => void): void {
+    this.#poked = poked
+  }
+
   close(): void {
     for (const { end } of this.#streams) end()
   }
@@ -55,10 +71,14 @@ export class EventHub {
 
 export function addEventRoute(app: FastifyInstance, context: Context, hub: EventHub): void {
   watchAccess(app, context, hub)
+  const feed = new EventFeed(context.store)
+  hub.onPoke(() => feed.poke())
   app.get(`${BASE_PATH}/events`, async (request, reply) => {
     const user = await authenticate(context, request)
     if (user.role === 'ROLE_CONTROLATOR')
       throw new NodeError('forbidden', `role ${user.role} may not see transfers`)
+    const lastId = request.headers['last-event-id']
+    const after = positionAt(lastId === '' ? undefined : lastId?.toString(), 'the header Last-Event-ID')
     const stream = new PassThrough()
     const reach = await reachOf(context, user)
     // Nothing waits between this and the listening: streams asked for together are counted one by one.
@@ -83,11 +103,15 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
     })
     const beat = setInterval(() => void recheck(), RECHECK_MS)
     request.raw.once('close', () => stream.destroy())
+    stream.write(': connected\n\n')
+    let stopStored = () => {}
     stream.once('close', () => {
       clearInterval(beat)
       stopListening()
+      stopStored()
     })
-    stream.write(': connected\n\n')
+    stopStored = await sendStored(feed, stream, { after, sees: reach.sees, zone: context.zone })
+    if (stream.destroyed) stopStored()
     return reply
       .type('text/event-stream; charset=utf-8')
       .header('Cache-Control', 'no-store')
@@ -127,13 +151,18 @@ function watchAccess(app: FastifyInstance, context: Context, hub: EventHub): voi
   })
 }
 
-/** The codes this user may reach. Read again now and then, because channels come and go. */
+/** What this user may see. Read again now and then, because channels and rights come and go. */
 async function reachOf(context: Context, user: Account) {
-  let codes = new Set((await context.channelAccess(context.store.db, user)).codes)
+  const read = async (account: Account) => {
+    const codes = new Set((await context.channelAccess(context.store.db, account)).codes)
+    return { codes, sees: (event: EventRecord) => maySeeEvent(account, event, (code) => codes.has(code)) }
+  }
+  let current = await read(user)
   return {
-    has: (code: string) => codes.has(code),
+    has: (code: string) => current.codes.has(code),
+    sees: (event: EventRecord) => current.sees(event),
     refresh: async (fresh: Account) => {
-      codes = new Set((await context.channelAccess(context.store.db, fresh)).codes)
+      current = await read(fresh)
     },
   }
 }

@@ -12,6 +12,7 @@ import { lastRetriable } from '../../store/transfers/failures.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
 import { channelHandlers } from '../administration/channels.ts'
 import { partnerHandlers } from '../administration/partners.ts'
+import { noticeHandlers } from '../administration/notices.ts'
 import { fileHandlers } from '../administration/platform-file.ts'
 import { userHandlers } from '../administration/users.ts'
 import { auditHandlers } from './audit.ts'
@@ -23,6 +24,7 @@ import { reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
 import { makeTransferSearch } from './transfer-search.ts'
+import { makeNotificationHandlers } from '../notifications/handlers.ts'
 import { askedPage } from '../integration/paging.ts'
 
 /** Made once per server. It keeps what it knows of channels between requests. */
@@ -34,8 +36,10 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...partnerHandlers,
     ...channelHandlers,
     ...fileHandlers,
+    ...noticeHandlers,
     ...auditHandlers,
     ...makeTransferSearch(boardOf),
+    ...makeNotificationHandlers(boardOf),
     session,
     overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),
     searchChannels: async (context, { input, user }) => {

@@ -1,19 +1,24 @@
 // The platform at a glance, as far as the user may see it.
 
 import type { ActiveTransfer, Overview, UnreachablePartner } from '../../contract/platform.ts'
+import type { ExpectationDay } from '../../domain/expectation-day.ts'
 import { showTime } from '../../domain/time.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { View } from '../../store/channel-access.ts'
+import { listSubscriptions } from '../../store/events/subscriptions.ts'
+import { hasExpectations } from '../../store/expectations/expectations.ts'
 import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
 import { describeActive, describeFailures, partnersDown, sumHour } from '../../store/overview.ts'
 import type { ActiveRow, HourSums } from '../../store/overview.ts'
 import { FAILURES_TO_BE_DOWN } from '../../store/partner-health.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
+import { countStates, dayToWire, visibleDays } from '../notifications/expectations.ts'
 import { channelOf, DAY_HOURS, failuresToWire, visibleFailures } from './failures.ts'
 
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
+const EXPECTED_SHOWN = 50
 
 export async function overview(
   context: Context,
@@ -24,7 +29,12 @@ export async function overview(
   const { db } = context.store
   const channels = { total: board.view.codes.length, byStatus: board.counts() }
   const partners = user.auths.contactChannels ? await unreachable(context, board) : undefined
-  if (user.role === 'ROLE_CONTROLATOR') return { channels, ...(partners && { partners }) }
+  const subscriptionsOff = user.auths.administration ? await switchedOff(context) : []
+  const troubles = {
+    ...(partners && { partners }),
+    ...(subscriptionsOff.length > 0 && { subscriptionsOff }),
+  }
+  if (user.role === 'ROLE_CONTROLATOR') return { channels, ...troubles }
   const moving = board.active.filter((one) => one.state === 'IN_PROGRESS')
   const waiting = board.active.filter((one) => one.state === 'PENDING')
   const shown = await describeActive(db, [...moving, ...waiting].slice(0, ACTIVE_SHOWN))
@@ -39,8 +49,40 @@ export async function overview(
     },
     hours: await hoursOf(context, board),
     failures: { total: failed.length, transfers: await failuresToWire(context, board, failures) },
-    ...(partners && { partners }),
+    ...troubles,
+    ...(await expectedToday(context, user, board)),
   }
+}
+
+/** What people must look at comes first. */
+const FIRST: readonly ExpectationDay['state'][] = ['missed', 'warned', 'excess', 'late', 'waiting', 'met']
+
+async function expectedToday(
+  context: Context,
+  user: Account,
+  board: Board,
+): Promise<Pick<Overview, 'expectations'>> {
+  const days = await visibleDays(context, user)
+  if (days.length === 0 && !(await hasExpectations(context.store.db))) return {}
+  const shown = days
+    .toSorted((a, b) => FIRST.indexOf(a.state) - FIRST.indexOf(b.state) || a.closesAt - b.closesAt)
+    .slice(0, EXPECTED_SHOWN)
+  const nameOf = (code: string) => board.catalogue.channels.get(code)?.config.name
+  return {
+    expectations: {
+      byState: countStates(days),
+      days: shown.map((day) => dayToWire(context, day, nameOf(day.channelCode))),
+    },
+  }
+}
+
+async function switchedOff({ store, zone }: Context): Promise<NonNullable<Overview['subscriptionsOff']>> {
+  const off = (await listSubscriptions(store.db)).filter(({ state }) => state === 'OFF')
+  return off.map(({ id, offAt, offReason }) => ({
+    id,
+    ...(offAt !== null && { offAt: showTime(offAt, zone) }),
+    ...(offReason !== null && { reason: offReason }),
+  }))
 }
 
 export type Hours = (context: Context, board: Board) => Promise<NonNullable<Overview['hours']>>

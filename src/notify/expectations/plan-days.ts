@@ -6,7 +6,7 @@ import { addDays as daysAfter } from '../../domain/calendar/days.ts'
 import { planOf } from '../../domain/calendar/windows.ts'
 import type { ExpectationPlan } from '../../domain/calendar/windows.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
-import { afterFile, dayOfFile, nextLook } from '../../domain/expectation-day.ts'
+import { afterFile, dayOfFile, plannedDay } from '../../domain/expectation-day.ts'
 import type { DayEvent, ExpectationDay } from '../../domain/expectation-day.ts'
 import type { Zone } from '../../domain/time.ts'
 import type { Tx } from '../../store/database/store.ts'
@@ -70,37 +70,11 @@ function daysToMake(
     const nextOpens = next === undefined ? window.closesAt + 7 * DAY_MS : plan.window(next).opensAt
     // A new expectation says nothing of windows that have closed.
     if (plannedThrough !== '' || window.closesAt > now)
-      made.push(newDay(expectation, window, Math.max(nextOpens, window.closesAt), now))
+      made.push(plannedDay(expectation, window, Math.max(nextOpens, window.closesAt), now))
     if (window.opensAt > now) break
     day = next
   }
   return made
-}
-
-function newDay(
-  { id, channel, direction, files, atLeast = 1, atMost }: Expectation,
-  window: ReturnType<ExpectationPlan['window']>,
-  listensUntil: number,
-  now: number,
-): ExpectationDay {
-  const day: ExpectationDay = {
-    expectationId: id,
-    channelCode: channel,
-    direction,
-    files: files ?? null,
-    atLeast,
-    atMost: atMost ?? null,
-    ...window,
-    listensUntil,
-    state: 'waiting',
-    count: 0,
-    changedAt: now,
-    nextAt: null,
-    acknowledgedBy: null,
-    acknowledgedAt: null,
-    comment: null,
-  }
-  return { ...day, nextAt: nextLook(day) }
 }
 
 /** Files that came since a window opened, before its day was made: those of an expectation that is new or changed. */

@@ -92,6 +92,47 @@ export async function dueDeliveries(
   return rows.map((row) => ({ ...toDelivery(row), event: toEvent(row) }))
 }
 
+export type DeliveryFilter = {
+  subscriptionId?: string | undefined
+  position?: number | undefined
+  state?: DeliveryState | undefined
+  beforePosition?: number | undefined
+}
+
+/** The newest event first. */
+export async function findDeliveries(db: Db, filter: DeliveryFilter, limit: number): Promise<DueDelivery[]> {
+  let query = db
+    .selectFrom('delivery')
+    .innerJoin('event', 'event.position', 'delivery.position')
+    .selectAll('delivery')
+    .select(['event.id', 'event.at', 'event.type', 'event.channel_code', 'event.contact_id', 'event.body'])
+    .orderBy('delivery.position', 'desc')
+    .orderBy('delivery.subscription_id')
+    .limit(limit)
+  const { subscriptionId, position, state, beforePosition } = filter
+  if (subscriptionId !== undefined) query = query.where('delivery.subscription_id', '=', subscriptionId)
+  if (position !== undefined) query = query.where('delivery.position', '=', position)
+  if (state !== undefined) query = query.where('delivery.state', '=', state)
+  if (beforePosition !== undefined) query = query.where('delivery.position', '<', beforePosition)
+  return (await query.execute()).map((row) => ({ ...toDelivery(row), event: toEvent(row) }))
+}
+
+/** How many are still to be made, by subscription. Counted up to a thousand each. */
+export async function countWaiting(db: Db, subscriptionIds: readonly string[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const id of subscriptionIds) {
+    const rows = await db
+      .selectFrom('delivery')
+      .select('position')
+      .where('subscription_id', '=', id)
+      .where('state', '=', 'PENDING')
+      .limit(1000)
+      .execute()
+    counts.set(id, rows.length)
+  }
+  return counts
+}
+
 /**
  * Lanes with a delivery that waits for its first repetition. The ones behind it wait too, so that the order is kept.
  */

@@ -33,6 +33,33 @@ export async function eventSpan(db: Db): Promise<{ first: number; last: number }
   return { first: (await first(db, {}))[0]?.position ?? 0, last: (await last(db, {}))[0]?.position ?? 0 }
 }
 
+export type EventFilter = {
+  types?: readonly string[] | undefined
+  channelCode?: string | undefined
+  contactId?: string | undefined
+  /** When they happened: from here on, and before there. */
+  from?: number | undefined
+  before?: number | undefined
+}
+
+/** On from a position, oldest first, or back from it, newest first; the position itself is not among them. */
+export async function findEvents(
+  db: Db,
+  filter: EventFilter,
+  asked: { order: 'asc' | 'desc'; beyond: number | undefined; limit: number },
+): Promise<EventRecord[]> {
+  if (filter.types?.length === 0) return []
+  let query = db.selectFrom('event').selectAll().orderBy('position', asked.order).limit(asked.limit)
+  if (asked.beyond !== undefined)
+    query = query.where('position', asked.order === 'asc' ? '>' : '<', asked.beyond)
+  if (filter.types) query = query.where('type', 'in', filter.types)
+  if (filter.channelCode !== undefined) query = query.where('channel_code', '=', filter.channelCode)
+  if (filter.contactId !== undefined) query = query.where('contact_id', '=', filter.contactId)
+  if (filter.from !== undefined) query = query.where('at', '>=', filter.from)
+  if (filter.before !== undefined) query = query.where('at', '<', filter.before)
+  return (await query.execute()).map(toEvent)
+}
+
 /** Events of a channel that happened at that time or later. */
 export async function eventsOfChannelSince(
   db: Db,

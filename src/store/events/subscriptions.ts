@@ -3,6 +3,7 @@
 import type { MailLanguage } from '../../contract/subscription.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
+import type { Seal } from '../seal.ts'
 
 export type SubscriptionSettings = {
   webhook?: { url: string } | undefined
@@ -29,6 +30,14 @@ export type SubscriptionRecord = {
 
 export function secretsPlace(id: string): string {
   return `subscription ${id} secrets`
+}
+
+/** How many secrets it signs with. */
+export function countSecrets(
+  { id, secrets }: Pick<SubscriptionRecord, 'id' | 'secrets'>,
+  seal: Seal,
+): number {
+  return secrets === '' ? 0 : (JSON.parse(seal.open(secretsPlace(id), secrets)) as string[]).length
 }
 
 export async function listSubscriptions(db: Db): Promise<SubscriptionRecord[]> {

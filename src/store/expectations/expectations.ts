@@ -16,6 +16,10 @@ export async function listExpectations(db: Db): Promise<Expectation[]> {
   return rows.map((row) => toRecord(row).expectation)
 }
 
+export async function hasExpectations(db: Db): Promise<boolean> {
+  return (await db.selectFrom('expectation').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
 export async function findExpectation(db: Db, id: string): Promise<Expectation | undefined> {
   const row = await db.selectFrom('expectation').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toRecord(row).expectation

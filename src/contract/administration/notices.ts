@@ -1,0 +1,80 @@
+// Calendars, subscriptions and expectations made, changed and removed. The shapes are the platform file's.
+
+import { Calendar, Expectation, name } from '../calendar.ts'
+import type { Operation } from '../operations.ts'
+import { Type } from '../type.ts'
+import { CHANGE } from './changed.ts'
+import { PlatformSubscription } from './platform-file.ts'
+
+const closed = { additionalProperties: false } as const
+const CalendarParams = Type.Object({ calendarId: name('Identifier of the calendar.') })
+const SubscriptionParams = Type.Object({ subscriptionId: name('Identifier of the subscription.') })
+const ExpectationParams = Type.Object({ expectationId: name('Identifier of the expectation.') })
+
+const { id: _calendar, ...calendarFields } = Calendar.properties
+export const CalendarFields = Type.Object(calendarFields, {
+  ...closed,
+  description: 'A calendar as it shall be: what is left out is cleared.',
+})
+
+const { id: _subscription, ...subscriptionFields } = PlatformSubscription.properties
+export const SubscriptionFields = Type.Object(subscriptionFields, {
+  ...closed,
+  description:
+    'A subscription as it shall be: what is left out is cleared, but for the secrets of a webhook, which stay. A change switches it on again.',
+})
+
+const { id: _expectation, ...expectationFields } = Expectation.properties
+export const ExpectationFields = Type.Object(expectationFields, {
+  ...closed,
+  description:
+    'An expectation as it shall be: what is left out is cleared. Days that are decided stay as they are.',
+})
+
+export const noticeOperations = {
+  putCalendar: {
+    ...CHANGE,
+    method: 'PUT',
+    path: '/platform/v1/calendars/{calendarId}',
+    summary: 'Make or change a calendar',
+    params: CalendarParams,
+    body: CalendarFields,
+  },
+  removeCalendar: {
+    ...CHANGE,
+    method: 'DELETE',
+    path: '/platform/v1/calendars/{calendarId}',
+    summary: 'Remove a calendar',
+    params: CalendarParams,
+  },
+  putSubscription: {
+    ...CHANGE,
+    method: 'PUT',
+    path: '/platform/v1/subscriptions/{subscriptionId}',
+    summary: 'Make or change a subscription',
+    params: SubscriptionParams,
+    body: SubscriptionFields,
+  },
+  removeSubscription: {
+    ...CHANGE,
+    method: 'DELETE',
+    path: '/platform/v1/subscriptions/{subscriptionId}',
+    summary: 'Remove a subscription, with its deliveries',
+    params: SubscriptionParams,
+  },
+  putExpectation: {
+    ...CHANGE,
+    method: 'PUT',
+    path: '/platform/v1/expectations/{expectationId}',
+    summary: 'Make or change an expectation',
+    params: ExpectationParams,
+    body: ExpectationFields,
+  },
+  removeExpectation: {
+    ...CHANGE,
+    method: 'DELETE',
+    path: '/platform/v1/expectations/{expectationId}',
+    summary: 'Remove an expectation, with its days',
+    params: ExpectationParams,
+  },
+} as const satisfies Record<string, Operation>

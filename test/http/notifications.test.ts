@@ -1,0 +1,377 @@
+// The operations about events, subscriptions and expectations, through the typed client.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { createClient } from '../../sdk/index.ts'
+import type { NewEvent } from '../../src/store/events/outbox.ts'
+import { addEvent } from '../../src/store/events/outbox.ts'
+import { makeEventId } from '../../src/store/events/event-id.ts'
+import { switchOff } from '../../src/store/events/subscriptions.ts'
+import { putCalendar } from '../../src/store/expectations/calendars.ts'
+import { putExpectations } from '../../src/store/expectations/expectations.ts'
+import { takeEvents } from '../../src/notify/take-events.ts'
+import { watchExpectations } from '../../src/notify/expectations/watch.ts'
+import { putSubscription, secretsPlace } from '../../src/store/events/subscriptions.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestDatabase, TestNode } from '../support/harness.ts'
+import { CLOSED, FULL, PLAIN } from '../support/seed.ts'
+
+async function scene(t: TestContext, database?: TestDatabase) {
+  const node = await startTestHttp(t, {
+    ...(database && { database }),
+    settings: { ESCLUSA_TIMEZONE: 'Europe/Madrid' },
+  })
+  const as = async (user: string) => createClient({ url: node.url, token: await node.token(user) }).platform
+  return { node, as, admin: await as('admin') }
+}
+
+async function happen(node: TestNode, ...events: NewEvent[]): Promise<void> {
+  await node.store.write(async (tx) => {
+    for (const event of events) await addEvent(tx, event)
+  })
+  await takeEvents(node.store, node.context.zone, node.context.now())
+}
+
+const updated = (channelCode: string, at = Date.now()): NewEvent => ({
+  type: 'channel.updated',
+  at,
+  channelCode,
+  data: {},
+})
+
+testOnBoth('events are read newest first, by filter, or on from one', async (t, database) => {
+  const { node, admin } = await scene(t, database)
+  await happen(node)
+  const { content: seeded } = await admin.listEvents({ type: 'channel.created' })
+  assert.deepEqual(seeded.map(({ channel = '' }) => channel).toSorted(), [FULL, PLAIN, CLOSED].toSorted())
+  await happen(
+    node,
+    updated(PLAIN),
+    { type: 'node.stopped', at: Date.now(), data: { node: 'n' } },
+    updated(FULL),
+  )
+  const all = await admin.listEvents({ size: 1000 })
+  assert.deepEqual(
+    all.content.slice(0, 3).map(({ type }) => type),
+    ['channel.updated', 'node.stopped', 'channel.updated'],
+  )
+  assert.equal(all.next, undefined)
+  const first = await admin.listEvents({ size: 2 })
+  const second = await admin.listEvents({ size: 2, before: first.next ?? '' })
+  assert.deepEqual([...first.content, ...second.content], all.content.slice(0, 4))
+  const oldest = all.content.at(-1)
+  assert.deepEqual(
+    (await admin.listEvents({ after: oldest?.id ?? '', size: 1000 })).content,
+    all.content.slice(0, -1).toReversed(),
+  )
+  assert.deepEqual((await admin.listEvents({ channelCode: PLAIN, type: 'channel.*' })).content.length, 2)
+  assert.deepEqual(
+    (await admin.listEvents({ contactId: 'beta' })).content.map(({ channel }) => channel),
+    [CLOSED],
+  )
+  assert.deepEqual((await admin.listEvents({ type: 'no.such' })).content, [])
+  assert.deepEqual((await admin.listEvents({ initialDate: '2999-01-01' })).content, [])
+  for (const wrong of [
+    { before: 'x' },
+    { after: '17' },
+    { before: first.next ?? '', after: first.next ?? '' },
+  ])
+    await assert.rejects(admin.listEvents(wrong), { status: 400 })
+  // The id of an event that is no longer kept still tells where to go on.
+  const past = makeEventId(1, 2)
+  assert.equal((await admin.listEvents({ after: past, size: 1000 })).content.length, all.content.length - 2)
+})
+
+test('a user sees the events that the interface would show', async (t) => {
+  const { node, as } = await scene(t)
+  await happen(
+    node,
+    updated(CLOSED),
+    updated('GONE-ACME-X'),
+    {
+      type: 'transfer.failed',
+      at: 1,
+      channelCode: PLAIN,
+      data: { transferId: 't', direction: 'EMISION', type: 'MANUAL' },
+    },
+    { type: 'partner.unreachable', at: 1, contactId: 'acme', data: { failures: 3 } },
+    { type: 'key.proposed', at: 1, channelCode: PLAIN, contactId: 'acme', data: { fingerprint: 'ff' } },
+    { type: 'login.refused', at: 1, data: { door: 'http' } },
+    { type: 'file.quarantined', at: 1, channelCode: PLAIN, data: { transferId: 't', fileName: 'x' } },
+  )
+  const seen = async (user: string) => {
+    const { content } = await (await as(user)).listEvents({ size: 1000 })
+    return content
+      .filter(({ type }) => type !== 'channel.created')
+      .map(({ type, channel = '' }) => `${type} ${channel}`.trim())
+      .toSorted()
+  }
+  const everything = [
+    `channel.updated ${CLOSED}`,
+    'channel.updated GONE-ACME-X',
+    `file.quarantined ${PLAIN}`,
+    `key.proposed ${PLAIN}`,
+    'login.refused',
+    'partner.unreachable',
+    `transfer.failed ${PLAIN}`,
+  ]
+  assert.deepEqual(await seen('admin'), everything)
+  assert.deepEqual(await seen('operator'), [
+    `channel.updated ${CLOSED}`,
+    'partner.unreachable',
+    `transfer.failed ${PLAIN}`,
+  ])
+  assert.deepEqual(await seen('advoperator'), ['partner.unreachable', `transfer.failed ${PLAIN}`])
+  assert.deepEqual(await seen('controlator'), [`file.quarantined ${PLAIN}`, 'partner.unreachable'])
+})
+
+async function subscribed(node: TestNode, id: string): Promise<void> {
+  const { seal } = node.context
+  const secrets = seal.seal(secretsPlace(id), JSON.stringify(['whsec_a', 'whsec_b']))
+  const settings = { webhook: { url: 'https://ops.example/hook' }, events: ['channel.*'] }
+  await node.store.write((tx) => putSubscription(tx, { id, settings, secrets }))
+}
+
+testOnBoth(
+  'subscriptions and deliveries are seen, tried, sent again and switched on',
+  async (t, database) => {
+    const { node, admin } = await scene(t, database)
+    await happen(node)
+    await subscribed(node, 'hook')
+    await happen(node, updated(PLAIN), updated(FULL))
+    const [hook] = (await admin.listSubscriptions()).content
+    assert.deepEqual(hook?.webhook, { url: 'https://ops.example/hook', secrets: 2 })
+    assert.deepEqual([hook?.state, hook?.waiting], ['ON', 2])
+    const { content, next } = await admin.listDeliveries({ size: 1 })
+    assert.deepEqual(
+      [content[0]?.event.channel, content[0]?.state, next],
+      [FULL, 'PENDING', content[0]?.event.id],
+    )
+    const older = await admin.listDeliveries({ size: 5, before: next ?? '' })
+    assert.deepEqual(
+      older.content.map(({ event }) => event.channel),
+      [PLAIN],
+    )
+    const tries = JSON.stringify([{ at: 1, tookMs: 5, status: 500, error: 'answered 500', answer: 'no' }])
+    await node.store.write((tx) =>
+      tx.updateTable('delivery').set({ state: 'FAILED', attempts: 10, ended_at: 7, tries }).execute(),
+    )
+    const [failed] = (await admin.listDeliveries({ state: 'FAILED', subscriptionId: 'hook' })).content
+    assert.deepEqual(failed?.tries[0]?.answer, 'no')
+    const eventId = failed?.event.id ?? ''
+    const again = await admin.resendDelivery({ subscriptionId: 'hook', eventId })
+    assert.deepEqual([again.state, again.attempts, again.tries.length], ['PENDING', 0, 1])
+    await assert.rejects(admin.resendDelivery({ subscriptionId: 'hook', eventId: makeEventId(1, 999) }), {
+      status: 404,
+    })
+    await assert.rejects(admin.resendDelivery({ subscriptionId: 'none', eventId }), { status: 404 })
+
+    const tested = await admin.testSubscription({ subscriptionId: 'hook' })
+    const [test] = (await admin.listDeliveries({ eventId: tested.eventId })).content
+    assert.deepEqual(
+      [test?.event.type, test?.subscription, test?.event.data],
+      ['subscription.test', 'hook', { subscription: 'hook', requestedBy: 'admin' }],
+    )
+    await node.store.write((tx) => switchOff(tx, 'hook', 1, 'gone'))
+    await assert.rejects(admin.testSubscription({ subscriptionId: 'hook' }), {
+      status: 409,
+      message: /enable it first/,
+    })
+    await assert.rejects(admin.resendDelivery({ subscriptionId: 'hook', eventId }), { status: 409 })
+    assert.equal((await admin.listSubscriptions()).content[0]?.offReason, 'gone')
+    assert.equal((await admin.enableSubscription({ subscriptionId: 'hook' })).state, 'ON')
+    await admin.testSubscription({ subscriptionId: 'hook' })
+  },
+)
+
+testOnBoth('the expectations of a day are listed, counted and acknowledged', async (t, database) => {
+  const { node, as } = await scene(t, database)
+  const now = Date.parse('2026-11-16T22:30:00+01:00')
+  node.context.now = () => now
+  // Tokens are made by the same clock.
+  let admin = await as('admin')
+  const base = { direction: 'EMISION', from: '18:00', by: '22:00' } as const
+  await node.store.write((tx) =>
+    putExpectations(tx, [
+      { ...base, id: 'missed', channel: PLAIN },
+      { ...base, id: 'night', channel: FULL, from: '22:00', by: '02:00+1' },
+      { ...base, id: 'closed', channel: CLOSED },
+      { ...base, id: 'weekly', channel: PLAIN, days: ['fri'] },
+    ]),
+  )
+  for (const time of [now - 6 * 3_600_000, now]) {
+    await takeEvents(node.store, node.context.zone, time)
+    await watchExpectations(node.store, node.context.zone, time)
+  }
+  const today = await admin.listExpectations()
+  assert.equal(today.day, '2026-11-16')
+  assert.deepEqual(
+    today.content.map(({ expectation, state }) => `${expectation} ${state}`),
+    ['closed missed', 'missed missed', 'night waiting'],
+  )
+  assert.deepEqual([today.byState.missed, today.byState.waiting], [2, 1])
+  assert.equal(today.content[2]?.by, '2026-11-17T02:00:00.000+01:00')
+  assert.deepEqual((await admin.listExpectations({ state: 'missed', channelCode: PLAIN })).content.length, 1)
+  assert.deepEqual((await admin.listExpectations({ contactId: 'beta' })).content.length, 1)
+  // After midnight the window of the day before is still open.
+  node.context.now = () => now + 2 * 3_600_000
+  admin = await as('admin')
+  const tomorrow = await admin.listExpectations()
+  assert.deepEqual(tomorrow.content.map(({ expectation, day }) => `${expectation} ${day}`).slice(0, 1), [
+    'night 2026-11-16',
+  ])
+  // A day farther ahead than any that was made.
+  const ahead = await admin.listExpectations({ day: '2027-01-08' })
+  assert.deepEqual(ahead.content.map(({ expectation }) => expectation).toSorted(), [
+    'closed',
+    'missed',
+    'night',
+    'weekly',
+  ])
+  assert.deepEqual(
+    (await (await as('advoperator')).listExpectations({ day: '2026-11-16' })).content.length,
+    2,
+  )
+  await assert.rejects(admin.listExpectations({ day: '2026-02-30' }), { status: 400 })
+
+  const key = { expectationId: 'missed', day: '2026-11-16' }
+  const operator = await as('operator')
+  const taken = await operator.acknowledgeExpectation({ ...key, body: { comment: 'the bank is informed' } })
+  assert.deepEqual(
+    [taken.state, taken.acknowledgedBy, taken.comment],
+    ['missed', 'operator', 'the bank is informed'],
+  )
+  await assert.rejects(operator.acknowledgeExpectation({ ...key, day: '2020-01-01', body: {} }), {
+    status: 404,
+  })
+  const advanced = await as('advoperator')
+  await assert.rejects(advanced.acknowledgeExpectation({ ...key, expectationId: 'closed', body: {} }), {
+    status: 403,
+  })
+  const audited = await admin.auditTrail({ action: 'EXPECTATION_ACKNOWLEDGED' })
+  assert.deepEqual([audited.content[0]?.user, audited.content[0]?.note], ['operator', 'the bank is informed'])
+})
+
+test('a year of a calendar, an expectation and a cron expression', async (t) => {
+  const { node, as, admin } = await scene(t)
+  await node.store.write(async (tx) => {
+    await putCalendar(tx, {
+      id: 'madrid',
+      holidays: { country: 'ES', region: 'MD' },
+      closed: ['2026-12-24'],
+      open: ['2026-12-26'],
+    })
+    await putExpectations(tx, [
+      {
+        id: 'e',
+        channel: CLOSED,
+        direction: 'RECEPCION',
+        by: '22:00',
+        days: ['last'],
+        calendar: 'target',
+        onHoliday: 'previous',
+        warnBefore: '1h',
+      },
+    ])
+  })
+  assert.deepEqual((await admin.listCalendars()).builtIn, ['always', 'weekdays', 'target'])
+  const target = await admin.calendarYear({ calendarId: 'target', year: 2027 })
+  assert.deepEqual(target.closed, ['2027-01-01', '2027-03-26', '2027-03-29'])
+  const madrid = await admin.calendarYear({ calendarId: 'madrid', year: 2026 })
+  assert.deepEqual([madrid.closed.includes('2026-12-24'), madrid.open], [true, ['2026-12-26']])
+  await assert.rejects(admin.calendarYear({ calendarId: 'none' }), { status: 404 })
+  const { windows } = await admin.expectationYear({ expectationId: 'e', year: 2027 })
+  assert.deepEqual(
+    windows.slice(0, 2).map(({ day, by, warnAt }) => [day, by, warnAt]),
+    [
+      ['2027-01-29', '2027-01-29T22:00:00.000+01:00', '2027-01-29T21:00:00.000+01:00'],
+      ['2027-02-26', '2027-02-26T22:00:00.000+01:00', '2027-02-26T21:00:00.000+01:00'],
+    ],
+  )
+  await assert.rejects((await as('advoperator')).expectationYear({ expectationId: 'e' }), { status: 403 })
+  const cron = await admin.cronYear({ cron: '0 6 1 * *', calendar: 'target', onHoliday: 'next', year: 2027 })
+  assert.deepEqual(cron.times.slice(0, 2), ['2027-01-04T06:00:00.000+01:00', '2027-02-01T06:00:00.000+01:00'])
+  const often = await admin.cronYear({ cron: '* * * * *', year: 2027 })
+  assert.deepEqual([often.times.length, often.complete], [10_000, false])
+  for (const wrong of [
+    {},
+    { cron: 'nonsense' },
+    { cron: '0 6 * * *', timezone: 'Nowhere' },
+    { cron: '* * * * *', channelCode: PLAIN },
+  ])
+    await assert.rejects(admin.cronYear(wrong), { status: 400 }, JSON.stringify(wrong))
+  await assert.rejects(admin.cronYear({ channelCode: PLAIN }), { status: 404 })
+})
+
+testOnBoth(
+  'definitions are made, changed and removed by the rules of the platform file',
+  async (t, database) => {
+    const { node, as, admin } = await scene(t, database)
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const hook = { url: 'https://ops.example/hook', secrets: [secret] }
+    await admin.putCalendar({ calendarId: 'madrid', body: { holidays: { country: 'ES', region: 'MD' } } })
+    const made = await admin.putSubscription({
+      subscriptionId: 'hook',
+      body: { webhook: hook, events: ['*'] },
+    })
+    assert.deepEqual(made.lines, ['+ subscription hook'])
+    const expectation = { channel: PLAIN, direction: 'EMISION', by: '22:00', calendar: 'madrid' } as const
+    await admin.putExpectation({ expectationId: 'e', body: expectation })
+    const changed = await admin.putExpectation({ expectationId: 'e', body: { ...expectation, by: '23:00' } })
+    assert.deepEqual(changed.lines, ['~ expectation e (by)'])
+    // Left out, the secrets stay.
+    await admin.putSubscription({
+      subscriptionId: 'hook',
+      body: { webhook: { url: hook.url }, events: ['node.*'] },
+    })
+    assert.deepEqual((await admin.listSubscriptions()).content[0]?.webhook, { url: hook.url, secrets: 1 })
+    await assert.rejects(
+      admin.putExpectation({ expectationId: 'e', body: { ...expectation, calendar: 'none' } }),
+      {
+        status: 400,
+        message: /^\/calendar there is no calendar none/,
+      },
+    )
+    await assert.rejects(admin.putSubscription({ subscriptionId: 'x', body: { events: ['*'] } }), {
+      status: 400,
+    })
+    await assert.rejects(
+      admin.putSubscription({ subscriptionId: 'x', body: { webhook: { url: hook.url }, events: ['*'] } }),
+      { status: 409 },
+    )
+    await assert.rejects(admin.removeCalendar({ calendarId: 'madrid' }), {
+      status: 409,
+      message: /used by expectation e/,
+    })
+    await assert.rejects((await as('operator')).removeExpectation({ expectationId: 'e' }), { status: 403 })
+    await admin.removeExpectation({ expectationId: 'e' })
+    await assert.rejects(admin.removeExpectation({ expectationId: 'e' }), { status: 404 })
+    await admin.removeCalendar({ calendarId: 'madrid' })
+    await admin.removeSubscription({ subscriptionId: 'hook' })
+    assert.deepEqual((await admin.listSubscriptions()).content, [])
+    const trail = await admin.auditTrail({ subjectKind: 'subscription' })
+    assert.deepEqual(
+      trail.content.map(({ action }) => action),
+      ['SUBSCRIPTION_REMOVED', 'SUBSCRIPTION_CHANGED', 'SUBSCRIPTION_CREATED'],
+    )
+    assert.ok(!JSON.stringify(trail).includes(secret))
+    await node.store.db.selectFrom('subscription').selectAll().execute()
+  },
+)
+
+test('the overview shows what is expected today, and subscriptions that were switched off', async (t) => {
+  const { node, as, admin } = await scene(t)
+  assert.equal((await admin.overview()).expectations, undefined)
+  await node.store.write((tx) =>
+    putExpectations(tx, [{ id: 'e', channel: CLOSED, direction: 'EMISION', by: '24:00' }]),
+  )
+  await watchExpectations(node.store, node.context.zone, node.context.now())
+  await subscribed(node, 'hook')
+  await node.store.write((tx) => switchOff(tx, 'hook', Date.now(), 'gone'))
+  const { expectations, subscriptionsOff } = await admin.overview()
+  assert.deepEqual([expectations?.byState.waiting, expectations?.days[0]?.expectation], [1, 'e'])
+  assert.deepEqual([subscriptionsOff?.[0]?.id, subscriptionsOff?.[0]?.reason], ['hook', 'gone'])
+  const closed = await (await as('advoperator')).overview()
+  assert.deepEqual([closed.expectations?.days, closed.subscriptionsOff], [[], undefined])
+})
