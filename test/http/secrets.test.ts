@@ -19,7 +19,7 @@ import { listAccounts } from '../../src/store/accounts.ts'
 import type { Account } from '../../src/store/accounts.ts'
 import { caller } from '../support/call.ts'
 import { closeAfter, startTestHttp, tempFolder, testOnBoth } from '../support/harness.ts'
-import { allRows } from '../support/rows.ts'
+import { everyRow } from '../support/rows.ts'
 import { CLOSED, FULL, PASSWORD, PERSON, PLAIN, SECRETS, USERNAMES } from '../support/seed.ts'
 
 const NEW_SECRETS = { localKey: 'freshly-set-local-key', remoteKey: 'freshly-set-remote-key' }
@@ -40,7 +40,7 @@ function assertNone(haystack: Buffer | string, needles: readonly string[], where
 testOnBoth('no row holds a secret or a password', async (t, database) => {
   const node = await startTestHttp(t, { database })
   await node.call('updateChannel', { code: FULL, body: { security: NEW_SECRETS } })
-  const rows = JSON.stringify(await allRows(node.store))
+  const rows = JSON.stringify(await everyRow(node.store))
   assertNone(rows, forbidden(), 'a row')
   const { body } = await node.call('channelConfiguration', { code: FULL })
   assert.equal(body[0].security.localKey, NEW_SECRETS.localKey)
