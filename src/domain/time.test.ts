@@ -138,3 +138,21 @@ test('a stamp has as many digits of local time as asked', () => {
   assert.equal(stamp(night, madrid, 14), '20260116000102')
   assert.equal(stamp(night, madrid, 17), '20260116000102003')
 })
+
+test('hours that follow a calendar are open on its working days alone, the night belonging to the day it began on', () => {
+  const madrid = zoneOf('Europe/Madrid')
+  // Friday 1 May 2026 is closed.
+  const works = (day: string) => day !== '2026-05-01'
+  const at = (text: string) => Date.parse(`${text}+02:00`)
+  const day = { initialHour: '08:00', finishHour: '18:00', works }
+  assert.equal(isOpenAt(day, at('2026-04-30T12:00'), madrid), true)
+  assert.equal(isOpenAt(day, at('2026-05-01T12:00'), madrid), false)
+  assert.equal(nextOpening(day, at('2026-04-30T19:00'), madrid), at('2026-05-02T08:00'))
+  const night = { initialHour: '22:00', finishHour: '06:00', works }
+  assert.equal(isOpenAt(night, at('2026-05-01T02:00'), madrid), true)
+  assert.equal(isOpenAt(night, at('2026-05-01T23:00'), madrid), false)
+  assert.equal(isOpenAt(night, at('2026-05-02T02:00'), madrid), false)
+  assert.equal(nextOpening(night, at('2026-05-01T12:00'), madrid), at('2026-05-02T22:00'))
+  assert.equal(isOpenAt({ works }, at('2026-05-01T12:00'), madrid), false)
+  assert.equal(nextOpening({ works }, at('2026-05-01T12:00'), madrid), at('2026-05-02T00:00'))
+})

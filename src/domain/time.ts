@@ -86,27 +86,46 @@ export function nextDay(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00.000Z`) + DAY_MS).toISOString().slice(0, 10)
 }
 
-export type Hours = { initialHour?: string | undefined; finishHour?: string | undefined }
+export type Hours = {
+  initialHour?: string | undefined
+  finishHour?: string | undefined
+  /** Which days are working days; all of them without it. */
+  works?: ((day: string) => boolean) | undefined
+}
 
 /** Whether calls are made and taken at that instant. Without hours, or with two equal ones: always. */
 export function isOpenAt(hours: Hours, at: number, zone: Zone): boolean {
   const from = minuteOf(hours.initialHour) ?? 0
   const to = minuteOf(hours.finishHour) ?? 24 * 60
-  if (from === to) return true
   const local = at + zone.offsetMs(at)
-  const minute = (local - Math.floor(local / DAY_MS) * DAY_MS) / 60_000
-  return from < to ? minute >= from && minute < to : minute >= from || minute < to
+  const midnight = Math.floor(local / DAY_MS) * DAY_MS
+  const minute = (local - midnight) / 60_000
+  const within = from <= to ? minute >= from && minute < to : minute >= from || minute < to
+  if (from !== to && !within) return false
+  // The hours after midnight belong to the day on which the window opened.
+  return worksOn(hours, from > to && minute < to ? midnight - DAY_MS : midnight)
+}
+
+function worksOn({ works }: Hours, midnight: number): boolean {
+  return works === undefined || works(new Date(midnight).toISOString().slice(0, 10))
 }
 
 /** The next instant, `at` included, at which the window is open. */
 export function nextOpening(hours: Hours, at: number, zone: Zone): number {
   if (isOpenAt(hours, at, zone)) return at
-  const from = minuteOf(hours.initialHour) ?? 0
+  const same = hours.initialHour === hours.finishHour
+  const from = same ? 0 : (minuteOf(hours.initialHour) ?? 0)
   const local = at + zone.offsetMs(at)
   const midnight = Math.floor(local / DAY_MS) * DAY_MS
-  const today = fromLocal(midnight + from * 60_000, zone)
-  return today > at ? today : fromLocal(midnight + DAY_MS + from * 60_000, zone)
+  for (let nth = 0; nth < FARTHEST_DAYS; nth++) {
+    const opens = fromLocal(midnight + nth * DAY_MS + from * 60_000, zone)
+    if (opens > at && worksOn(hours, midnight + nth * DAY_MS)) return opens
+  }
+  return fromLocal(midnight + FARTHEST_DAYS * DAY_MS, zone)
 }
+
+/** A calendar that is closed for longer is looked at again then. */
+const FARTHEST_DAYS = 400
 
 function minuteOf(hour: string | undefined): number | undefined {
   return hour === undefined ? undefined : Number(hour.slice(0, 2)) * 60 + Number(hour.slice(3, 5))

@@ -9,6 +9,7 @@ import { zoneOf } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/database/store.ts'
+import { readCalendars } from '../store/expectations/calendars.ts'
 import type { Seal } from '../store/seal.ts'
 import { startAutomation } from './scheduling/automation.ts'
 import { clearCancelled } from './staging/clear-cancelled.ts'
@@ -97,6 +98,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     )
   }
   await clearStrayIncoming(context)
+  // Before anybody is let in: a channel may be closed today.
+  await readCalendars(context.store.db)
   const listeners = await protocols.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
   dispatcher.background(clearLeftovers(context))

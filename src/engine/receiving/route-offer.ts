@@ -1,8 +1,9 @@
 // Which channel a file offered by a partner belongs to, and whether it may come in there now.
 
 import type { Directory } from '../../contract/channel.ts'
-import { applicationOf, closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
+import { applicationOf, closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
+import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
 import { channelsOfContact } from '../../store/channels.ts'
@@ -38,7 +39,7 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
     ? 'its direction is EMISION'
     : closedBecause(channel.config, 'RECEPCION')
   if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
-  if (!isOpenAt(hoursOf(channel.config), context.now(), context.zone))
+  if (!isOpenAt(hoursOfChannel(channel), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
   return { channel, ...directoryFor(channel, offer) }
 }

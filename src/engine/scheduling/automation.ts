@@ -2,7 +2,6 @@
 // calls the partner, it fetches the partner's files at the same moments. Several nodes may look at the same channel, so
 // one of them takes each turn in the database.
 
-import { Cron } from 'croner'
 import type { ChannelRecord } from '../../store/channels.ts'
 import {
   automationRuns,
@@ -12,8 +11,11 @@ import {
 } from '../../store/automation-runs.ts'
 import type { AutomationRun } from '../../store/automation-runs.ts'
 import { automatedChannels, channelsOfContact } from '../../store/channels.ts'
-import { closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
+import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
+import { nextCronTurn } from '../../domain/calendar/cron-turns.ts'
+import type { Calendars } from '../../domain/calendar/working-days.ts'
+import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { contactsOwed } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
@@ -53,9 +55,10 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   const look = async () => {
     const runs = await automationRuns(context.store.db)
     const living = await livingOwners(context.store.db, context.now())
+    const calendars = await readCalendars(context.store.db)
     for (const channel of await automatedChannels(context.store.db)) {
       const run = runs.get(channel.code)
-      if (!isDue(context, channel, run, living)) continue
+      if (!isDue(context, channel, run, { living, calendars })) continue
       // Wait for a free place: otherwise the channels at the end of the list would be left out at every look.
       while (busy.size >= AT_ONCE) await Promise.race(busy.values())
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
@@ -87,14 +90,14 @@ function isDue(
   context: EngineContext,
   channel: ChannelRecord,
   run: AutomationRun | undefined,
-  living: ReadonlySet<string>,
+  { living, calendars }: { living: ReadonlySet<string>; calendars: Calendars },
 ): boolean {
   if (!run) return true
   const now = context.now()
   // A turn may still be marked as ours because the database did not answer when it was given back. `busy` knows better.
   const others = run.held_by !== null && run.held_by !== context.owner && living.has(run.held_by)
   const held = run.held_until > now || others
-  return !held && nextTurn(channel, run.ran_at, context) <= now
+  return !held && nextTurn(channel, run.ran_at, context, calendars) <= now
 }
 
 async function takeTurn(
@@ -105,7 +108,7 @@ async function takeTurn(
 ): Promise<void> {
   const { context } = runner
   const now = context.now()
-  if (!isOpenAt(hoursOf(channel.config), now, context.zone) || !(await holdTurn(context, channel, run, now)))
+  if (!isOpenAt(hoursOfChannel(channel), now, context.zone) || !(await holdTurn(context, channel, run, now)))
     return
   // A fetch may take hours. The turn is kept as a lease is: a dead node's turn is soon free, a live node's is not.
   const signal = AbortSignal.any([context.heartbeat.unbroken, context.stopping])
@@ -137,16 +140,38 @@ async function holdTurn(
   })
 }
 
-function nextTurn(channel: ChannelRecord, ranAt: number, context: EngineContext): number {
+function nextTurn(
+  channel: ChannelRecord,
+  ranAt: number,
+  context: EngineContext,
+  calendars: Calendars,
+): number {
   const { watch, every, cron } = channel.automation ?? {}
   if (watch) return ranAt + WATCH_MS
   if (every) return ranAt + spanMs(every)
-  return (cron === undefined ? undefined : cronTurn(cron, ranAt, context)) ?? Number.MAX_SAFE_INTEGER
+  return (
+    (cron === undefined ? undefined : cronTurn(channel, ranAt, context, calendars)) ?? Number.MAX_SAFE_INTEGER
+  )
 }
 
-function cronTurn(cron: string, ranAt: number, { zone, log }: EngineContext): number | undefined {
+// The next turn of a plan is asked for at every look and stays the same until it is taken.
+const turns = new WeakMap<ChannelRecord, { ranAt: number; calendars: Calendars; at: number | undefined }>()
+
+function cronTurn(
+  channel: ChannelRecord,
+  ranAt: number,
+  { zone, log }: EngineContext,
+  calendars: Calendars,
+): number | undefined {
+  const known = turns.get(channel)
+  if (known?.ranAt === ranAt && known.calendars === calendars) return known.at
+  const { cron = '', calendar, onHoliday = 'skip' } = channel.automation ?? {}
   try {
-    return new Cron(cron, { timezone: zone.name }).nextRun(new Date(ranAt))?.getTime()
+    const works = calendar === undefined ? undefined : calendars(calendar)
+    const working = works && { works, onHoliday }
+    const at = nextCronTurn({ cron, timezone: zone.name, working }, ranAt)
+    turns.set(channel, { ranAt, calendars, at })
+    return at
   } catch (thrown) {
     // A plan that cannot be read must not stop the other channels.
     log.warn({ err: thrown, cron }, 'a plan cannot be read')
@@ -210,7 +235,7 @@ async function deliverReceipts(runner: Runner, contactId: string): Promise<void>
   const { context } = runner
   const channels = await channelsOfContact(context.store.db, contactId)
   const channel = channels.find(
-    (one) => mayCall(one) && isOpenAt(hoursOf(one.config), context.now(), context.zone),
+    (one) => mayCall(one) && isOpenAt(hoursOfChannel(one), context.now(), context.zone),
   )
   if (channel) await callAndListen(runner, channel, context.stopping)
 }

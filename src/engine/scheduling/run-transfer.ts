@@ -9,8 +9,9 @@
 //   cancelled, lease lost                                  nothing: the row is not ours any more
 
 import { rm } from 'node:fs/promises'
-import { closedBecause, directoriesFor, goes, hoursOf } from '../../domain/channel.ts'
+import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nextOpening } from '../../domain/time.ts'
+import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { PARKED } from '../../domain/transfer.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
@@ -88,7 +89,7 @@ async function notBefore(
   const { context, sessions } = runner
   const { config, contactId } = channel
   if (!goes(config, transfer.direction) || closedBecause(config, transfer.direction)) return { at: PARKED }
-  const opening = nextOpening(hoursOf(channel.config), context.now(), context.zone)
+  const opening = nextOpening(hoursOfChannel(channel), context.now(), context.zone)
   if (opening > context.now()) return { at: opening }
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   // The partner is on the line, but not for this channel: it waits for what it waited for.

@@ -2,8 +2,9 @@
 
 import type { Channel } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
-import { applicationOf, closedBecause, goes, hoursOf } from '../../domain/channel.ts'
+import { applicationOf, closedBecause, goes } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
+import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -57,7 +58,7 @@ async function openChannels(
   if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
   const near = taking.filter(({ config }) => addressAllowed(config, address))
   if (near.length === 0) throw new NodeError('login_refused', `${address} is not an address of ${contact.id}`)
-  const open = near.filter(({ config }) => isOpenAt(hoursOf(config), context.now(), context.zone))
+  const open = near.filter((one) => isOpenAt(hoursOfChannel(one), context.now(), context.zone))
   if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
   return open.filter(({ config }) => encrypted || !demandsEncryption(config))
 }
@@ -88,7 +89,7 @@ function strength({ security }: TransferPlan, { challenges = false }: Caller): n
 /** What exists for a session at this moment. */
 export async function reachedNow(context: EngineContext, reach: Reach): Promise<Reached> {
   const channels = (await channelsOfContact(context.store.db, reach.contactId)).filter(
-    (channel) => !reach.refusal(channel) && isOpenAt(hoursOf(channel.config), context.now(), context.zone),
+    (channel) => !reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), context.now(), context.zone),
   )
   return { applications: channels.map(applicationOf), ways: waysOf(channels.map(({ config }) => config)) }
 }

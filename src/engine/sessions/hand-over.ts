@@ -1,7 +1,7 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
-import { hoursOf } from '../../domain/channel.ts'
 import { isOpenAt } from '../../domain/time.ts'
+import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { claimForChannels, parkClaim } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
@@ -25,7 +25,7 @@ export async function handOver(context: EngineContext, launcher: Launcher, sessi
   const holder = { owner: context.owner, now, until: now + context.leaseMs }
   const channels = await channelsOfContact(context.store.db, session.contactId)
   const reached = channels.filter(
-    (channel) => !session.reach.refusal(channel) && isOpenAt(hoursOf(channel.config), now, context.zone),
+    (channel) => !session.reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), now, context.zone),
   )
   const codes = reached.map(({ code }) => code)
   const claims = await claimForChannels(context.store, holder, codes, CLAIMS_PER_TURN)

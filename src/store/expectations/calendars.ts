@@ -3,6 +3,9 @@
 import type { Calendar } from '../../contract/calendar.ts'
 import { calendarsOf } from '../../domain/calendar/working-days.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
+import { hoursOf } from '../../domain/channel.ts'
+import type { Hours } from '../../domain/time.ts'
+import type { ChannelRecord } from '../channels.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
 
@@ -39,4 +42,10 @@ export async function readCalendars(db: Db): Promise<Calendars> {
       calendars: calendarsOf(definitions.map(({ definition }) => JSON.parse(definition) as Calendar)),
     }
   return made.calendars
+}
+
+/** As they were when they were last read: the engine reads them at every look of its clock. */
+export function hoursOfChannel({ config, calendar }: Pick<ChannelRecord, 'config' | 'calendar'>): Hours {
+  const works = calendar ? made?.calendars(calendar) : undefined
+  return works ? { ...hoursOf(config), works } : hoursOf(config)
 }
