@@ -149,6 +149,8 @@ const NAMES = [
   `a.${'e'.repeat(253)}`,
   'é'.repeat(127),
 ]
+/** What may come in, too: a name that passes for an option, or has a break in it, is refused. */
+const TAKEN = NAMES.filter((name) => !name.startsWith('-') && !name.includes('\n'))
 
 test('odd names go out and come in, with stamps, moves and scripts', async (t) => {
   const rig = await startRig(t)
@@ -166,7 +168,7 @@ test('odd names go out and come in, with stamps, moves and scripts', async (t) =
   )
   for (const name of NAMES) {
     await rig.put(name, name)
-    await rig.offer(name, name)
+    if (TAKEN.includes(name)) await rig.offer(name, name)
   }
   rig.run()
   const done = await rig.sendAndEnd()
@@ -174,7 +176,7 @@ test('odd names go out and come in, with stamps, moves and scripts', async (t) =
   assert.deepEqual(await rig.inbox(), NAMES.toSorted())
   assert.deepEqual(await rig.list('done'), NAMES.toSorted())
   assert.equal(await rig.fetch(), undefined)
-  await waitFor('all came in', async () => (await rig.list('in')).length === NAMES.length)
+  await waitFor('all came in', async () => (await rig.list('in')).length === TAKEN.length)
   for (const name of await rig.list('in')) assert.ok(Buffer.byteLength(name) <= 255, name)
   const contents = await Promise.all((await rig.list('in')).map((name) => rig.read('in', name)))
   assert.deepEqual(contents.map(String).sort(), NAMES.toSorted())

@@ -2,6 +2,7 @@
 
 import type { Directory } from '../../contract/channel.ts'
 import { applicationOf, closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
+import { nameFault } from '../../domain/received-name.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
@@ -60,9 +61,9 @@ export function refuseUnfit(
     throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
   const mismatch = formatMismatch(directory, offer.format, capabilities)
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
-  const name = offer.name
-  if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > 255)
-    throw new NodeError('file_refused', 'the file’s name is not a plain name of at most 255 octets')
+  // A provisional name lies in the data folder alone; the one that follows is judged when it comes.
+  const fault = offer.provisional ? undefined : nameFault(offer.name)
+  if (fault) throw new NodeError('file_refused', fault)
 }
 
 function noChannel({ name, application }: Offer): NodeError {
