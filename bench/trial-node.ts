@@ -24,7 +24,11 @@ export class TrialNode {
   }
 
   /** Channels 0 to `channels` - 1, each with a partner of its own. `ESCLUSA_BENCH_DIR` says where files lie. */
-  static async start(channels: number, channel: Channel = {}): Promise<TrialNode> {
+  static async start(
+    channels: number,
+    channel: Channel = {},
+    more: Record<string, string> = {},
+  ): Promise<TrialNode> {
     const folder = await mkdtemp(join(process.env.ESCLUSA_BENCH_DIR ?? tmpdir(), 'esclusa-bench-'))
     const settings = {
       ESCLUSA_DATA_DIR: join(folder, 'data'),
@@ -33,6 +37,7 @@ export class TrialNode {
       ESCLUSA_LOG_LEVEL: 'error',
       ...(process.env.BENCH_WORKERS && { ESCLUSA_WORKERS: process.env.BENCH_WORKERS }),
       ...(process.env.BENCH_DATABASE && { ESCLUSA_DATABASE_URL: process.env.BENCH_DATABASE }),
+      ...more,
     }
     const platform = await platformFor(join(folder, 'files'), channels, channel)
     await writeFile(join(folder, 'platform.yaml'), stringify(platform))
