@@ -106,10 +106,29 @@ test(
   },
 )
 
-const NULLABLE = `package org.openapitools.jackson.nullable;
+/**
+ * Stands in for a package that only Maven's registry has: fields that may be null, of which the operations used here
+ * have none.
+ */
+const NULLABLE = {
+  'JsonNullableModule.java': `package org.openapitools.jackson.nullable;
 
 public class JsonNullableModule extends com.fasterxml.jackson.databind.module.SimpleModule {}
-`
+`,
+  'JsonNullable.java': `package org.openapitools.jackson.nullable;
+
+public class JsonNullable<T> {
+  private final T value;
+  private final boolean present;
+  private JsonNullable(T value, boolean present) { this.value = value; this.present = present; }
+  public static <T> JsonNullable<T> undefined() { return new JsonNullable<T>(null, false); }
+  public static <T> JsonNullable<T> of(T value) { return new JsonNullable<T>(value, true); }
+  public T get() { return value; }
+  public T orElse(T other) { return present ? value : other; }
+  public boolean isPresent() { return present; }
+}
+`,
+}
 
 test(
   'a Java client made from openapi-3.0.json by openapi-generator reads, changes and sends',
@@ -139,7 +158,7 @@ test(
     )
     const nullable = join(folder, 'src/main/java/org/openapitools/jackson/nullable')
     await mkdir(nullable, { recursive: true })
-    await writeFile(join(nullable, 'JsonNullableModule.java'), NULLABLE)
+    for (const [name, source] of Object.entries(NULLABLE)) await writeFile(join(nullable, name), source)
     const made = await readdir(join(folder, 'src/main/java'), { recursive: true })
     const sources = made
       .filter((one) => one.endsWith('.java'))

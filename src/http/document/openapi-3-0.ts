@@ -46,7 +46,9 @@ function isSchema(value: Json): boolean {
 function older({ const: only, type, ...rest }: Json): Json {
   const types = Array.isArray(type) ? (type as string[]).filter((one) => one !== 'null') : [type]
   const nullable = Array.isArray(type) && type.includes('null') ? { nullable: true } : {}
-  const known = types[0] === undefined ? {} : { type: types[0] }
-  const form = types.length > 1 ? { anyOf: types.map((one) => ({ type: one })) } : known
-  return { ...form, ...rest, ...nullable, ...(only !== undefined && { enum: [only] }) }
+  // Generators for 3.0 make no type of a choice between plain values: there it is any value, and the words say which.
+  const form = types.length > 1 || types[0] === undefined ? {} : { type: types[0] }
+  // A list of one truth value is more than generators for 3.0 can read.
+  const list = only === undefined || typeof only === 'boolean' ? {} : { enum: [only] }
+  return { ...form, ...rest, ...nullable, ...list }
 }
