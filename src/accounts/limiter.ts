@@ -13,7 +13,7 @@
 // wait for their outcome. That is per process: n nodes let through at most n times a limit in the very first moment.
 
 import { createHash } from 'node:crypto'
-import { callersNetwork } from '../domain/networks.ts'
+import { callersNetwork } from '../domain/network/networks.ts'
 import { NodeError } from '../errors.ts'
 import type { Store } from '../store/database/store.ts'
 import {

@@ -6,8 +6,8 @@
 
 import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import type { Channel, Directory } from '../contract/channel.ts'
-import { canonicalAddress, isAddress } from './addresses.ts'
-import { globFault, pathGlobFault, splitGlobs } from './glob.ts'
+import { canonicalAddress, isAddress } from './network/addresses.ts'
+import { globFault, pathGlobFault, splitGlobs } from './names/glob.ts'
 
 export type Fault = { pointer: string; message: string }
 /** Which rule is broken and by which value, so that the console can say it in the user's language. */

@@ -3,7 +3,7 @@
 
 import { SCRIPT_FIELDS, SECRET_FIELDS } from '../contract/channel.ts'
 import type { Channel, SecretField } from '../contract/channel.ts'
-import { canonicalAddress } from './addresses.ts'
+import { canonicalAddress } from './network/addresses.ts'
 import { hasAuth } from './user.ts'
 import type { User } from './user.ts'
 

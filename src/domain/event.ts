@@ -3,7 +3,7 @@
 import type { EventData, EventType, NodeEvent } from '../contract/event-types.ts'
 import { showTime } from './time.ts'
 import type { Zone } from './time.ts'
-import { matchesWildcard } from './wildcard.ts'
+import { matchesWildcard } from './names/wildcard.ts'
 
 export type EventRecord = {
   position: number

@@ -4,8 +4,8 @@
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { alternatives, compileStep, hasGlob, unescaped } from '../domain/glob.ts'
-import type { NameTest } from '../domain/glob.ts'
+import { alternatives, compileStep, hasGlob, unescaped } from '../domain/names/glob.ts'
+import type { NameTest } from '../domain/names/glob.ts'
 import { NodeError, systemCode } from '../errors.ts'
 
 /** Names of folders and files looked at for one pattern. */

@@ -7,7 +7,7 @@ import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
 import { fileRoots, isInside, pathFaults } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
-import { hasGlob } from '../domain/glob.ts'
+import { hasGlob } from '../domain/names/glob.ts'
 import { NodeError, systemCode } from '../errors.ts'
 
 /** The part of a path before its first glob character: what must lie inside a root. */

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { isIP } from 'node:net'
-import { canonicalAddress } from '../domain/addresses.ts'
+import { canonicalAddress } from '../domain/network/addresses.ts'
 
 export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   // A proxy may pass on what its client wrote, and that may be no address.

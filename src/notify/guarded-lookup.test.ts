@@ -3,8 +3,8 @@ import type { lookup } from 'node:dns'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { networksOf } from '../domain/networks.ts'
-import { refusedBecause } from '../domain/webhook-addresses.ts'
+import { networksOf } from '../domain/network/networks.ts'
+import { refusedBecause } from '../domain/network/webhook-addresses.ts'
 import { makePoster } from './webhook.ts'
 
 const none = networksOf([])

@@ -1,12 +1,12 @@
-// Names are looked up here, their addresses checked (domain/webhook-addresses.ts), and the connection is made to the very
+// Names are looked up here, their addresses checked (domain/network/webhook-addresses.ts), and the connection is made to the very
 // address that was checked.
 
 import { lookup as lookUp } from 'node:dns'
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import type { Networks } from '../domain/networks.ts'
-import { refusedBecause } from '../domain/webhook-addresses.ts'
+import type { Networks } from '../domain/network/networks.ts'
+import { refusedBecause } from '../domain/network/webhook-addresses.ts'
 import { NodeError } from '../errors.ts'
 
 /** For an address that stands in the URL itself: no lookup is made for it. */

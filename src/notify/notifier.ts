@@ -5,7 +5,7 @@
 // It works when nudged (something happened on this node) and by its clock. Nothing depends on being nudged.
 
 import type { Config } from '../config.ts'
-import { networksOf } from '../domain/networks.ts'
+import { networksOf } from '../domain/network/networks.ts'
 import { zoneOf } from '../domain/time.ts'
 import type { Log } from '../log.ts'
 import { databaseNow } from '../store/database/clock.ts'

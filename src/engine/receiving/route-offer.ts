@@ -2,7 +2,7 @@
 
 import type { Directory } from '../../contract/channel.ts'
 import { applicationOf, closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
-import { nameFault } from '../../domain/received-name.ts'
+import { nameFault } from '../../domain/names/received-name.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'

@@ -10,7 +10,7 @@
 // Hours are not judged here: a file outside them is told to come later, and a receipt is always good.
 
 import type { Channel } from '../../contract/channel.ts'
-import { canonicalAddress } from '../../domain/addresses.ts'
+import { canonicalAddress } from '../../domain/network/addresses.ts'
 import { NodeError } from '../../errors.ts'
 import { openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
