@@ -10,7 +10,7 @@ import { loadSsh } from '../../src/engine/transports/ssh/library.ts'
 import type { RunningNode } from '../../src/main.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
-import { closeAfter, startTestNode } from '../support/harness.ts'
+import { closeAfter, startTestNode, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { SAMPLES, TrialPartner } from '../support/oftp2/partner.ts'
 import { freePort } from '../support/sftp/openssh.ts'
@@ -79,6 +79,11 @@ export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'
     },
     apply,
     startAnew: async (contact, channels) => {
+      // What came in last may still be being finished; until then its channel cannot be removed.
+      await waitFor('all transfers to end', async () => {
+        const open = node.store.db.selectFrom('transfer').select('id').where('ended_at', 'is', null)
+        return (await open.execute()).length === 0
+      })
       await apply({}, {})
       await node.store.write(async (tx) => {
         await tx.deleteFrom('login_failure').execute()
@@ -98,7 +103,9 @@ export async function callBank(t: TestContext, port: number, password = ''): Pro
   await partner.expect('SSRM')
   partner.say({ ...SSID, password })
   const answer = await partner.hear()
-  return answer?.kind === 'ESID' ? answer.reason : partner
+  if (answer?.kind !== 'ESID') return partner
+  partner.close()
+  return answer.reason
 }
 
 let files = 0
