@@ -14,7 +14,7 @@ import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Admission, Caller, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
-import { addressAllowed, reachOfCaller, takesCalls } from './reach.ts'
+import { addressAllowed, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
 
 export async function admitCaller(
   context: EngineContext,
@@ -88,9 +88,7 @@ function strength({ security }: TransferPlan, { challenges = false }: Caller): n
 
 /** What exists for a session at this moment. */
 export async function reachedNow(context: EngineContext, reach: Reach): Promise<Reached> {
-  const channels = (await channelsOfContact(context.store.db, reach.contactId)).filter(
-    (channel) => !reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), context.now(), context.zone),
-  )
+  const channels = await openChannelsOf(context, reach)
   return { applications: channels.map(applicationOf), ways: waysOf(channels.map(({ config }) => config)) }
 }
 

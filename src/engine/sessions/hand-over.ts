@@ -1,12 +1,10 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
-import { isOpenAt } from '../../domain/time.ts'
-import { hoursOfChannel } from '../../store/expectations/calendars.ts'
-import { channelsOfContact } from '../../store/channels.ts'
 import { claimForChannels, parkClaim } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Session } from '../transports/transport.ts'
+import { openChannelsOf } from './reach.ts'
 
 /** Runs claims and keeps their leases; the dispatcher is one. */
 export type Launcher = {
@@ -23,11 +21,7 @@ const CLAIMS_PER_TURN = 1000
 export async function handOver(context: EngineContext, launcher: Launcher, session: Session): Promise<void> {
   const now = context.now()
   const holder = { owner: context.owner, now, until: now + context.leaseMs }
-  const channels = await channelsOfContact(context.store.db, session.contactId)
-  const reached = channels.filter(
-    (channel) => !session.reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), now, context.zone),
-  )
-  const codes = reached.map(({ code }) => code)
+  const codes = (await openChannelsOf(context, session.reach)).map(({ code }) => code)
   const claims = await claimForChannels(context.store, holder, codes, CLAIMS_PER_TURN)
   // The last ones may wait long for the first: their leases are kept meanwhile.
   for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })

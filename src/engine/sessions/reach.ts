@@ -7,17 +7,31 @@
 // This node called: the channel would have opened the same session: the same addresses, names and keys, and nothing
 // asked for that the session lacks. Whoever pointed one channel at another machine reaches that channel alone.
 //
-// Hours are not judged here: a file outside them is told to come later, and a receipt is always good.
+// Hours are not part of a refusal: a file outside them is told to come later, and a receipt is always good.
 
 import type { Channel } from '../../contract/channel.ts'
 import { canonicalAddress } from '../../domain/network/addresses.ts'
+import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
-import { openChannel } from '../../store/channels.ts'
+import { channelsOfContact, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import type { Seal } from '../../store/seal.ts'
+import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, securityOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Proof, Reach, SessionSecurity } from '../transports/transport.ts'
+
+/** The channels that exist for a session and are within their hours: those that may send or take something now. */
+export async function openChannelsOf(
+  { store, zone, now }: Pick<EngineContext, 'store' | 'zone' | 'now'>,
+  reach: Reach,
+): Promise<ChannelRecord[]> {
+  const channels = await channelsOfContact(store.db, reach.contactId)
+  return channels.filter(
+    (channel) => !reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), now(), zone),
+  )
+}
 
 export function reachOfCaller(seal: Seal, contactId: string, proof: Proof): Reach {
   return {
