@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { sql } from 'kysely'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { tempFolder, testOnBoth, withStore } from '../../test/support/harness.ts'
+import { exchangeKey, ringOfFile } from '../files/key-file.ts'
 import { openStore } from '../store/database/open.ts'
 import type { Store } from '../store/database/store.ts'
 import { changesOf } from './changes.ts'
@@ -59,6 +62,27 @@ testOnBoth('entries that several nodes write at once make one chain, which is wh
   })
   for (const node of nodes) await node.store.close()
 })
+
+testOnBoth(
+  'an entry with a key that was exchanged a moment ago is no forgery to a node that has not heard',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    const file = join(await tempFolder(t), 'master-key')
+    writeFileSync(file, MASTER)
+    // A clock that stands still: by itself this ring never looks again.
+    const deaf = makeAuditTrail(
+      ringOfFile(file, () => 0),
+      'deaf',
+      Date.now,
+    )
+    await write(store, deaf, 1)
+    exchangeKey(file, 32, { now: 0, until: DAY_MS })
+    await write(store, makeAuditTrail(ringOfFile(file), 'other', Date.now), 1)
+    await sealAudit(store, deaf.keys, Date.now())
+    const { findings } = await verifyAudit(store.db, makeAuditKeys(readFileSync(file, 'utf8').trim()))
+    assert.deepEqual(findings, [])
+  },
+)
 
 testOnBoth('what is changed in the database itself is found, whatever it is', async (t, database) => {
   const store = await withStore(t, database)

@@ -23,8 +23,9 @@ export type OldKey = { key: string; since: number; until: number }
 const LOOK_MS = 1000
 
 export function ringOfFile(path: string, now: () => number = Date.now): KeyRing {
-  let keys = read(path)
+  // The version first: what changes while it is read is read again.
   let seen = versionOf(path)
+  let keys = read(path)
   let lookedAt = now()
   const refresh = () => {
     lookedAt = now()
