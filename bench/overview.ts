@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { pino } from 'pino'
 import { makeLimiter } from '../src/accounts/limiter.ts'
+import { generateSelfSigned } from '../src/engine/transforms/cms/self-signed.ts'
 import { makeAuditTrail } from '../src/audit/trail.ts'
 import { makeTokens } from '../src/accounts/token.ts'
 import { zoneOf } from '../src/domain/time.ts'
@@ -126,6 +127,7 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail('0'.repeat(32), 'bench', Date.now),
     channelAccess: makeChannelAccess(),
+    generateKey: generateSelfSigned,
     zone: zoneOf('UTC'),
     roots: { fileRoots: ['/srv/files'], scriptRoots: [] },
     maxPageSize: 1000,

@@ -70,6 +70,9 @@ export async function startNode(config: Config): Promise<RunningNode> {
     tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail(secrets.master, owner, Date.now),
     channelAccess: makeChannelAccess(),
+    // Loaded at first need.
+    generateKey: async (wanted) =>
+      (await import('./engine/transforms/cms/self-signed.ts')).generateSelfSigned(wanted),
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,

@@ -23,6 +23,7 @@ const MAY: Record<string, string[]> = {
   'src/accounts': ['src/domain', 'src/store'],
   'src/upkeep': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/accounts', 'src/audit'],
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
+  'src/keys': ['src/contract', 'src/domain', 'src/store', 'src/audit'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
   'src/notify': ['src/contract', 'src/domain', 'src/store'],
   'src/http': [
@@ -32,6 +33,7 @@ const MAY: Record<string, string[]> = {
     'src/files',
     'src/accounts',
     'src/audit',
+    'src/keys',
     'src/notify',
     'src/platform',
     'src/transfers',

@@ -373,7 +373,6 @@ test('a partner’s key is used on all its channels once it is accepted', async 
     pem,
     fingerprint: 'ab12',
     receivedAt: 1_700_000_000_000,
-    acceptedAt: null,
   }
   await node.store.write((tx) => insertKeyProposal(tx, proposal))
   assert.match(

@@ -69,6 +69,21 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
     400: `The channel’s direction is RECEPCION, or it has no outbound directory. ${NO_BODY}`,
     409: 'The channel is inactive or emission.active is false; an emission is pending or in progress; there is no file to send (the message names the places looked at); every file was sent already and allowSendDuplicateFiles is false.',
   },
+  channelKeys: { 404: 'There is no such channel, or its code has another form.' },
+  generateChannelKey: {
+    404: 'There is no such channel.',
+    409: 'The channel has a local key, and replace is not true.',
+  },
+  acceptProposedKey: {
+    403: 'The permission signer is off, or a channel of the partner is not open to this user.',
+    404: 'There is no such proposed key.',
+    409: 'The key has another fingerprint, is too short, or was accepted or refused already.',
+  },
+  refuseProposedKey: {
+    400: NO_BODY,
+    404: 'There is no such proposed key.',
+    409: 'The key was accepted or refused already.',
+  },
   listEvents: { 400: 'The query is malformed, before or after is no id of an event, or both are given.' },
   testSubscription: SUBSCRIPTION,
   enableSubscription: SUBSCRIPTION,

@@ -8,6 +8,7 @@ import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation, Part } from './operations.ts'
 import { ExpectedDay, ExpectedDays, notificationOperations } from './notifications.ts'
+import { keyOperations } from './keys.ts'
 import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
@@ -308,6 +309,7 @@ export const platformOperations = {
   ...administrationOperations,
   ...transferSearchOperations,
   ...auditOperations,
+  ...keyOperations,
   ...notificationOperations,
 } as const satisfies Record<string, Operation>
 

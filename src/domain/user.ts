@@ -36,8 +36,8 @@ export function isAdministrator(user: User): boolean {
   return user.role === 'ROLE_GLOBALADMIN' || user.role === 'ROLE_ADMIN'
 }
 
-/** The permission for signatures. `administration` includes it. */
-const SIGNATURE_AUTHS: readonly Auth[] = ['administrationFF', 'controlatorFF', 'svcFF', 'signer']
+/** The permissions for signatures. `administration` includes them. */
+export const SIGNATURE_AUTHS: readonly Auth[] = ['administrationFF', 'controlatorFF', 'svcFF', 'signer']
 
 export function hasAuth({ auths }: Pick<User, 'auths'>, auth: Auth): boolean {
   return auths[auth] || (auths.administration && SIGNATURE_AUTHS.includes(auth))

@@ -21,6 +21,8 @@ export type Context = {
   tokenUsed: (id: string, now: number) => void
   audit: AuditTrail
   channelAccess: ChannelAccess
+  /** Makes an RSA key and a self-signed certificate, as PEM. */
+  generateKey: GenerateKey
   zone: Zone
   roots: Roots
   maxPageSize: number
@@ -29,6 +31,12 @@ export type Context = {
   /** Tells the engines, here and on other nodes, that there is something new. Call it after the commit. */
   wake: (what: Wake) => void
 }
+
+export type GenerateKey = (wanted: {
+  commonName: string
+  bits?: number | undefined
+  days?: number | undefined
+}) => Promise<{ privateKeyPem: string; certificatePem: string }>
 
 export type Wake =
   | { kind: 'due' }

@@ -1,5 +1,6 @@
 // Keys that partners proposed over a key-exchange channel. Nothing uses a proposal before a person accepts it.
 
+import { NodeError } from '../errors.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Tables } from './database/tables.ts'
 import { addEvent } from './events/outbox.ts'
@@ -14,9 +15,30 @@ export type KeyProposal = {
   fingerprint: string
   receivedAt: number
   acceptedAt: number | null
+  refusedAt: number | null
+  /** Who accepted or refused it. */
+  decidedBy: string | null
 }
 
-export async function insertKeyProposal(tx: Tx, proposal: KeyProposal): Promise<void> {
+/** A partner may not fill the table: so many keys of one wait at the most. */
+const MOST_WAITING = 100
+
+/** The same key, sent again while it waits, is no second proposal. */
+export async function insertKeyProposal(
+  tx: Tx,
+  proposal: Omit<KeyProposal, 'acceptedAt' | 'refusedAt' | 'decidedBy'>,
+): Promise<void> {
+  const waiting = await tx
+    .selectFrom('key_proposal')
+    .select('fingerprint')
+    .where('contact_id', '=', proposal.contactId)
+    .where('accepted_at', 'is', null)
+    .where('refused_at', 'is', null)
+    .limit(MOST_WAITING)
+    .execute()
+  if (waiting.some(({ fingerprint }) => fingerprint === proposal.fingerprint)) return
+  if (waiting.length === MOST_WAITING)
+    throw new NodeError('file_refused', `${MOST_WAITING} keys of this partner wait to be accepted or refused`)
   await tx
     .insertInto('key_proposal')
     .values({
@@ -26,7 +48,9 @@ export async function insertKeyProposal(tx: Tx, proposal: KeyProposal): Promise<
       pem: proposal.pem,
       fingerprint: proposal.fingerprint,
       received_at: proposal.receivedAt,
-      accepted_at: proposal.acceptedAt,
+      accepted_at: null,
+      refused_at: null,
+      decided_by: null,
     })
     .execute()
   await addEvent(tx, {
@@ -38,31 +62,50 @@ export async function insertKeyProposal(tx: Tx, proposal: KeyProposal): Promise<
   })
 }
 
-/** Newest first. */
+/** Newest first, so many at the most. */
 export async function listKeyProposals(db: Db, contactId?: string): Promise<KeyProposal[]> {
-  let query = db.selectFrom('key_proposal').selectAll().orderBy('received_at', 'desc').orderBy('id', 'desc')
+  let query = db
+    .selectFrom('key_proposal')
+    .selectAll()
+    .orderBy('received_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(MOST_LISTED)
   if (contactId !== undefined) query = query.where('contact_id', '=', contactId)
   return (await query.execute()).map(toProposal)
 }
+
+const MOST_LISTED = 10_000
 
 export async function findKeyProposal(db: Db, id: string): Promise<KeyProposal | undefined> {
   const row = await db.selectFrom('key_proposal').selectAll().where('id', '=', id).executeTakeFirst()
   return row && toProposal(row)
 }
 
-/** False: it was accepted already. */
-export async function acceptKeyProposal(tx: Tx, id: string, now: number): Promise<boolean> {
-  const done = await tx
-    .updateTable('key_proposal')
-    .set({ accepted_at: now })
-    .where('id', '=', id)
-    .where('accepted_at', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
+export type Decision = { by: string | null; now: number }
+
+/** False: somebody has decided already. Of two who decide at once, one succeeds. */
+export async function acceptKeyProposal(tx: Tx, id: string, { by, now }: Decision): Promise<boolean> {
+  const done = await decide(tx, id, { accepted_at: now, decided_by: by })
   if (!done) return false
   const { channel_code: channelCode, contact_id: contactId, fingerprint } = done
   await addEvent(tx, { type: 'key.accepted', at: now, channelCode, contactId, data: { fingerprint } })
   return true
+}
+
+/** False: somebody has decided already. */
+export async function refuseKeyProposal(tx: Tx, id: string, { by, now }: Decision): Promise<boolean> {
+  return (await decide(tx, id, { refused_at: now, decided_by: by })) !== undefined
+}
+
+function decide(tx: Tx, id: string, decision: Partial<Tables['key_proposal']>) {
+  return tx
+    .updateTable('key_proposal')
+    .set(decision)
+    .where('id', '=', id)
+    .where('accepted_at', 'is', null)
+    .where('refused_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 function toProposal(row: Tables['key_proposal']): KeyProposal {
@@ -74,5 +117,7 @@ function toProposal(row: Tables['key_proposal']): KeyProposal {
     fingerprint: row.fingerprint,
     receivedAt: row.received_at,
     acceptedAt: row.accepted_at,
+    refusedAt: row.refused_at,
+    decidedBy: row.decided_by,
   }
 }

@@ -7,17 +7,17 @@ import type { Operation } from '../../src/contract/operations.ts'
 import { platformOperations } from '../../src/contract/platform.ts'
 import type { PlatformOperationName } from '../../src/contract/platform.ts'
 import { AUTHS, ROLES } from '../../src/contract/user.ts'
-import type { Auths, Role } from '../../src/contract/user.ts'
+import type { Auth, Auths, Role } from '../../src/contract/user.ts'
+import { SIGNATURE_AUTHS } from '../../src/domain/user.ts'
 import { putAccount } from '../../src/store/accounts.ts'
-import { request } from '../support/call.ts'
+import { callPlatform, request } from '../support/call.ts'
+import type { PlatformGiven } from '../support/call.ts'
 import { startTestHttp } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { accountOf, PLAIN } from '../support/seed.ts'
 
-type Given = { params?: Record<string, string>; query?: Record<string, string>; body?: unknown }
-
 /** Calls that pass or fail on access alone, as far as an operation needs more than its path. */
-const GIVEN: Partial<Record<PlatformOperationName, Given>> = {
+const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
   readUser: { params: { username: 'operator' } },
   createUser: { body: { username: 'eva', email: 'eva@b.es', role: 'ROLE_OPERATOR' } },
@@ -38,23 +38,15 @@ const GIVEN: Partial<Record<PlatformOperationName, Given>> = {
   changeChannelSetup: { params: { channelCode: PLAIN }, body: {} },
   setAutomation: { params: { channelCode: PLAIN }, body: {} },
   removeChannel: { params: { channelCode: PLAIN } },
+  channelKeys: { params: { channelCode: PLAIN } },
+  generateChannelKey: { params: { channelCode: PLAIN }, body: { bits: 2048 } },
+  acceptProposedKey: { params: { keyId: 'x' }, body: { fingerprint: 'ab'.repeat(32) } },
+  refuseProposedKey: { params: { keyId: 'x' } },
   applyPlatformFile: { query: { dryRun: 'true' }, body: { file: '{}' } },
 }
 
 async function call(node: TestNode, name: PlatformOperationName, as: string) {
-  const operation: Operation = platformOperations[name]
-  const { params = {}, query = {}, body } = GIVEN[name] ?? {}
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
-    encodeURIComponent(params[key] ?? ''),
-  )
-  return request(`${node.url}${BASE_PATH}${path}?${new URLSearchParams(query)}`, {
-    method: operation.method,
-    headers: {
-      authorization: `Bearer ${await node.token(as)}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
+  return callPlatform(node, name, as, GIVEN[name])
 }
 
 const names = (Object.keys(platformOperations) as PlatformOperationName[]).filter(
@@ -70,7 +62,7 @@ for (const name of names)
         const username = `${role}-${on}`
         // Every flag but the one in question says the opposite, so that none stands in for another.
         const auths = Object.fromEntries(
-          AUTHS.map((flag) => [flag, flag === operation.auth ? on : !on]),
+          AUTHS.map((flag) => [flag, flag === operation.auth ? on : !on && !includes(flag, operation.auth)]),
         ) as Auths
         await node.store.write((tx) =>
           putAccount(tx, { ...accountOf(username, null), email: username, role, auths }),
@@ -81,6 +73,24 @@ for (const name of names)
         assert.equal(status === 403, !allowed, `${role} with ${operation.auth} ${on}: ${status} ${text}`)
         assert.ok(status < 500, text)
       }
+  })
+
+/** `administration` includes the flags for signatures; a test below sees to that. */
+function includes(flag: Auth, wanted: Auth | undefined): boolean {
+  return flag === 'administration' && wanted !== undefined && SIGNATURE_AUTHS.includes(wanted)
+}
+
+for (const name of names.filter((one) =>
+  includes('administration', (platformOperations[one] as Operation).auth),
+))
+  test(`${name}: administration is as good as its flag`, async (t) => {
+    const node = await startTestHttp(t)
+    const auths = Object.fromEntries(AUTHS.map((flag) => [flag, flag === 'administration'])) as Auths
+    const account = { ...accountOf('boss', null), role: 'ROLE_ADMIN' as const, auths }
+    await node.store.write((tx) => putAccount(tx, account))
+    const { status, text } = await call(node, name, 'boss')
+    assert.notEqual(status, 403, text)
+    assert.ok(status < 500, text)
   })
 
 test('without a token every operation that is not public answers 401', async (t) => {

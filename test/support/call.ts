@@ -2,7 +2,9 @@
 // other tokens are what most tests are about.
 
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
-import type { OperationName } from '../../src/contract/operations.ts'
+import type { Operation, OperationName } from '../../src/contract/operations.ts'
+import { platformOperations } from '../../src/contract/platform.ts'
+import type { PlatformOperationName } from '../../src/contract/platform.ts'
 
 export type CallOptions = {
   /** Username of a seeded user; null sends no token. */
@@ -45,6 +47,33 @@ export function caller(url: string, token: (username: string) => Promise<string>
       body: body ?? null,
     })
   }
+}
+
+export type PlatformGiven = {
+  params?: Record<string, string>
+  query?: Record<string, string>
+  body?: unknown
+}
+
+/** What the node adds to the interface, by name. */
+export async function callPlatform(
+  node: { url: string; token(username: string): Promise<string> },
+  name: PlatformOperationName,
+  as: string,
+  { params = {}, query = {}, body }: PlatformGiven = {},
+): Promise<Answer> {
+  const operation: Operation = platformOperations[name]
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+    encodeURIComponent(params[key] ?? ''),
+  )
+  return request(`${node.url}${BASE_PATH}${path}?${new URLSearchParams(query)}`, {
+    method: operation.method,
+    headers: {
+      authorization: `Bearer ${await node.token(as)}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
 }
 
 export async function request(url: string, init: RequestInit = {}): Promise<Answer> {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { makeLimiter } from '../../src/accounts/limiter.ts'
+import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { makeAuditTrail } from '../../src/audit/trail.ts'
 import { makeTokens } from '../../src/accounts/token.ts'
 import { readConfig } from '../../src/config.ts'
@@ -169,6 +170,7 @@ export async function startTestHttp(
     tokenUsed: makeTokenUse(store),
     audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
+    generateKey: generateSelfSigned,
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,

@@ -1,17 +1,14 @@
 // `esclusa keys …`: makes keys, and accepts keys that partners have sent over key-exchange channels.
 
 import { writeFileSync } from 'node:fs'
-import { valueFaults } from '../../domain/channel-faults.ts'
+import { acceptKey as accept, refuseKey as refuse } from '../../keys/decide-key.ts'
+import type { Deciding } from '../../keys/decide-key.ts'
 import { messageOf, NodeError, systemCode } from '../../errors.ts'
-import { addHistoryToAll, updateChannels } from '../../store/channel-batches.ts'
-import { channelsOfContact, lockChannel, openChannel, sealChannel } from '../../store/channels.ts'
-import { acceptKeyProposal, findKeyProposal, listKeyProposals } from '../../store/keys.ts'
+import { findKeyProposal, listKeyProposals } from '../../store/keys.ts'
 import type { KeyProposal } from '../../store/keys.ts'
-import type { Tx } from '../../store/database/store.ts'
 import { remark, say, sayJson, sayTable, when } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
 import type { OpenPlatform } from './with-platform.ts'
-import { unparkTransfers } from '../../store/transfers/leases.ts'
 
 export type Generating = { name: string; bits: number; days: number; key?: string; cert?: string }
 
@@ -43,7 +40,7 @@ export async function listKeys(options: { contact?: string; json?: boolean }): P
     CHANNEL: proposal.channelCode,
     'SHA-256': proposal.fingerprint,
     RECEIVED: time(proposal.receivedAt),
-    ACCEPTED: time(proposal.acceptedAt) ?? 'no',
+    ACCEPTED: time(proposal.acceptedAt) ?? (proposal.refusedAt === null ? 'no' : 'refused'),
   }))
   sayTable(rows, 'no partner has sent a key')
 }
@@ -52,11 +49,13 @@ function time(at: number | null): string | undefined {
   return at === null ? undefined : when(new Date(at).toISOString())
 }
 
-export async function acceptKey(id: string): Promise<void> {
+/** The one at the machine has compared the fingerprint by eye, unless it is given. */
+export async function acceptKey(id: string, { fingerprint }: { fingerprint?: string }): Promise<void> {
   await withPlatform(async (platform) => {
-    const proposal = await findKeyProposal(platform.store.db, id)
-    if (!proposal) throw new NodeError('not_found', `there is no key ${id}: see esclusa keys list`)
-    const codes = await platform.store.write((tx) => useKey(tx, platform, proposal, Date.now()))
+    const proposal = await requireProposal(platform, id)
+    const codes = await platform.store.write((tx) =>
+      accept(tx, deciding(platform), { proposal, fingerprint }),
+    )
     await platform.store.notify('esclusa', JSON.stringify({ kind: 'configuration' }))
     for (const code of codes) say(`~ channel ${code} (security.rsaRemoteKey)`)
     say(
@@ -65,39 +64,20 @@ export async function acceptKey(id: string): Promise<void> {
   })
 }
 
-async function useKey(
-  tx: Tx,
-  { store, seal, audit, actor }: OpenPlatform,
-  proposal: KeyProposal,
-  now: number,
-): Promise<string[]> {
-  const [weak] = valueFaults({ security: { rsaRemoteKey: proposal.pem } }, { fileRoots: [], scriptRoots: [] })
-  if (weak) throw new NodeError('conflict', `key ${proposal.id} ${weak.message}; ask the partner for another`)
-  if (!(await acceptKeyProposal(tx, proposal.id, now)))
-    throw new NodeError('conflict', `key ${proposal.id} was accepted already`)
-  const codes = (await channelsOfContact(tx, proposal.contactId)).map(({ code }) => code).sort()
-  const changed = []
-  for (const code of codes) {
-    const before = await lockChannel(tx, store.dialect, code)
-    const channel = openChannel(seal, before)
-    const security = { ...channel.security, rsaRemoteKey: proposal.pem }
-    changed.push({ ...before, ...sealChannel(seal, code, { ...channel, security }, before) })
-  }
-  const { fingerprint } = proposal
-  const [auditId] = await audit.add(tx, actor, [
-    {
-      action: 'KEY_ACCEPTED',
-      subject: { kind: 'contact', name: proposal.contactId },
-      facts: { fingerprint, channels: codes },
-    },
-  ])
-  await updateChannels(tx, changed)
-  await addHistoryToAll(tx, codes, {
-    at: now,
-    event: 'CHANNEL_UPDATED',
-    detail: `key ${fingerprint} accepted`,
-    auditId,
+export async function refuseKey(id: string): Promise<void> {
+  await withPlatform(async (platform) => {
+    const proposal = await requireProposal(platform, id)
+    await platform.store.write((tx) => refuse(tx, deciding(platform), proposal))
+    say(`key ${proposal.fingerprint} of ${proposal.contactId} is refused`)
   })
-  await unparkTransfers(tx, codes, now)
-  return codes
+}
+
+async function requireProposal({ store }: OpenPlatform, id: string): Promise<KeyProposal> {
+  const proposal = await findKeyProposal(store.db, id)
+  if (!proposal) throw new NodeError('not_found', `there is no key ${id}: see esclusa keys list`)
+  return proposal
+}
+
+function deciding({ store, seal, audit, actor }: OpenPlatform): Deciding {
+  return { dialect: store.dialect, seal, audit, actor, now: Date.now() }
 }

@@ -143,6 +143,14 @@ function addKeyCommands(program: Command): void {
   keys
     .command('accept <id>')
     .description('use a key that a partner has sent, on all channels of that partner')
-    .action(async (id: string) => (await import('./keys.ts')).acceptKey(id))
+    .option(
+      '--fingerprint <sha256>',
+      'what the partner has told over another line: accepted only if it is the same',
+    )
+    .action(async (id: string, options) => (await import('./keys.ts')).acceptKey(id, options))
+  keys
+    .command('refuse <id>')
+    .description('say no to a key that a partner has sent: it can no longer be accepted')
+    .action(async (id: string) => (await import('./keys.ts')).refuseKey(id))
   addRotateCommands(keys)
 }

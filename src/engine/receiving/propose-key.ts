@@ -37,7 +37,6 @@ export async function proposeKey(
       pem,
       fingerprint,
       receivedAt: now,
-      acceptedAt: null,
     })
     await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
     const { size, hash, position } = file

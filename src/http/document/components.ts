@@ -37,6 +37,14 @@ import {
   Security,
 } from '../../contract/channel.ts'
 import { Contact, ContactPerson, RemoteCode, RemoteIp } from '../../contract/contact.ts'
+import {
+  ChannelKeys,
+  KeyAccepted,
+  KeyFacts,
+  NewKey,
+  ProposedKey,
+  SeenFingerprint,
+} from '../../contract/keys.ts'
 import { Calendar, Expectation } from '../../contract/calendar.ts'
 import { ErrorBody } from '../../contract/error-body.ts'
 import { NodeEvent } from '../../contract/event-types.ts'
@@ -138,6 +146,12 @@ const NAMED = {
   AuditEntry,
   AuditPage,
   AuditVerification,
+  KeyFacts,
+  ChannelKeys,
+  NewKey,
+  ProposedKey,
+  KeyAccepted,
+  SeenFingerprint,
   NodeEvent,
   EventList,
   SubscriptionFacts,

@@ -19,6 +19,7 @@ const TAGS: Record<string, string> = {
   Administration: 'Added by Esclusa: users, local entities, contacts, channels, keys and the platform file.',
   Audit: 'Added by Esclusa: who did what, when and from where.',
   Expectations: 'Added by Esclusa: what is due on channels, what became of it, and on which days.',
+  Keys: 'Added by Esclusa: certificates and fingerprints of channels, keys made here, keys that partners propose.',
   Platform: 'Added by Esclusa, read-only: what consoles show of the platform as a whole.',
   ...OTHER_TAGS,
 }

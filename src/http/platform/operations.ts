@@ -20,6 +20,7 @@ import { makeBoards } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
+import { keyHandlers } from './keys.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
@@ -38,6 +39,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...fileHandlers,
     ...noticeHandlers,
     ...auditHandlers,
+    ...keyHandlers,
     ...makeTransferSearch(boardOf),
     ...makeNotificationHandlers(boardOf),
     session,

@@ -94,6 +94,8 @@ export type Tables = {
     fingerprint: string
     received_at: number
     accepted_at: number | null
+    refused_at: number | null
+    decided_by: string | null
   }
 }
 

@@ -148,9 +148,9 @@ testOnBoth('channels, partners and keys tell what happens to them', async (t, da
     await putHealth(tx, { ...health, failures: 1 }, NOW)
     await clearHealth(tx, 'acme', NOW)
     const key = { id: 'k', contactId: 'acme', channelCode: CODE, pem: 'x', fingerprint: 'ff' }
-    await insertKeyProposal(tx, { ...key, receivedAt: NOW, acceptedAt: null })
-    assert.equal(await acceptKeyProposal(tx, 'k', NOW), true)
-    assert.equal(await acceptKeyProposal(tx, 'k', NOW), false)
+    await insertKeyProposal(tx, { ...key, receivedAt: NOW })
+    assert.equal(await acceptKeyProposal(tx, 'k', { by: 'ana', now: NOW }), true)
+    assert.equal(await acceptKeyProposal(tx, 'k', { by: 'ana', now: NOW }), false)
     await removeChannels(tx, [CODE], { at: NOW, detail: 'by apply' })
   })
   assert.deepEqual(await typesOf(store), [

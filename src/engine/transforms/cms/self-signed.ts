@@ -15,7 +15,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** Set back a little, so that a partner whose clock is slow does not find it not yet valid. */
 const BACKDATED_MS = 60 * 60 * 1000
 
-export type SelfSignedOptions = { commonName: string; bits?: number; days?: number; now?: Date }
+export type SelfSignedOptions = {
+  commonName: string
+  bits?: number | undefined
+  days?: number | undefined
+  now?: Date
+}
 
 export async function generateSelfSigned(
   options: SelfSignedOptions,

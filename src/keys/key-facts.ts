@@ -1,0 +1,67 @@
+// The public part of a key, as people compare it: fingerprint, names and dates. Of a private key only its certificate or
+// its public half is looked at.
+
+import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+
+export type PublicPart = {
+  /** Lower-case hex SHA-256 of the certificate, or of the public key where there is none. */
+  fingerprint: string
+  pem: string
+  subject?: string
+  issuer?: string
+  validFrom?: number
+  validTo?: number
+  algorithm: string
+  bits?: number
+}
+
+/** Undefined: the text holds no key that can be read. */
+export function publicPartOf(pem: string): PublicPart | undefined {
+  const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(pem)?.[0]
+  try {
+    if (certificate !== undefined) return ofCertificate(new X509Certificate(certificate))
+    const key = createPublicKey(pem)
+    const der = key.export({ type: 'spki', format: 'der' })
+    return {
+      fingerprint: sha256(der),
+      pem: key.export({ type: 'spki', format: 'pem' }).toString(),
+      ...kindOf(key),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function ofCertificate(certificate: X509Certificate): PublicPart {
+  return {
+    fingerprint: sha256(certificate.raw),
+    pem: certificate.toString(),
+    subject: inOneLine(certificate.subject),
+    issuer: inOneLine(certificate.issuer),
+    validFrom: Date.parse(certificate.validFrom),
+    validTo: Date.parse(certificate.validTo),
+    ...kindOf(certificate.publicKey),
+  }
+}
+
+function kindOf(key: KeyObject): { algorithm: string; bits?: number } {
+  const bits = key.asymmetricKeyDetails?.modulusLength
+  return { algorithm: key.asymmetricKeyType ?? 'unknown', ...(bits !== undefined && { bits }) }
+}
+
+function inOneLine(name: string | undefined): string {
+  return (name ?? '').replaceAll('\n', ', ')
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** As it is kept: people write fingerprints with colons, spaces and capitals. */
+export function plainFingerprint(text: string): string {
+  return text
+    .replace(/^sha256:/i, '')
+    .replaceAll(/[: ]/g, '')
+    .toLowerCase()
+}

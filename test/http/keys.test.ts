@@ -1,0 +1,197 @@
+// Keys of channels through the platform operations: what svcFF shows, what signer makes, accepts and refuses.
+
+import assert from 'node:assert/strict'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
+import { publicPartOf } from '../../src/keys/key-facts.ts'
+import type { ProposedKey } from '../../src/contract/keys.ts'
+import { findChannel, openChannel, pageOfHistory } from '../../src/store/channels.ts'
+import { insertKeyProposal, listKeyProposals } from '../../src/store/keys.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { CLOSED, FULL, PLAIN, SECRETS } from '../support/seed.ts'
+import { callPlatform } from '../support/call.ts'
+
+const partner = await generateSelfSigned({ commonName: 'Acme SA', bits: 2048 })
+const fingerprint = new X509Certificate(partner.certificatePem).fingerprint256
+  .replaceAll(':', '')
+  .toLowerCase()
+
+async function propose(
+  node: TestNode,
+  id: string,
+  channelCode = FULL,
+  contactId = 'acme',
+  shown = fingerprint,
+) {
+  const pem = partner.certificatePem
+  await node.store.write((tx) =>
+    insertKeyProposal(tx, {
+      id,
+      contactId,
+      channelCode,
+      pem,
+      fingerprint: shown,
+      receivedAt: node.context.now(),
+    }),
+  )
+}
+
+async function keyOf(node: TestNode, code: string, field: 'rsaLocalKey' | 'rsaRemoteKey') {
+  const channel = await findChannel(node.store.db, code)
+  return channel && openChannel(node.context.seal, channel).security?.[field]
+}
+
+async function auditActions({ store }: TestNode): Promise<string[]> {
+  const rows = await store.db
+    .selectFrom('audit')
+    .select(['action', 'who'])
+    .where('action', 'like', 'KEY%')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ action, who }) => `${action} ${who}`)
+}
+
+testOnBoth(
+  'a proposed key is accepted by its fingerprint, once, on all channels of the partner',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    await propose(node, 'k1')
+    await propose(node, 'k2')
+    assert.equal((await listKeyProposals(node.store.db)).length, 1, 'the same key waits once')
+    const listed = await callPlatform(node, 'listProposedKeys', 'adminff')
+    const [shown] = (listed.body as { content: ProposedKey[] }).content
+    assert.deepEqual(
+      [shown?.id, shown?.state, shown?.fingerprint, shown?.subject, shown?.contactName, shown?.bits],
+      ['k1', 'WAITING', fingerprint, 'CN=Acme SA', 'acme SA', 2048],
+    )
+    const params = { keyId: 'k1' }
+    const wrong = await callPlatform(node, 'acceptProposedKey', 'adminff', {
+      params,
+      body: { fingerprint: 'ab'.repeat(32) },
+    })
+    assert.equal(wrong.status, 409)
+    assert.match(wrong.text, /another fingerprint/)
+    assert.equal(await keyOf(node, PLAIN, 'rsaRemoteKey'), undefined)
+    const spelled = fingerprint.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:')
+    const body = { fingerprint: spelled }
+    const both = await Promise.all([
+      callPlatform(node, 'acceptProposedKey', 'adminff', { params, body }),
+      callPlatform(node, 'acceptProposedKey', 'globaladmin', { params, body }),
+      callPlatform(node, 'refuseProposedKey', 'admin', { params }),
+    ])
+    assert.deepEqual(
+      both.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 409, 409],
+      'of three who decide at once one does',
+    )
+    const [decided] = (await callPlatform(node, 'listProposedKeys', 'adminff')).body.content as ProposedKey[]
+    const accepted = decided?.state === 'ACCEPTED'
+    for (const code of [PLAIN, FULL])
+      assert.equal((await keyOf(node, code, 'rsaRemoteKey')) === partner.certificatePem, accepted)
+    assert.equal((await auditActions(node)).length, 1)
+    assert.equal(
+      (await auditActions(node))[0],
+      `${accepted ? 'KEY_ACCEPTED' : 'KEY_REFUSED'} ${decided?.decidedBy}`,
+    )
+  },
+)
+
+testOnBoth('a refused key is never accepted, and the same key may be proposed anew', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  await propose(node, 'k1')
+  const params = { keyId: 'k1' }
+  const refused = await callPlatform(node, 'refuseProposedKey', 'adminff', { params })
+  assert.deepEqual([refused.status, refused.body.state, refused.body.decidedBy], [200, 'REFUSED', 'adminff'])
+  const late = await callPlatform(node, 'acceptProposedKey', 'adminff', { params, body: { fingerprint } })
+  assert.equal(late.status, 409)
+  assert.equal(await keyOf(node, PLAIN, 'rsaRemoteKey'), undefined)
+  assert.deepEqual(await auditActions(node), ['KEY_REFUSED adminff'])
+  await propose(node, 'k2')
+  const accepted = await callPlatform(node, 'acceptProposedKey', 'adminff', {
+    params: { keyId: 'k2' },
+    body: { fingerprint },
+  })
+  assert.deepEqual(accepted.body.channels, [PLAIN, FULL])
+  const { rows } = await pageOfHistory(node.store.db, PLAIN, { offset: 0, size: 1 })
+  assert.deepEqual(
+    rows.map(({ event, detail }) => [event, detail]),
+    [['CHANNEL_UPDATED', `key ${fingerprint} accepted`]],
+  )
+})
+
+testOnBoth(
+  'keys of a partner whose channels are closed to a signer are neither shown to it nor accepted by it',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    await propose(node, 'k1', CLOSED, 'beta')
+    const listed = await callPlatform(node, 'listProposedKeys', 'adminff')
+    assert.equal(listed.body.totalElements, 0)
+    const params = { keyId: 'k1' }
+    const refused = await callPlatform(node, 'acceptProposedKey', 'adminff', {
+      params,
+      body: { fingerprint },
+    })
+    assert.equal(refused.status, 403)
+    // Over an open channel of a partner that has a closed one, too.
+    const other32 = 'cd'.repeat(32)
+    await propose(node, 'k2', PLAIN, 'beta', other32)
+    const other = await callPlatform(node, 'acceptProposedKey', 'adminff', {
+      params: { keyId: 'k2' },
+      body: { fingerprint: other32 },
+    })
+    assert.equal(other.status, 403)
+    assert.equal(await keyOf(node, CLOSED, 'rsaRemoteKey'), undefined)
+    assert.equal(
+      (await callPlatform(node, 'acceptProposedKey', 'admin', { params, body: { fingerprint } })).status,
+      200,
+    )
+    assert.equal(await keyOf(node, CLOSED, 'rsaRemoteKey'), partner.certificatePem)
+  },
+)
+
+testOnBoth(
+  'a signer makes a local key that the channel signs with; svcFF shows its certificate, never the key',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const params = { channelCode: PLAIN }
+    const made = await callPlatform(node, 'generateChannelKey', 'adminff', {
+      params,
+      body: { bits: 2048, days: 30, keyName: 'banco-2026' },
+    })
+    assert.equal(made.status, 200, made.text)
+    assert.doesNotMatch(made.text, /PRIVATE/)
+    assert.deepEqual([made.body.subject, made.body.name], ['CN=Banco Azul', 'banco-2026'])
+    const pem = await keyOf(node, PLAIN, 'rsaLocalKey')
+    assert.ok(pem)
+    const certificate = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
+    assert.ok(certificate.checkPrivateKey(createPrivateKey(pem)))
+    const shown = await callPlatform(node, 'channelKeys', 'admincontrolatorff', { params })
+    assert.equal((shown.body.local as { fingerprint: string }).fingerprint, made.body.fingerprint)
+    assert.doesNotMatch(shown.text, /PRIVATE/)
+    const again = await callPlatform(node, 'generateChannelKey', 'adminff', { params, body: { bits: 2048 } })
+    assert.equal(again.status, 409)
+    assert.equal(await keyOf(node, PLAIN, 'rsaLocalKey'), pem)
+    assert.deepEqual(await auditActions(node), ['KEY_GENERATED adminff'])
+    const full = await callPlatform(node, 'channelKeys', 'admin', { params: { channelCode: FULL } })
+    assert.deepEqual(
+      [
+        (full.body.remote as { fingerprint: string }).fingerprint,
+        (full.body.local as { fingerprint: string }).fingerprint,
+      ],
+      [publicPartOf(SECRETS.rsaRemoteKey)?.fingerprint, publicPartOf(SECRETS.rsaLocalKey)?.fingerprint],
+    )
+    assert.doesNotMatch(full.text, /PRIVATE/)
+  },
+)
+
+testOnBoth('a partner cannot fill the list of proposed keys', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const keys = { contactId: 'acme', channelCode: PLAIN, pem: 'x', receivedAt: 1 }
+  for (let nth = 0; nth < 100; nth++)
+    await node.store.write((tx) => insertKeyProposal(tx, { ...keys, id: `k${nth}`, fingerprint: `f${nth}` }))
+  await assert.rejects(
+    node.store.write((tx) => insertKeyProposal(tx, { ...keys, id: 'k', fingerprint: 'f' })),
+    /100 keys of this partner wait/,
+  )
+})
