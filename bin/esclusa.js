@@ -4,7 +4,7 @@
 // That Node runs the TypeScript sources as they are. The installation also joins them into build/, which starts in less
 // than half the time; it is what runs, unless something in src/ has been changed since.
 
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -19,16 +19,24 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   const own = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`
   if (!existsSync(own)) {
     console.error(
-      `Esclusa needs Node 24 or later; this is ${process.version}. Run npm ci, or install Node 24.`,
+      `Esclusa needs Node 24 or later; this is ${process.version}. Install it anew with npm, or install Node 24.`,
     )
     process.exit(2)
   }
-  const ran = spawnSync(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  process.exit(ran.status ?? 1)
+  // Whoever stops this process means the other one, which drains.
+  const ran = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ran.kill(signal))
+  ran.on('error', (cause) => {
+    console.error(`${own} could not be started: ${cause.message}`)
+    process.exit(1)
+  })
+  ran.on('exit', (status) => process.exit(status ?? 1))
 }
 
 /** None of the sources that build/ was made of has changed or gone since. */
 function isBuilt() {
+  // A release has nothing else.
+  if (!existsSync(`${root}src/cli`)) return true
   const made = statSync(`${root}build/sources.txt`, { throwIfNoEntry: false })?.mtimeMs
   if (made === undefined) return false
   const sources = readFileSync(`${root}build/sources.txt`, 'utf8').split('\n')

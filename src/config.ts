@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { NodeError } from './errors.ts'
+import { usualDataDir } from './root.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -56,7 +57,10 @@ function oneOrOther(words: readonly string[]): string {
 
 /** Every setting, its default (a value, or words) and its meaning. The docs' table comes from here too. */
 export const SETTINGS = {
-  ESCLUSA_DATA_DIR: ['./data', 'database, generated secrets (mode 0600), partial files'],
+  ESCLUSA_DATA_DIR: [
+    './data',
+    'database, generated secrets (mode 0600), partial files. A release: /var/lib/esclusa for root, ~/.local/share/esclusa for a user',
+  ],
   ESCLUSA_HOST: ['127.0.0.1', 'address of the HTTP listener'],
   ESCLUSA_PORT: ['8080', 'port of the HTTP listener; 0 takes a free one'],
   ESCLUSA_TLS_CERT: ['none', 'PEM certificate chain: HTTP over TLS (with ESCLUSA_TLS_KEY)'],
@@ -122,7 +126,7 @@ export function readConfig(env: Env): Config {
   const integer = (name: Name, min: number, max: number) => readInteger(name, getOrDefault(name), min, max)
   const port = (name: Name) => readPort(name, getOrDefault(name))
   const onOrOff = (name: Name) => oneOf(name, getOrDefault(name), ['on', 'off']) === 'on'
-  const dataDir = resolve(getOrDefault('ESCLUSA_DATA_DIR'))
+  const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? usualDataDir())
   const cert = get('ESCLUSA_TLS_CERT')
   const key = get('ESCLUSA_TLS_KEY')
   if ((cert === undefined) !== (key === undefined))

@@ -1,7 +1,9 @@
 // Where the project is, and which version. Both the sources (src/) and the files they are joined into (build/) are one
 // folder below it, so a path from here is right in either case.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
 /** A place in the project, by its path from the root. */
 export function fromRoot(path: string): URL {
@@ -10,4 +12,24 @@ export function fromRoot(path: string): URL {
 
 export const { version: VERSION } = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as {
   version: string
+}
+
+/** Installed from a release, without sources. */
+export const IS_RELEASE = !existsSync(fromRoot('src/cli/'))
+
+type Caller = { isRelease: boolean; uid: number; home: string; xdg: string | undefined }
+
+/**
+ * Where data lies if no setting says it. In a checkout beside it; a release is called from any folder, and a database
+ * must not depend on which one: a service's place for root, the user's own for a user.
+ */
+export function usualDataDir({ isRelease, uid, home, xdg }: Caller = caller()): string {
+  if (!isRelease) return './data'
+  if (uid === 0) return '/var/lib/esclusa'
+  return join(xdg?.startsWith('/') ? xdg : join(home, '.local/share'), 'esclusa')
+}
+
+function caller(): Caller {
+  const uid = process.getuid?.() ?? 0
+  return { isRelease: IS_RELEASE, uid, home: homedir(), xdg: process.env.XDG_DATA_HOME }
 }

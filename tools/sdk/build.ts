@@ -14,12 +14,12 @@ import { callOf, shapeOf } from './types.ts'
 import type { Names, Schema } from './types.ts'
 
 const SDK = resolve(import.meta.dirname, '../../sdk')
-const DIST = join(SDK, 'dist')
+const DIST = resolve(process.argv[2] ?? join(SDK, 'dist'))
 /** What is the client's own: its types are taken from its sources as they stand there. */
 const OWN = ['client-options', 'errors', 'pages']
 
 rmSync(DIST, { recursive: true, force: true })
-mkdirSync(DIST)
+mkdirSync(DIST, { recursive: true })
 await writeJavaScript()
 for (const name of OWN) writeFileSync(join(DIST, `${name}.d.ts`), declarationsOf(name))
 const index = readFileSync(join(SDK, 'index.ts'), 'utf8')
