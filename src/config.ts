@@ -1,11 +1,11 @@
 // The node's settings: read once from the environment, checked, frozen. Nothing else in the node reads process.env. A
 // wrong setting stops the node at once; the message has its name and says what it should be.
 
-import { availableParallelism } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { NodeError } from './errors.ts'
-import { usualDataDir } from './root.ts'
+import { IS_RELEASE, usualDataDir } from './root.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -126,7 +126,7 @@ export function readConfig(env: Env): Config {
   const integer = (name: Name, min: number, max: number) => readInteger(name, getOrDefault(name), min, max)
   const port = (name: Name) => readPort(name, getOrDefault(name))
   const onOrOff = (name: Name) => oneOf(name, getOrDefault(name), ['on', 'off']) === 'on'
-  const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? usualDataDir())
+  const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? usualDataDir(callerOf(env)))
   const cert = get('ESCLUSA_TLS_CERT')
   const key = get('ESCLUSA_TLS_KEY')
   if ((cert === undefined) !== (key === undefined))
@@ -171,6 +171,10 @@ export function readConfig(env: Env): Config {
 
 /** Read by the client commands only. */
 export const CLIENT_SETTINGS = new Set(['ESCLUSA_URL', 'ESCLUSA_TOKEN', 'ESCLUSA_PASSWORD'])
+
+function callerOf(env: Env) {
+  return { isRelease: IS_RELEASE, uid: process.getuid?.() ?? 0, home: homedir(), xdg: env.XDG_DATA_HOME }
+}
 
 function wrong(name: string, should: string): NodeError {
   return new NodeError('bad_use', `setting ${name} ${should}`)

@@ -2,7 +2,6 @@
 // folder below it, so a path from here is right in either case.
 
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /** A place in the project, by its path from the root. */
@@ -23,13 +22,8 @@ type Caller = { isRelease: boolean; uid: number; home: string; xdg: string | und
  * Where data lies if no setting says it. In a checkout beside it; a release is called from any folder, and a database
  * must not depend on which one: a service's place for root, the user's own for a user.
  */
-export function usualDataDir({ isRelease, uid, home, xdg }: Caller = caller()): string {
+export function usualDataDir({ isRelease, uid, home, xdg }: Caller): string {
   if (!isRelease) return './data'
   if (uid === 0) return '/var/lib/esclusa'
   return join(xdg?.startsWith('/') ? xdg : join(home, '.local/share'), 'esclusa')
-}
-
-function caller(): Caller {
-  const uid = process.getuid?.() ?? 0
-  return { isRelease: IS_RELEASE, uid, home: homedir(), xdg: process.env.XDG_DATA_HOME }
 }
