@@ -48,6 +48,8 @@ const FREE = [
   'ESCLUSA_LISTEN_HOST',
   'ESCLUSA_TLS_CERT',
   'ESCLUSA_TLS_KEY',
+  'ESCLUSA_OFTP2_TLS_CERT',
+  'ESCLUSA_OFTP2_TLS_KEY',
 ]
 
 for (const name of Object.keys(SETTINGS).filter((one) => !FREE.includes(one)))
@@ -92,6 +94,8 @@ test('TLS needs both its settings', () => {
     certPath: '/c.pem',
     keyPath: '/k.pem',
   })
+  assert.throws(() => readConfig({ ESCLUSA_OFTP2_TLS_CERT: '/c' }), /ESCLUSA_OFTP2_TLS_KEY must be set too/)
+  assert.throws(() => readConfig({ ESCLUSA_OFTP2_TLS_KEY: '/k' }), /ESCLUSA_OFTP2_TLS_CERT must be set too/)
 })
 
 test('a setting that does not exist is a mistake, one of the client or of another program is not', () => {

@@ -29,6 +29,7 @@ export type Config = Readonly<{
   listenHost: string
   oftp2Port: number | undefined
   oftp2TlsPort: number | undefined
+  oftp2Tls: { certPath: string; keyPath: string } | undefined
   sftpPort: number | undefined
   sshPacketMemory: boolean
   sshSocketMemory: boolean
@@ -86,6 +87,11 @@ export const SETTINGS = {
   ESCLUSA_LISTEN_HOST: ['127.0.0.1', 'address of the partner listeners'],
   ESCLUSA_OFTP2_PORT: ['off', 'OFTP2 listener, plain'],
   ESCLUSA_OFTP2_TLS_PORT: ['off', 'OFTP2 listener, TLS'],
+  ESCLUSA_OFTP2_TLS_CERT: [
+    'that of HTTP, else made once and kept',
+    'PEM certificate chain of the OFTP2 TLS listener (with ESCLUSA_OFTP2_TLS_KEY); read again when it changes',
+  ],
+  ESCLUSA_OFTP2_TLS_KEY: ['as above', 'PEM private key of that certificate'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
   ESCLUSA_SSH_PACKET_MEMORY: [
     'on',
@@ -127,15 +133,12 @@ export function readConfig(env: Env): Config {
   const port = (name: Name) => readPort(name, getOrDefault(name))
   const onOrOff = (name: Name) => oneOf(name, getOrDefault(name), ['on', 'off']) === 'on'
   const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? usualDataDir(callerOf(env)))
-  const cert = get('ESCLUSA_TLS_CERT')
-  const key = get('ESCLUSA_TLS_KEY')
-  if ((cert === undefined) !== (key === undefined))
-    throw wrong(cert ? 'ESCLUSA_TLS_KEY' : 'ESCLUSA_TLS_CERT', 'must be set too: TLS needs both')
+  const pair = (cert: Name, key: Name) => readPair([cert, get(cert)], [key, get(key)])
   return Object.freeze({
     dataDir,
     host: getOrDefault('ESCLUSA_HOST'),
     port: integer('ESCLUSA_PORT', 0, 65_535),
-    tls: cert && key ? { certPath: resolve(cert), keyPath: resolve(key) } : undefined,
+    tls: pair('ESCLUSA_TLS_CERT', 'ESCLUSA_TLS_KEY'),
     trustedProxies: networks('ESCLUSA_TRUSTED_PROXIES', get('ESCLUSA_TRUSTED_PROXIES')),
     metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
     metricsNetworks: networks('ESCLUSA_METRICS_NETWORKS', get('ESCLUSA_METRICS_NETWORKS')),
@@ -151,6 +154,7 @@ export function readConfig(env: Env): Config {
     listenHost: getOrDefault('ESCLUSA_LISTEN_HOST'),
     oftp2Port: port('ESCLUSA_OFTP2_PORT'),
     oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT'),
+    oftp2Tls: pair('ESCLUSA_OFTP2_TLS_CERT', 'ESCLUSA_OFTP2_TLS_KEY'),
     sftpPort: port('ESCLUSA_SFTP_PORT'),
     sshPacketMemory: onOrOff('ESCLUSA_SSH_PACKET_MEMORY'),
     sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
@@ -185,6 +189,16 @@ function readInteger(name: Name, value: string, min: number, max: number): numbe
   if (!(number >= min && number <= max))
     throw wrong(name, `must be a whole number from ${min} to ${max}, not "${value}"`)
   return number
+}
+
+function readPair(
+  [certName, cert]: [Name, string | undefined],
+  [keyName, key]: [Name, string | undefined],
+): { certPath: string; keyPath: string } | undefined {
+  if (cert === undefined && key === undefined) return undefined
+  if (cert === undefined || key === undefined)
+    throw wrong(cert ? keyName : certName, 'must be set too: TLS needs both')
+  return { certPath: resolve(cert), keyPath: resolve(key) }
 }
 
 function readPort(name: Name, value: string): number | undefined {

@@ -28,6 +28,8 @@ export const Oftp2Tls = closed({
   key: Type.Optional(secretText()),
   /** The name the partner's certificate must carry when it is called by address. */
   servername: Type.Optional(name()),
+  /** A caller's certificate: asked for and checked where it shows one, or required. */
+  clientCertificate: Type.Optional(oneOf(['asked', 'required'] as const, '')),
 })
 
 export const Oftp2Settings = closed({

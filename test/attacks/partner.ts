@@ -2,8 +2,10 @@
 // a bare socket or a client library, which tries what it likes.
 
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import type { TestContext } from 'node:test'
 import type { CommandOf } from '../../src/engine/transports/oftp2/protocol/commands.ts'
 import { loadSsh } from '../../src/engine/transports/ssh/library.ts'
@@ -36,10 +38,15 @@ export type CalledBank = TestNode &
 export const codeOf = (application: string) => `BANCO-ACME-${application}`
 
 /** Waits to be called, by a channel of that partner's for each application. */
-export async function startCalledBank(t: TestContext, protocol: 'oftp2' | 'sftp'): Promise<CalledBank> {
+export async function startCalledBank(
+  t: TestContext,
+  protocol: 'oftp2' | 'sftp',
+  { tls = false, settings = {} }: { tls?: boolean; settings?: Record<string, string> } = {},
+): Promise<CalledBank> {
   const port = await freePort()
-  const setting = protocol === 'oftp2' ? 'ESCLUSA_OFTP2_PORT' : 'ESCLUSA_SFTP_PORT'
-  const node = await startTestNode(t, { empty: true, settings: { [setting]: String(port) } })
+  const oftp2 = tls ? 'ESCLUSA_OFTP2_TLS_PORT' : 'ESCLUSA_OFTP2_PORT'
+  const setting = protocol === 'oftp2' ? oftp2 : 'ESCLUSA_SFTP_PORT'
+  const node = await startTestNode(t, { empty: true, settings: { [setting]: String(port), ...settings } })
   const folder = (application: string, way: string) => join(node.files, application, way)
   const apply: Apply = async (contact, channels) => {
     for (const application of Object.keys(channels))
@@ -98,7 +105,26 @@ export const SSID: CommandOf<'SSID'> = { ...SAMPLES.SSID, code: 'ACME' }
 
 /** Calls and signs in; the reason of the node's ESID where it is turned away. */
 export async function callBank(t: TestContext, port: number, password = ''): Promise<TrialPartner | string> {
-  const partner = await TrialPartner.call(port)
+  return signIn(t, await TrialPartner.call(port), password)
+}
+
+/** The same over TLS, with that certificate. */
+export async function callBankOverTls(
+  t: TestContext,
+  port: number,
+  shows: { key?: string; cert?: string },
+  password = '',
+): Promise<TrialPartner | string> {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ...shows })
+  await once(socket, 'secureConnect')
+  return signIn(t, new TrialPartner(socket), password)
+}
+
+async function signIn(
+  t: TestContext,
+  partner: TrialPartner,
+  password: string,
+): Promise<TrialPartner | string> {
   closeAfter(t, async () => partner.close())
   await partner.expect('SSRM')
   partner.say({ ...SSID, password })

@@ -103,13 +103,15 @@ async function folders(config: Config): Promise<Finding[]> {
   return findings
 }
 
-/** What keeps a node from starting, and the key of its HTTPS where a channel could send it. */
+/** What keeps a node from starting, and the keys of its listeners where a channel could send them. */
 function apart(config: Config): Finding[] {
-  const key = config.tls?.keyPath
-  const sendable = key !== undefined && confined(key, config.fileRoots) !== undefined
+  const keys = { ESCLUSA_TLS_KEY: config.tls?.keyPath, ESCLUSA_OFTP2_TLS_KEY: config.oftp2Tls?.keyPath }
+  const sendable = Object.entries(keys).filter(
+    ([, path]) => path !== undefined && confined(path, config.fileRoots) !== undefined,
+  )
   return [
     ...overlaps(config).map((says) => wrong('folders', says)),
-    ...(sendable ? [wrong('folders', `ESCLUSA_TLS_KEY (${key}) lies inside a file root: move it`)] : []),
+    ...sendable.map(([name, path]) => wrong('folders', `${name} (${path}) lies inside a file root: move it`)),
   ]
 }
 

@@ -14,7 +14,8 @@ import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Admission, Caller, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
-import { addressAllowed, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
+import { addressAllowed, certificateRefusal, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
+import type { TlsDemands } from './reach.ts'
 
 export async function admitCaller(
   context: EngineContext,
@@ -23,8 +24,9 @@ export async function admitCaller(
 ): Promise<Admission<unknown>> {
   const contact = await contactOf(context, protocol, caller)
   if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
-  const channels = await openChannels(context, contact, caller.proof)
-  const reach = reachOfCaller(context.seal, contact.id, caller.proof)
+  const tls = contact.settings.oftp2?.tls
+  const channels = await openChannels(context, contact, caller.proof, tls)
+  const reach = reachOfCaller(context.seal, contact.id, caller.proof, tls)
   const plans = await Promise.all(
     preferred(channels, reach, caller).map((channel) =>
       makeTransferPlan(context.store.db, context.seal, snapshotOf(channel)),
@@ -51,8 +53,10 @@ export async function admitCaller(
 async function openChannels(
   context: EngineContext,
   contact: ContactRecord,
-  { address, encrypted }: Proof,
+  proof: Proof,
+  tls: TlsDemands | undefined,
 ): Promise<ChannelRecord[]> {
+  const { address, encrypted } = proof
   const channels = await channelsOfContact(context.store.db, contact.id)
   const taking = channels.filter(({ config }) => !config.deactivateChannel && takesCalls(config))
   if (taking.length === 0) throw new NodeError('login_refused', `no channel of ${contact.id} takes calls`)
@@ -60,7 +64,11 @@ async function openChannels(
   if (near.length === 0) throw new NodeError('login_refused', `${address} is not an address of ${contact.id}`)
   const open = near.filter((one) => isOpenAt(hoursOfChannel(one), context.now(), context.zone))
   if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
-  return open.filter(({ config }) => encrypted || !demandsEncryption(config))
+  const secure = open.filter(({ config }) => encrypted || !demandsEncryption(config))
+  const refusals = secure.map((channel) => certificateRefusal(context.seal, channel, proof, tls ?? {}))
+  const [refusal] = refusals
+  if (refusal && !refusals.includes(undefined)) throw new NodeError('login_refused', refusal.message)
+  return secure.filter((_, at) => refusals[at] === undefined)
 }
 
 /**

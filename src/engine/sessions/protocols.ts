@@ -9,6 +9,7 @@ import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
+import { listenerCertificate } from './listener-certificate.ts'
 import { sessionCrypto } from './session-crypto.ts'
 import { folderTransport } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
@@ -30,7 +31,7 @@ export async function openProtocols(config: Config, context: EngineContext): Pro
   return {
     transports: new Map(all.map((transport) => [transport.protocol, transport])),
     listen: async (hostOf, wake) => [
-      ...(await listenForOftp2(config, hostOf('oftp2'), oftp2)),
+      ...(await listenForOftp2(config, context, hostOf('oftp2'), oftp2)),
       ...(await listenForSftp(config, context, hostOf('sftp'), wake)),
     ],
   }
@@ -46,7 +47,12 @@ async function openSsh(config: Config, context: EngineContext): Promise<void> {
   else for (const note of notes) context.log.warn(note)
 }
 
-async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Transport): Promise<Listener[]> {
+async function listenForOftp2(
+  config: Config,
+  context: EngineContext,
+  host: SessionHost,
+  oftp2: Oftp2Transport,
+): Promise<Listener[]> {
   const { listenOftp2 } = await import('../transports/oftp2/oftp2.ts')
   const parts = {
     host: config.listenHost,
@@ -56,8 +62,10 @@ async function listenForOftp2(config: Config, host: SessionHost, oftp2: Oftp2Tra
   }
   const listeners: Listener[] = []
   if (config.oftp2Port !== undefined) listeners.push(await listenOftp2({ ...parts, port: config.oftp2Port }))
-  if (config.oftp2TlsPort !== undefined)
-    listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls: await tlsIdentity(config) }))
+  if (config.oftp2TlsPort !== undefined) {
+    const tls = await listenerCertificate(config, (message) => context.log.warn(message))
+    listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls }))
+  }
   return listeners
 }
 
@@ -87,19 +95,6 @@ async function listenForSftp(
   return [listener]
 }
 
-/** The certificate of the TLS listener: the node's own where it has one, else made once and kept. */
-async function tlsIdentity(config: Config): Promise<{ key: string; cert: string }> {
-  if (config.tls)
-    return { key: readFileSync(config.tls.keyPath, 'utf8'), cert: readFileSync(config.tls.certPath, 'utf8') }
-  const path = join(config.dataDir, 'oftp2-tls.pem')
-  const pem = await keptOr(path, async () => {
-    const { generateSelfSigned } = await import('../transforms/cms/self-signed.ts')
-    const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: 'esclusa', days: 3650 })
-    return `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
-  })
-  return { key: pem, cert: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
-}
-
 function sftpHostKey(config: Config): string {
   const path = join(config.dataDir, 'sftp-host-key.pem')
   try {
@@ -114,15 +109,4 @@ function sftpHostKey(config: Config): string {
   })
   writeFileSync(path, privateKey, { mode: 0o600, flag: 'wx' })
   return privateKey
-}
-
-async function keptOr(path: string, make: () => Promise<string>): Promise<string> {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'ENOENT') throw thrown
-  }
-  const made = await make()
-  writeFileSync(path, made, { mode: 0o600, flag: 'wx' })
-  return made
 }

@@ -10,6 +10,7 @@
 // Hours are not part of a refusal: a file outside them is told to come later, and a receipt is always good.
 
 import type { Channel } from '../../contract/channel.ts'
+import type { Oftp2Settings } from '../../contract/contact-settings.ts'
 import { canonicalAddress } from '../../domain/network/addresses.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
@@ -20,7 +21,7 @@ import type { Seal } from '../../store/seal.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, securityOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Proof, Reach, SessionSecurity } from '../transports/transport.ts'
+import type { CertificatePin, Proof, Reach, SessionSecurity } from '../transports/transport.ts'
 
 /** The channels that exist for a session and are within their hours: those that may send or take something now. */
 export async function openChannelsOf(
@@ -33,12 +34,48 @@ export async function openChannelsOf(
   )
 }
 
-export function reachOfCaller(seal: Seal, contactId: string, proof: Proof): Reach {
+/** What the contact asks of the certificates of TLS lines. */
+export type TlsDemands = NonNullable<Oftp2Settings['tls']>
+
+export function reachOfCaller(seal: Seal, contactId: string, proof: Proof, tls: TlsDemands = {}): Reach {
   return {
     contactId,
     openedBy: 'partner',
-    refusal: (channel: ChannelRecord) => refusalOfCaller(seal, channel, proof),
+    refusal: (channel: ChannelRecord) =>
+      refusalOfCaller(seal, channel, proof) ?? certificateRefusal(seal, channel, proof, tls),
   }
+}
+
+/**
+ * Why the certificate that the caller showed, or did not show, keeps it from the channel. What is pinned is what a call of
+ * ours would check: the contact's CA, else the certificate in rsaRemoteKey. A caller that shows none is let in where it
+ * proves itself by password or challenge, because many partners have no certificate for that; not where the contact
+ * requires one, or where nothing else would tell who it is.
+ */
+export function certificateRefusal(
+  seal: Seal,
+  channel: ChannelRecord,
+  proof: Proof,
+  { ca, servername, clientCertificate }: TlsDemands,
+): NodeError | undefined {
+  const required = clientCertificate === 'required'
+  if (proof.shown === undefined || !(required || demandsEncryption(channel.config))) return undefined
+  const security = securityOf(openChannel(seal, channel))
+  const pin = ca === undefined ? pinOf(security) : { ca, name: servername }
+  if (!pin)
+    return required ? refused(channel.code, 'there is no certificate here to compare with') : undefined
+  const shown = proof.shown(pin)
+  if (shown === 'other')
+    return refused(channel.code, 'the TLS certificate that was shown is not the partner’s, or not valid now')
+  const otherwise =
+    security.authentication === 'CERTIFICATE' ||
+    (security.authentication === 'PASSWORD' && security.remoteKey !== undefined)
+  if (shown === 'fits' || (otherwise && !required)) return undefined
+  return refused(channel.code, 'no TLS certificate was shown')
+}
+
+function pinOf({ rsaRemoteKey }: SessionSecurity): CertificatePin | undefined {
+  return rsaRemoteKey?.includes('BEGIN CERTIFICATE') ? { certificate: rsaRemoteKey } : undefined
 }
 
 function refusalOfCaller(seal: Seal, channel: ChannelRecord, proof: Proof): NodeError | undefined {

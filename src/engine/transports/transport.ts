@@ -257,7 +257,12 @@ export interface Proof {
   knows(password: string): boolean
   /** Whether it has proven to own the channel's certificate, or what stands for it in this protocol. */
   owns(rsaRemoteKey: string | undefined): boolean
+  /** Whether the certificate that it showed for the line is the partner's. Left out by protocols without such a thing. */
+  shown?(pin: CertificatePin): 'fits' | 'other' | 'none'
 }
+
+/** What a caller's certificate must be: this one, or one that these have signed, for that name if there is one. */
+export type CertificatePin = { certificate?: string; ca?: string; name?: string | undefined }
 
 /** The channels that exist for one session: those whose demands it has met. Made and asked by the engine alone. */
 export interface Reach {

@@ -1,13 +1,13 @@
 // Calls a partner: TCP, or TLS from the first octet, then the handshake. TLS always verifies. It uses the contact's CA if
 // there is one. If not, it pins the partner's own certificate if the channel has it, whatever name that carries. If not,
 // it uses the system's CAs.
-import { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect as connectTcp } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
 import { fromSocketError, NodeError, systemCode, tlsFault } from '../../../errors.ts'
 import type { Call, Session, SessionHost } from '../transport.ts'
+import { ownIdentity, pinnedCertificate } from './certificates.ts'
 import { callingHandshake } from './protocol/handshake.ts'
 import { Oftp2Session } from './session.ts'
 import type { SessionParts } from './session.ts'
@@ -82,8 +82,8 @@ function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): Connecti
   const options: ConnectionOptions = {
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
-    cert,
-    key,
+    // A partner that asks for a certificate and was told of no other knows the channel's own.
+    ...(cert === undefined ? ownIdentity(security.rsaLocalKey) : { cert, key }),
     servername: named,
   }
   if (ca !== undefined) return { ...options, ca }
@@ -102,11 +102,6 @@ function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): Connecti
             'the partner shows another certificate than the one that is kept for it',
           ),
   }
-}
-
-function pinnedCertificate(pem: string | undefined): X509Certificate | undefined {
-  if (pem === undefined || !pem.includes('-----BEGIN CERTIFICATE-----')) return undefined
-  return new X509Certificate(pem)
 }
 
 /** A certificate that does not verify counts as a refused login: trying again will not help. */

@@ -2,9 +2,11 @@
 // a bound on sessions, and no more octets gathered than an SSID has until the partner is known.
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import { constants } from 'node:crypto'
 import { createServer as createTlsServer } from 'node:tls'
 import { NodeError } from '../../../errors.ts'
 import type { Listener, SessionHost } from '../transport.ts'
+import { shownBy } from './certificates.ts'
 import { encodeCommand } from './protocol/commands.ts'
 import { calledHandshake } from './protocol/handshake.ts'
 import { ESID_REASONS } from './protocol/reasons.ts'
@@ -19,10 +21,13 @@ export interface ListenLimits {
   handshakeMs: number
 }
 
+type TlsIdentity = { key: string; cert: string }
+
 export interface Oftp2Listening {
   host: string
   port: number
-  tls?: { key: string; cert: string }
+  /** `renewed` is asked at each call: a pair that is to be shown from now on. */
+  tls?: TlsIdentity & { renewed?: () => TlsIdentity | undefined }
   sessionHost: SessionHost
   crypto: SessionCrypto
   limits?: Partial<ListenLimits>
@@ -70,10 +75,27 @@ function createListener(
 ): Server {
   const { tls } = options
   if (tls === undefined) return createServer({ noDelay: true }, accept)
+  const { key, cert, renewed } = tls
+  const minVersion = 'TLSv1.2'
   const server = createTlsServer(
-    { ...tls, minVersion: 'TLSv1.2', noDelay: true, handshakeTimeout: limits.handshakeMs },
+    {
+      key,
+      cert,
+      minVersion,
+      noDelay: true,
+      handshakeTimeout: limits.handshakeMs,
+      // Everybody is asked for a certificate. Whether it is the partner's is looked at when the partner is known.
+      requestCert: true,
+      rejectUnauthorized: false,
+      // A resumed line would bring the certificate of before without its chain.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+    },
     accept,
   )
+  server.prependListener('connection', () => {
+    const pair = renewed?.()
+    if (pair) server.setSecureContext({ ...pair, minVersion, secureOptions: constants.SSL_OP_NO_TICKET })
+  })
   server.on('tlsClientError', (_, socket) => socket.destroy())
   return server
 }
@@ -103,7 +125,7 @@ function answerCall(
     { socket, peer, encrypted, calling: false, handshakeMs },
     { host, crypto, pool },
   )
-  const called = { host, crypto, address, encrypted }
+  const called = { host, crypto, address, encrypted, shown: shownBy(socket) }
   const opened = session.open((ready) => calledHandshake(session.conversation, called, ready))
   session.conversation.say({ kind: 'SSRM' })
   session.conversation.background(

@@ -110,7 +110,13 @@ export function callingHandshake(
   }
 }
 
-type Called = { host: SessionHost; crypto: SessionCrypto; address: string; encrypted: boolean }
+type Called = {
+  host: SessionHost
+  crypto: SessionCrypto
+  address: string
+  encrypted: boolean
+  shown: NonNullable<Proof['shown']>
+}
 
 export function calledHandshake(conversation: Conversation, called: Called, ready: () => void): Handshake {
   const challenges = new Challenges(conversation, called.crypto, false, ready)
@@ -121,12 +127,13 @@ export function calledHandshake(conversation: Conversation, called: Called, read
     admit(command) {
       if (command.kind !== 'SSID') return
       conversation.level = commonLevel(command.level)
-      const { address, encrypted } = called
+      const { address, encrypted, shown } = called
       const proof: Proof = {
         address,
         encrypted,
         // The identification alone is no secret: what is asked of a caller, its channels ask.
         signedIn: true,
+        shown,
         knows: (password) => samePassword(password, command.password),
         owns: (certificate) => certificate !== undefined && certificate === challenges.proven,
       }
