@@ -13,9 +13,8 @@ import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Admission, Caller, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
+import type { Admission, Caller, LineDemands, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
 import { addressAllowed, certificateRefusal, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
-import type { TlsDemands } from './reach.ts'
 
 export async function admitCaller(
   context: EngineContext,
@@ -24,9 +23,9 @@ export async function admitCaller(
 ): Promise<Admission<unknown>> {
   const contact = await contactOf(context, protocol, caller)
   if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
-  const tls = contact.settings.oftp2?.tls
-  const channels = await openChannels(context, contact, caller.proof, tls)
-  const reach = reachOfCaller(context.seal, contact.id, caller.proof, tls)
+  const line = protocol.lineDemands?.(contact.settings[protocol.sections.called])
+  const channels = await openChannels(context, contact, caller.proof, line)
+  const reach = reachOfCaller(context.seal, contact.id, caller.proof, line)
   const plans = await Promise.all(
     preferred(channels, reach, caller).map((channel) =>
       makeTransferPlan(context.store.db, context.seal, snapshotOf(channel)),
@@ -54,7 +53,7 @@ async function openChannels(
   context: EngineContext,
   contact: ContactRecord,
   proof: Proof,
-  tls: TlsDemands | undefined,
+  line: LineDemands = {},
 ): Promise<ChannelRecord[]> {
   const { address, encrypted } = proof
   const channels = await channelsOfContact(context.store.db, contact.id)
@@ -65,7 +64,7 @@ async function openChannels(
   const open = near.filter((one) => isOpenAt(hoursOfChannel(one), context.now(), context.zone))
   if (open.length === 0) throw new NodeError('remote_busy', 'outside the hours of every channel')
   const secure = open.filter(({ config }) => encrypted || !demandsEncryption(config))
-  const refusals = secure.map((channel) => certificateRefusal(context.seal, channel, proof, tls ?? {}))
+  const refusals = secure.map((channel) => certificateRefusal(context.seal, channel, proof, line))
   const [refusal] = refusals
   if (refusal && !refusals.includes(undefined)) throw new NodeError('login_refused', refusal.message)
   return secure.filter((_, at) => refusals[at] === undefined)

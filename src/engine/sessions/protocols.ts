@@ -9,7 +9,6 @@ import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
-import { listenerCertificate } from './listener-certificate.ts'
 import { sessionCrypto } from './session-crypto.ts'
 import { folderTransport } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
@@ -53,7 +52,7 @@ async function listenForOftp2(
   host: SessionHost,
   oftp2: Oftp2Transport,
 ): Promise<Listener[]> {
-  const { listenOftp2 } = await import('../transports/oftp2/oftp2.ts')
+  const { listenerCertificate, listenOftp2 } = await import('../transports/oftp2/oftp2.ts')
   const parts = {
     host: config.listenHost,
     sessionHost: host,
@@ -63,10 +62,22 @@ async function listenForOftp2(
   const listeners: Listener[] = []
   if (config.oftp2Port !== undefined) listeners.push(await listenOftp2({ ...parts, port: config.oftp2Port }))
   if (config.oftp2TlsPort !== undefined) {
-    const tls = await listenerCertificate(config, (message) => context.log.warn(message))
+    const tls = await listenerCertificate({
+      own: config.oftp2Tls,
+      http: config.tls,
+      keptPath: join(config.dataDir, 'oftp2-tls.pem'),
+      make: ownCertificate,
+      warn: (message) => context.log.warn(message),
+    })
     listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls }))
   }
   return listeners
+}
+
+async function ownCertificate(): Promise<string> {
+  const { generateSelfSigned } = await import('../transforms/cms/self-signed.ts')
+  const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: 'esclusa', days: 3650 })
+  return `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
 }
 
 async function listenForSftp(

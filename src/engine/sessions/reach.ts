@@ -10,7 +10,6 @@
 // Hours are not part of a refusal: a file outside them is told to come later, and a receipt is always good.
 
 import type { Channel } from '../../contract/channel.ts'
-import type { Oftp2Settings } from '../../contract/contact-settings.ts'
 import { canonicalAddress } from '../../domain/network/addresses.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
@@ -21,7 +20,7 @@ import type { Seal } from '../../store/seal.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, securityOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { CertificatePin, Proof, Reach, SessionSecurity } from '../transports/transport.ts'
+import type { CertificatePin, LineDemands, Proof, Reach, SessionSecurity } from '../transports/transport.ts'
 
 /** The channels that exist for a session and are within their hours: those that may send or take something now. */
 export async function openChannelsOf(
@@ -34,15 +33,12 @@ export async function openChannelsOf(
   )
 }
 
-/** What the contact asks of the certificates of TLS lines. */
-export type TlsDemands = NonNullable<Oftp2Settings['tls']>
-
-export function reachOfCaller(seal: Seal, contactId: string, proof: Proof, tls: TlsDemands = {}): Reach {
+export function reachOfCaller(seal: Seal, contactId: string, proof: Proof, line: LineDemands = {}): Reach {
   return {
     contactId,
     openedBy: 'partner',
     refusal: (channel: ChannelRecord) =>
-      refusalOfCaller(seal, channel, proof) ?? certificateRefusal(seal, channel, proof, tls),
+      refusalOfCaller(seal, channel, proof) ?? certificateRefusal(seal, channel, proof, line),
   }
 }
 
@@ -56,7 +52,7 @@ export function certificateRefusal(
   seal: Seal,
   channel: ChannelRecord,
   proof: Proof,
-  { ca, servername, clientCertificate }: TlsDemands,
+  { ca, servername, clientCertificate }: LineDemands,
 ): NodeError | undefined {
   const required = clientCertificate === 'required'
   if (proof.shown === undefined || !(required || demandsEncryption(channel.config))) return undefined

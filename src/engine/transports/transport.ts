@@ -185,6 +185,8 @@ export interface Protocol {
   recognises(contact: { settings: unknown; remoteCodes: readonly string[] }, callerId: string): boolean
   /** How the protocol spells a file's name in keys and receipts. */
   keyName(name: string): string
+  /** What the contact asks of certificates that callers show, where the protocol has such lines. */
+  lineDemands?(settings: unknown): LineDemands | undefined
 }
 
 export interface Transport<Settings = unknown> extends Protocol {
@@ -260,6 +262,9 @@ export interface Proof {
   /** Whether the certificate that it showed for the line is the partner's. Left out by protocols without such a thing. */
   shown?(pin: CertificatePin): 'fits' | 'other' | 'none'
 }
+
+/** CA certificates, the name that the caller's must carry, and whether there must be one. */
+export type LineDemands = { ca?: string; servername?: string; clientCertificate?: 'asked' | 'required' }
 
 /** What a caller's certificate must be: this one, or one that these have signed, for that name if there is one. */
 export type CertificatePin = { certificate?: string; ca?: string; name?: string | undefined }

@@ -11,6 +11,7 @@ import { encodeCommand } from './protocol/commands.ts'
 import { calledHandshake } from './protocol/handshake.ts'
 import { ESID_REASONS } from './protocol/reasons.ts'
 import { Oftp2Session } from './session.ts'
+import type { TlsIdentity } from './listener-certificate.ts'
 import type { SessionCrypto } from './settings.ts'
 import { WorkspacePool } from './data/workspace.ts'
 
@@ -20,8 +21,6 @@ export interface ListenLimits {
   /** Until the caller has named itself, and for the TLS handshake. */
   handshakeMs: number
 }
-
-type TlsIdentity = { key: string; cert: string }
 
 export interface Oftp2Listening {
   host: string

@@ -35,6 +35,7 @@ export const OFTP2: Protocol = {
     return own === undefined ? remoteCodes.includes(callerId) : own === callerId
   },
   keyName: datasetName,
+  lineDemands: (settings) => (settings as Oftp2Settings | undefined)?.tls,
 }
 
 export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport {
@@ -48,4 +49,5 @@ export function createOftp2(options: { crypto: SessionCrypto }): Oftp2Transport 
 
 export { fitsPassword } from './protocol/auth.ts'
 export { listenOftp2 } from './listen.ts'
+export { listenerCertificate } from './listener-certificate.ts'
 export { refusalOf } from './protocol/reasons.ts'

@@ -6,9 +6,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Config } from '../../config.ts'
-import { messageOf, NodeError, systemCode } from '../../errors.ts'
+import { messageOf, NodeError, systemCode } from '../../../errors.ts'
 
 export type TlsIdentity = { key: string; cert: string }
 export type ListenerCertificate = TlsIdentity & {
@@ -16,13 +14,28 @@ export type ListenerCertificate = TlsIdentity & {
   renewed(): TlsIdentity | undefined
 }
 
-export async function listenerCertificate(
-  config: Config,
-  warn: (message: string) => void,
-): Promise<ListenerCertificate> {
-  const files = config.oftp2Tls ?? config.tls
-  if (files === undefined) return { ...(await keptIdentity(config)), renewed: () => undefined }
-  const names = config.oftp2Tls
+type Files = { certPath: string; keyPath: string }
+
+export type CertificateSource = {
+  /** By the settings of the listener, and of HTTP. */
+  own: Files | undefined
+  http: Files | undefined
+  /** Where one that was made is kept, and how one is made: a private key and its certificate behind it. */
+  keptPath: string
+  make(): Promise<string>
+  warn(message: string): void
+}
+
+export async function listenerCertificate({
+  own,
+  http,
+  keptPath,
+  make,
+  warn,
+}: CertificateSource): Promise<ListenerCertificate> {
+  const files = own ?? http
+  if (files === undefined) return { ...(await keptIdentity(keptPath, make)), renewed: () => undefined }
+  const names = own
     ? 'ESCLUSA_OFTP2_TLS_CERT and ESCLUSA_OFTP2_TLS_KEY'
     : 'ESCLUSA_TLS_CERT and ESCLUSA_TLS_KEY'
   let seen = stampOf(files)
@@ -42,8 +55,6 @@ export async function listenerCertificate(
     },
   }
 }
-
-type Files = NonNullable<Config['tls']>
 
 /** Changes whenever either file does, also when a link leads elsewhere. */
 function stampOf({ certPath, keyPath }: Files): string {
@@ -72,13 +83,8 @@ function readPair({ certPath, keyPath }: Files, fail: (why: string) => NodeError
   throw fail(`must be a PEM certificate and its private key; ${certPath} and ${keyPath} are not`)
 }
 
-async function keptIdentity(config: Config): Promise<TlsIdentity> {
-  const path = join(config.dataDir, 'oftp2-tls.pem')
-  const pem = await keptOr(path, async () => {
-    const { generateSelfSigned } = await import('../transforms/cms/self-signed.ts')
-    const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: 'esclusa', days: 3650 })
-    return `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
-  })
+async function keptIdentity(path: string, make: () => Promise<string>): Promise<TlsIdentity> {
+  const pem = await keptOr(path, make)
   return { key: pem, cert: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
 }
 
