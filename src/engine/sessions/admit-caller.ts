@@ -13,7 +13,15 @@ import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Admission, Caller, LineDemands, Proof, Protocol, Reach, Reached } from '../transports/transport.ts'
+import type {
+  Admission,
+  Caller,
+  LineDemands,
+  Proof,
+  Protocol,
+  Reach,
+  Reached,
+} from '../transports/transport.ts'
 import { addressAllowed, certificateRefusal, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
 
 export async function admitCaller(
