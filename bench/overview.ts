@@ -18,7 +18,9 @@ import { makeTokens } from '../src/accounts/token.ts'
 import { zoneOf } from '../src/domain/time.ts'
 import type { Context } from '../src/http/context.ts'
 import { buildServer } from '../src/http/server.ts'
-import { makeTokenUse } from '../src/http/token-use.ts'
+import { makeNoteUse } from '../src/http/note-use.ts'
+import { noteSessionSeen } from '../src/store/sessions.ts'
+import { noteTokenUse } from '../src/store/tokens.ts'
 import { findAccount } from '../src/store/accounts.ts'
 import { makeChannelAccess } from '../src/store/channel-access.ts'
 import { recountEnded } from '../src/store/transfers/transfer-stats.ts'
@@ -124,7 +126,8 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     seal: makeSeal('0'.repeat(32)),
     tokens: makeTokens('0'.repeat(64)),
     limiter: makeLimiter(store),
-    tokenUsed: makeTokenUse(store),
+    tokenUsed: makeNoteUse(store, noteTokenUse),
+    sessionSeen: makeNoteUse(store, noteSessionSeen),
     audit: makeAuditTrail('0'.repeat(32), 'bench', Date.now),
     channelAccess: makeChannelAccess(),
     generateKey: generateSelfSigned,

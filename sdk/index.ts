@@ -35,6 +35,8 @@ export type {
   ChannelStatus,
   Directory,
 } from '../src/contract/channel.ts'
+export type { OwnSession } from '../src/contract/account/own-account.ts'
+export type { Session } from '../src/contract/account/session.ts'
 export type { Changed } from '../src/contract/administration/changed.ts'
 export type { ChannelSetup } from '../src/contract/administration/channels.ts'
 export type {
@@ -54,7 +56,6 @@ export type {
   ChannelSummary,
   FailedTransfer,
   Overview,
-  Session,
   TransferFacts,
 } from '../src/contract/platform.ts'
 export type { TransferSearch, TransferSummary } from '../src/contract/transfer-search.ts'

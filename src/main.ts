@@ -2,18 +2,18 @@
 // needs of the others.
 
 import type { FastifyInstance } from 'fastify'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { makeFirstAdministrator } from './accounts/first-run.ts'
+import type { FirstAdministrator } from './accounts/first-run.ts'
 import { makeLimiter } from './accounts/limiter.ts'
-import { hashPassword } from './accounts/password.ts'
 import { makeTokens } from './accounts/token.ts'
 import { startSealer } from './audit/sealer.ts'
 import type { Sealer } from './audit/sealer.ts'
 import { BY_ITSELF, makeAuditTrail } from './audit/trail.ts'
 import type { Config } from './config.ts'
 import { networksOf } from './domain/network/networks.ts'
-import { authsOf } from './domain/user.ts'
 import { zoneOf } from './domain/time.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
@@ -25,26 +25,26 @@ import { EventHub } from './http/platform/events.ts'
 import { addMetricsRoute } from './http/metrics.ts'
 import { addPlatformRoutes } from './http/health-and-console.ts'
 import { buildServer } from './http/server.ts'
-import { makeTokenUse } from './http/token-use.ts'
+import { makeNoteUse } from './http/note-use.ts'
 import { makeLog } from './log.ts'
 import { connectNodes } from './node-messages.ts'
 import { Notifier } from './notify/notifier.ts'
 import type { Nodes } from './node-messages.ts'
 import type { Log } from './log.ts'
 import { VERSION } from './root.ts'
-import { hasAccounts, putAccount } from './store/accounts.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
+import { noteSessionSeen } from './store/sessions.ts'
+import { noteTokenUse } from './store/tokens.ts'
 import { openStore } from './store/database/open.ts'
 import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
-import type { Store } from './store/database/store.ts'
 import { makeSeal } from './store/seal.ts'
 import { fillAllNameKeys } from './store/transfers/file-names.ts'
 
 export type RunningNode = {
   url: string
   /** The administrator made at the first start of an empty platform, shown once. */
-  firstAdmin: { username: string; password: string } | undefined
+  firstAdmin: FirstAdministrator | undefined
   context: Context
   stop(): Promise<void>
 }
@@ -61,13 +61,14 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const store = await openStore(config)
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
-  const firstAdmin = await makeFirstAdmin(store)
+  const firstAdmin = await makeFirstAdministrator(store)
   const context: Context = {
     store,
     seal: makeSeal(secrets.master),
     tokens: makeTokens(secrets.jwt),
     limiter: makeLimiter(store),
-    tokenUsed: makeTokenUse(store),
+    tokenUsed: makeNoteUse(store, noteTokenUse),
+    sessionSeen: makeNoteUse(store, noteSessionSeen),
     audit: makeAuditTrail(secrets.master, owner, Date.now),
     channelAccess: makeChannelAccess(),
     // Loaded at first need.
@@ -216,27 +217,4 @@ function addressOf(app: FastifyInstance, config: Config): string {
   const port = typeof address === 'object' && address ? address.port : config.port
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return `${config.tls ? 'https' : 'http'}://${host}:${port}`
-}
-
-/** Only on a platform without users. If several nodes start together, one of them makes it. */
-async function makeFirstAdmin(store: Store): Promise<RunningNode['firstAdmin']> {
-  if (await hasAccounts(store.db)) return undefined
-  const password = randomBytes(15).toString('base64url')
-  const passwordHash = await hashPassword(password)
-  const username = 'admin'
-  const made = await store.write(async (tx) => {
-    if (await hasAccounts(tx)) return false
-    await putAccount(tx, {
-      username,
-      email: 'admin@localhost',
-      language: 'en',
-      role: 'ROLE_GLOBALADMIN',
-      auths: authsOf('ROLE_GLOBALADMIN'),
-      disabled: false,
-      passwordHash,
-      credentialVersion: 1,
-    })
-    return true
-  })
-  return made ? { username, password } : undefined
 }

@@ -5,7 +5,7 @@ import { NodeError } from '../errors.ts'
 import { makeTokens, TOKEN_SECONDS } from './token.ts'
 
 const SECRET = 'secret-'.repeat(12)
-const ana = { id: 'a1', username: 'ana', credentialVersion: 3 }
+const ana = { id: 'a1', username: 'ana', credentialVersion: 3, loginVersion: 0 }
 const now = Date.now()
 
 const read = (part: string) =>

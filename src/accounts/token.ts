@@ -19,6 +19,8 @@ export type Claims = {
   /** Id of the account; tokens of the version before have none. */
   uid?: string
   ver: number
+  /** Version of the account's logins; a token for a system has none, nor has one of the version before. */
+  log?: number
   iat?: number
   exp: number
   jti?: string
@@ -26,7 +28,7 @@ export type Claims = {
   sys?: true
 }
 
-type Subject = { id: string; username: string; credentialVersion: number }
+type Subject = { id: string; username: string; credentialVersion: number; loginVersion: number }
 export type MadeToken = { token: string; id: string; expiresAt: number }
 
 export type Tokens = {
@@ -54,7 +56,8 @@ export function makeTokens(secret: string | KeyRing): Tokens {
     expiresAt: claims.exp * 1000,
   })
   return {
-    make: (subject, nowMs, seconds = TOKEN_SECONDS) => made(claimsFor(subject, nowMs, seconds)),
+    make: (subject, nowMs, seconds = TOKEN_SECONDS) =>
+      made({ ...claimsFor(subject, nowMs, seconds), log: subject.loginVersion }),
     makeForSystem: (subject, nowMs, seconds) => made({ ...claimsFor(subject, nowMs, seconds), sys: true }),
     read(token, nowMs) {
       const now = current()

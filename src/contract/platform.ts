@@ -1,8 +1,11 @@
-// What the node adds to the interface, for consoles, read-only: numbers of the whole platform, channels with their
-// status, failures across channels, more about a transfer, and who is signed in. It is the same kind of table as
-// operations.ts: routes, role checks, the OpenAPI document and the typed client are made from it.
+// What the node adds to the interface: numbers of the whole platform, channels with their status, failures across
+// channels, more about a transfer, and the tables of its other subjects. It is the same kind of table as operations.ts:
+// routes, role checks, the OpenAPI document and the typed client are made from it.
 
 import type { Static, TSchema } from 'typebox'
+import { firstRunOperations } from './account/first-run.ts'
+import { ownAccountOperations } from './account/own-account.ts'
+import { sessionOperations } from './account/session.ts'
 import { administrationOperations } from './administration/operations.ts'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
@@ -13,8 +16,7 @@ import { pageOf } from './page.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
-import { AUTHS, ROLES, TRANSFER_READERS } from './user.ts'
-import type { Auth } from './user.ts'
+import { ROLES, TRANSFER_READERS } from './user.ts'
 import { Type } from './type.ts'
 
 const out = (description: string) => Type.String({ description })
@@ -29,28 +31,6 @@ export type RetryAnswer = (typeof RETRY_ANSWERS)[number]
 const retry = oneOf(
   RETRY_ANSWERS,
   'POSSIBLE; HANDLED: retried or reset already; SUPERSEDED: a retry takes a later failure of the channel first; PARTNER: only the partner can send it again; BUSY: one in the same direction is under way; CLOSED: the channel is closed that way.',
-)
-
-export const Session = Type.Object(
-  {
-    username: out('Name of the user.'),
-    name: optional(out('First name.')),
-    lastName: optional(out('Last name.')),
-    email: out('E-mail address.'),
-    role: oneOf(ROLES, 'Role code.'),
-    language: out('Language of the user.'),
-    auths: Type.Object(
-      Object.fromEntries(AUTHS.map((name) => [name, Type.Boolean()])) as Record<
-        Auth,
-        ReturnType<typeof Type.Boolean>
-      >,
-      { description: 'Permission flags.' },
-    ),
-    expiresAt: time('When the token expires.'),
-    now: time('The node’s clock.'),
-    timeZone: out('The node’s time zone.'),
-  },
-  { description: 'Who the token belongs to, as of now.' },
 )
 
 export const ChannelSummary = Type.Object(
@@ -258,13 +238,9 @@ const TransferParams = Type.Object({
 const READ = { method: 'GET', tag: 'Platform', roles: ROLES } as const
 
 export const platformOperations = {
-  session: {
-    ...READ,
-    path: '/platform/v1/session',
-    summary: 'Who is signed in, and until when',
-    ok: Session,
-    codes: [400, 401, 500],
-  },
+  ...sessionOperations,
+  ...ownAccountOperations,
+  ...firstRunOperations,
   overview: {
     ...READ,
     path: '/platform/v1/overview',
@@ -325,7 +301,6 @@ export type PlatformBodyOf<N extends PlatformOperationName> = PlatformOperations
   : undefined
 export type PlatformOutputOf<N extends PlatformOperationName> = Static<PlatformOperations[N]['ok']>
 
-export type Session = Static<typeof Session>
 export type Overview = Static<typeof Overview>
 export type ChannelSummary = Static<typeof ChannelSummary>
 export type ActiveTransfer = Static<typeof ActiveTransfer>

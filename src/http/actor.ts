@@ -8,7 +8,7 @@ import { clientAddress } from './client-address.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the caller showed: set once it was found good. */
-    credential?: { via: 'TOKEN' | 'SESSION'; id: string | undefined }
+    credential?: { via: 'TOKEN' | 'SESSION'; id: string | undefined; expiresAt: number }
   }
 }
 

@@ -30,6 +30,7 @@ type Build = { builtAt: number; page: string; assets: ReadonlyMap<string, Asset>
 
 export function addConsoleRoutes(app: FastifyInstance, dist = DIST): void {
   const currentBuild = makeBuildReader(dist)
+  app.get('/', (_request, reply) => reply.redirect('/console/', 302))
   app.get('/console', (_request, reply) => reply.redirect('/console/', 302))
   app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
     const path = request.params['*']

@@ -11,6 +11,7 @@ import type { Account } from '../store/accounts.ts'
 import type { ChannelAccess } from '../store/channel-access.ts'
 import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
+import type { NoteUse } from './note-use.ts'
 
 export type Context = {
   store: Store
@@ -18,7 +19,9 @@ export type Context = {
   tokens: Tokens
   limiter: Limiter
   /** A token for a system was used. */
-  tokenUsed: (id: string, now: number) => void
+  tokenUsed: NoteUse
+  /** A console's session was used. */
+  sessionSeen: NoteUse
   audit: AuditTrail
   channelAccess: ChannelAccess
   /** Makes an RSA key and a self-signed certificate, as PEM. */

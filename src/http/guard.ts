@@ -5,25 +5,35 @@ import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/operations.ts'
 import { hasAuth, mayReach } from '../domain/user.ts'
 import { NodeError } from '../errors.ts'
+import { CONSOLE_HEADER } from '../contract/account/session.ts'
+import { isGood, sessionHash } from '../accounts/sessions.ts'
 import { TOKEN_SECONDS } from '../accounts/token.ts'
 import type { Claims } from '../accounts/token.ts'
 import { findAccount, legacyId } from '../store/accounts.ts'
 import type { Account } from '../store/accounts.ts'
 import { findChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
+import { findSession } from '../store/sessions.ts'
 import { findToken } from '../store/tokens.ts'
+import { sessionSecrets } from './account/session-cookie.ts'
 import type { Context } from './context.ts'
 import { parseCode } from '../domain/channel.ts'
 
+type Asking = Pick<FastifyRequest, 'headers' | 'method' | 'credential'>
+
 /**
- * 401 for the token. The account is read each time: disabling it or changing its password ends older tokens at once.
+ * 401 for the token or the console's session. The account is read each time: disabling it or changing its password ends
+ * older ones at once.
  */
-export async function authenticate(
-  context: Context,
-  request: Pick<FastifyRequest, 'headers' | 'credential'>,
-): Promise<Account> {
+export async function authenticate(context: Context, request: Asking): Promise<Account> {
   const header = request.headers.authorization
-  if (header === undefined) throw new NodeError('unauthorized', 'a bearer token is needed: log in first')
+  if (header !== undefined) return byToken(context, request, header)
+  const secrets = sessionSecrets(request.headers.cookie)
+  if (secrets.length > 0) return bySession(context, request, secrets)
+  throw new NodeError('unauthorized', 'a bearer token is needed: log in first')
+}
+
+async function byToken(context: Context, request: Asking, header: string): Promise<Account> {
   const match = /^bearer +([^\s]+) *$/i.exec(header)
   if (!match?.[1]) throw new NodeError('unauthorized', 'the Authorization header must be: Bearer <token>')
   const claims = context.tokens.read(match[1], context.now())
@@ -31,8 +41,35 @@ export async function authenticate(
   if (!account || account.disabled || account.credentialVersion !== claims.ver || !belongsTo(claims, account))
     throw new NodeError('unauthorized', 'the token is no longer valid: log in again')
   if (claims.sys) await requireKept(context, claims.jti ?? '', account)
-  request.credential = { via: 'TOKEN', id: claims.jti }
+  else if ((claims.log ?? 0) !== account.loginVersion)
+    throw new NodeError('unauthorized', 'the token is no longer valid: log in again')
+  request.credential = { via: 'TOKEN', id: claims.jti, expiresAt: claims.exp * 1000 }
   return account
+}
+
+/**
+ * A browser sends the cookie by itself, so a change needs a header too, which no page of another origin can make it send.
+ */
+async function bySession(context: Context, request: Asking, secrets: readonly string[]): Promise<Account> {
+  const { method, headers } = request
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && headers[CONSOLE_HEADER] === undefined)
+    throw new NodeError(
+      'forbidden',
+      `a change in a session of the console needs the header ${CONSOLE_HEADER}`,
+    )
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new NodeError('forbidden', 'the session of the console is for the console’s own pages alone')
+  for (const secret of secrets) {
+    const session = await findSession(context.store.db, sessionHash(secret))
+    const account = session && (await findAccount(context.store.db, session.username))
+    if (!account || !isGood(session, account, context.now())) continue
+    request.credential = { via: 'SESSION', id: session.id, expiresAt: session.expiresAt }
+    context.sessionSeen(session.id, context.now())
+    return account
+  }
+  throw new NodeError('unauthorized', 'the session has ended: sign in again')
 }
 
 /** A login of the version before carries no id: it holds for an account that is as old, and ends within two hours. */

@@ -4,7 +4,7 @@ import type { AuditNote, AuditTrail } from '../audit/trail.ts'
 import type { AuditAction, AuditSubject } from '../contract/audit.ts'
 import type { Calendar, Expectation } from '../contract/calendar.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
-import type { NewAccount } from '../store/accounts.ts'
+import type { Account, NewAccount } from '../store/accounts.ts'
 import { channelPlace } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { contactPlace } from '../store/contacts.ts'
@@ -78,8 +78,8 @@ const ACCOUNTS: Kind<NewAccount> = {
   hidden: HIDDEN_IN_USERS,
 }
 
-export function shownAccount(account: NewAccount & { id?: string }): unknown {
-  const { passwordHash, credentialVersion: _version, id: _id, ...shown } = account
+export function shownAccount(account: NewAccount & Partial<Account>): unknown {
+  const { passwordHash, credentialVersion: _version, loginVersion: _login, id: _id, ...shown } = account
   return { ...shown, password: passwordHash }
 }
 

@@ -192,8 +192,8 @@ function accountOf(user: PlatformUser, before: Account | undefined, hashes: Hash
   }
 }
 
-function shownAccount(account: NewAccount & { id?: string }): Record<string, unknown> {
-  const { credentialVersion: _version, id: _id, passwordHash, ...rest } = account
+function shownAccount(account: NewAccount & Partial<Account>): Record<string, unknown> {
+  const { credentialVersion: _version, loginVersion: _login, id: _id, passwordHash, ...rest } = account
   return { ...rest, password: passwordHash }
 }
 

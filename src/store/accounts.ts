@@ -18,6 +18,8 @@ export type NewAccount = User & {
 export type Account = NewAccount & {
   /** Never used twice: an account made again under the same name has another. Tokens carry it. */
   id: string
+  /** Logins carry this number. Signing out everywhere raises it. */
+  loginVersion: number
 }
 
 const byUsername = hot<{ username: string }, AccountRow>((db, arg) =>
@@ -51,19 +53,47 @@ export async function putAccount(tx: Tx, account: NewAccount): Promise<void> {
   const row = toRow(account)
   await tx
     .insertInto('account')
-    .values({ ...row, id: randomUUID() })
+    .values({ ...row, id: randomUUID(), login_version: 0 })
     .onConflict((conflict) => conflict.column('username').doUpdateSet(row))
     .execute()
   await accountsChanged(tx)
 }
 
-/** Its tokens go with it. */
+/** Its tokens and sessions go with it. */
 export async function removeAccount(tx: Tx, username: string): Promise<void> {
   const account = await findAccount(tx, username)
   if (!account) return
   await tx.deleteFrom('api_token').where('account_id', '=', account.id).execute()
+  await tx.deleteFrom('console_session').where('account_id', '=', account.id).execute()
   await tx.deleteFrom('account').where('username', '=', username).execute()
   await accountsChanged(tx)
+}
+
+/** Whoever is logged in must log in again. */
+export async function endLogins(tx: Tx, username: string): Promise<void> {
+  await tx
+    .updateTable('account')
+    .set((row) => ({ login_version: row('login_version', '+', 1) }))
+    .where('username', '=', username)
+    .execute()
+  await accountsChanged(tx)
+}
+
+const FIRST_RUN = 'first_run_code'
+
+/** The hash of the one-time code, while nobody has signed in to the platform yet. */
+export async function firstRunHash(db: Db): Promise<string | undefined> {
+  const [row] = await db.selectFrom('meta').select('value').where('name', '=', FIRST_RUN).execute()
+  return row?.value
+}
+
+export async function openFirstRun(tx: Tx, codeHash: string): Promise<void> {
+  await closeFirstRun(tx)
+  await tx.insertInto('meta').values({ name: FIRST_RUN, value: codeHash }).execute()
+}
+
+export async function closeFirstRun(tx: Tx): Promise<void> {
+  await tx.deleteFrom('meta').where('name', '=', FIRST_RUN).execute()
 }
 
 /** In every transaction that changes accounts or tokens: whoever has a stream open is looked at again. */
@@ -110,6 +140,7 @@ function parseRow(row: AccountRow): Account {
     disabled: row.disabled === 1,
     passwordHash: row.password_hash,
     credentialVersion: row.credential_version,
+    loginVersion: row.login_version,
   }
 }
 
@@ -118,7 +149,7 @@ export function legacyId(username: string): string {
   return `account ${username}`
 }
 
-function toRow(account: NewAccount): Omit<AccountRow, 'id'> {
+function toRow(account: NewAccount): Omit<AccountRow, 'id' | 'login_version'> {
   return {
     username: account.username,
     email: account.email,

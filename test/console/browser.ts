@@ -10,6 +10,7 @@ import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
 import { closeAfter, startTestNode } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import type { RunningNode } from '../../src/main.ts'
 import { furnish, PASSWORD } from './platform.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -35,15 +36,21 @@ export type OpenOptions = {
 }
 
 export type Scene = {
-  node: TestNode
+  node: TestNode & RunningNode
   /** A page at the sign-in; what it must never do is noted in `faults`. */
   open(options?: OpenOptions): Promise<Page>
   faults: string[]
 }
 
 export async function setScene(t: TestContext): Promise<Scene> {
-  const node = await startTestNode(t, { empty: true })
-  await furnish(node.context, node.files)
+  const scene = await emptyScene(t)
+  await furnish(scene.node.context, scene.node.files)
+  return scene
+}
+
+/** A node as it is after its first start. */
+export async function emptyScene(t: TestContext, settings: Record<string, string> = {}): Promise<Scene> {
+  const node = await startTestNode(t, { empty: true, settings })
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
   closeAfter(t, () => browser.close())
   const faults: string[] = []
@@ -80,10 +87,10 @@ async function openPage(
 export async function signIn(page: Page, username: string, password = PASSWORD): Promise<void> {
   await page.locator('input[name=username]').fill(username)
   await page.locator('input[name=password]').fill(password)
-  await page.locator('button[type=submit]').click()
+  await page.locator('.sign-in button[type=submit]').click()
 }
 
-/** Goes there without a reload, which would end the session. */
+/** Goes there without a reload. */
 export async function go(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => history.pushState(null, '', to), `/console${path}`)
 }

@@ -18,6 +18,9 @@ import { accountOf, PLAIN } from '../support/seed.ts'
 
 /** Calls that pass or fail on access alone, as far as an operation needs more than its path. */
 const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
+  endOwnSession: { params: { sessionId: 'x' } },
+  changeOwnPassword: { body: { current: 'x', password: 'x' } },
+  changeOwnLanguage: { body: { language: 'es' } },
   transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
   readUser: { params: { username: 'operator' } },
   createUser: { body: { username: 'eva', email: 'eva@b.es', role: 'ROLE_OPERATOR' } },

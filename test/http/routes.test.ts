@@ -31,6 +31,7 @@ const BESIDE: Record<string, 'public' | readonly Role[]> = {
   [`GET ${BASE_PATH}/docs`]: 'public',
   [`GET ${BASE_PATH}/openapi.json`]: 'public',
   [`GET ${BASE_PATH}/openapi-3.0.json`]: 'public',
+  'GET /': 'public',
   'GET /console': 'public',
   'GET /console/*': 'public',
   'GET /metrics': ['ROLE_GLOBALADMIN', 'ROLE_ADMIN'],

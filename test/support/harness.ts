@@ -18,12 +18,14 @@ import { zoneOf } from '../../src/domain/time.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import type { Context } from '../../src/http/context.ts'
 import { buildServer } from '../../src/http/server.ts'
-import { makeTokenUse } from '../../src/http/token-use.ts'
+import { makeNoteUse } from '../../src/http/note-use.ts'
 import { makeLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
 import { startNode } from '../../src/main.ts'
 import type { RunningNode } from '../../src/main.ts'
 import { makeChannelAccess } from '../../src/store/channel-access.ts'
+import { noteSessionSeen } from '../../src/store/sessions.ts'
+import { noteTokenUse } from '../../src/store/tokens.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import { makeSeal } from '../../src/store/seal.ts'
 import type { Store } from '../../src/store/database/store.ts'
@@ -167,7 +169,8 @@ export async function startTestHttp(
     seal: makeSeal(masterKey),
     tokens: makeTokens(jwtSecret),
     limiter: makeLimiter(store),
-    tokenUsed: makeTokenUse(store),
+    tokenUsed: makeNoteUse(store, noteTokenUse),
+    sessionSeen: makeNoteUse(store, noteSessionSeen),
     audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
     generateKey: generateSelfSigned,

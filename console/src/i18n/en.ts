@@ -1,5 +1,6 @@
 // Every text of the console in English. es.ts has the same in Spanish; the type makes a missing one an error.
 
+import { accountEn, firstRunEn, menuEn } from './account-en.ts'
 import { errorsEn } from './errors-en.ts'
 
 export const en = {
@@ -11,10 +12,8 @@ export const en = {
     skip: 'Skip to the content',
     menu: 'Menu',
     navigation: 'Main navigation',
-    overview: 'Overview',
-    channels: 'Channels',
-    failures: 'Failures',
-    contacts: 'Contacts',
+    notForYou: 'This page is not open to you',
+    notForYouHelp: 'Your role or a permission does not include it. An administrator can change that.',
     live: 'Live',
     liveOff: 'Reconnecting…',
     liveNone: 'Updated every few seconds',
@@ -24,7 +23,6 @@ export const en = {
     dark: 'Dark',
     auto: 'System',
     signOut: 'Sign out',
-    account: 'Account and settings',
     loading: 'Loading…',
     retryLoad: 'Try again',
     loadFailed: 'This could not be loaded',
@@ -380,6 +378,9 @@ export const en = {
     noPeople: 'No people are listed.',
     port: (port: string) => `port ${port}`,
   },
+  menu: menuEn,
+  account: accountEn,
+  firstRun: firstRunEn,
   errors: errorsEn,
 }
 

@@ -1,6 +1,7 @@
 // Todas las palabras de la consola en español.
 
 import type { Words } from './en.ts'
+import { accountEs, firstRunEs, menuEs } from './account-es.ts'
 import { errorsEs } from './errors-es.ts'
 
 export const es: Words = {
@@ -12,10 +13,8 @@ export const es: Words = {
     skip: 'Ir al contenido',
     menu: 'Menú',
     navigation: 'Navegación principal',
-    overview: 'Resumen',
-    channels: 'Canales',
-    failures: 'Fallos',
-    contacts: 'Contactos',
+    notForYou: 'Esta página no está abierta para usted',
+    notForYouHelp: 'Su rol o un permiso no la incluye. Un administrador puede cambiarlo.',
     live: 'En directo',
     liveOff: 'Reconectando…',
     liveNone: 'Se actualiza cada pocos segundos',
@@ -25,7 +24,6 @@ export const es: Words = {
     dark: 'Oscura',
     auto: 'Sistema',
     signOut: 'Cerrar sesión',
-    account: 'Cuenta y ajustes',
     loading: 'Cargando…',
     retryLoad: 'Intentar de nuevo',
     loadFailed: 'No se pudo cargar',
@@ -381,5 +379,8 @@ export const es: Words = {
     noPeople: 'No hay personas anotadas.',
     port: (port) => `puerto ${port}`,
   },
+  menu: menuEs,
+  account: accountEs,
+  firstRun: firstRunEs,
   errors: errorsEs,
 }

@@ -1,5 +1,5 @@
-// The node's event stream, read with fetch, because the browser's EventSource cannot send the token. It is opened again
-// whenever it breaks, at growing intervals, until it is stopped or the node refuses.
+// The node's event stream, read with fetch: it says when the node refuses, which the browser's EventSource does not. It
+// is opened again whenever it breaks, at growing intervals, until it is stopped or the node refuses.
 
 import type { NodeEvent } from '../../../src/contract/event-types.ts'
 import type { TransferEvent } from '../../../src/contract/event.ts'
@@ -20,11 +20,11 @@ const LONGEST_PAUSE_MS = 15_000
 /** The node sends something every 15 seconds. A stream that is silent for longer is dead. */
 const SILENCE_MS = 45_000
 
-export async function followEvents(token: string, listener: Listener, signal: AbortSignal): Promise<void> {
+export async function followEvents(listener: Listener, signal: AbortSignal): Promise<void> {
   let pauseMs = FIRST_PAUSE_MS
   while (!signal.aborted) {
     listener.changed('connecting')
-    const outcome = await readOnce(token, listener, signal)
+    const outcome = await readOnce(listener, signal)
     if (outcome === 'refused') {
       listener.changed('refused')
       return
@@ -34,16 +34,11 @@ export async function followEvents(token: string, listener: Listener, signal: Ab
   }
 }
 
-async function readOnce(
-  token: string,
-  listener: Listener,
-  signal: AbortSignal,
-): Promise<'refused' | 'ended' | 'failed'> {
+async function readOnce(listener: Listener, signal: AbortSignal): Promise<'refused' | 'ended' | 'failed'> {
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), SILENCE_MS)
   try {
     const response = await fetch(`${BASE_PATH}/events`, {
-      headers: { authorization: `Bearer ${token}` },
       signal: AbortSignal.any([signal, silence.signal]),
     })
     if (response.status === 401 || response.status === 403) return 'refused'

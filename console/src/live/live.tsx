@@ -41,13 +41,13 @@ class ProgressStore {
 }
 
 export function LiveProvider({ children }: { children: ReactNode }) {
-  const { token, rights } = useSession()
+  const { user, rights, ended, expiresAt } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState<StreamState>('connecting')
   const progress = useMemo(() => new ProgressStore(), [])
   const mayListen = rights.may('listTransfers')
   useEffect(() => {
-    if (!mayListen) return undefined
+    if (!mayListen || ended) return undefined
     const stop = new AbortController()
     const refresh = gathered(queries)
     const heard = (event: HeardEvent) => {
@@ -55,9 +55,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       else if (event.kind === 'progress') progress.put(event)
       else refresh(event.channelCode)
     }
-    void followEvents(token, { heard, changed: setState }, stop.signal)
+    void followEvents({ heard, changed: setState }, stop.signal)
     return () => stop.abort()
-  }, [token, mayListen, queries, progress])
+    // A new session opens the stream anew.
+  }, [user, expiresAt, ended, mayListen, queries, progress])
   // When the stream is back, everything is read again: something may have happened meanwhile.
   useEffect(() => {
     if (state === 'open') void queries.invalidateQueries()
@@ -66,9 +67,9 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     () => ({
       state: mayListen ? state : 'refused',
       progress,
-      pollMs: mayListen && state === 'open' ? false : POLL_MS,
+      pollMs: ended || (mayListen && state === 'open') ? false : POLL_MS,
     }),
-    [state, mayListen, progress],
+    [state, mayListen, ended, progress],
   )
   return <LiveContext value={live}>{children}</LiveContext>
 }

@@ -16,6 +16,7 @@ import { ExpectedToday, SubscriptionsOff } from '../parts/expected-today.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
+import { FirstSteps } from '../parts/first-steps.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
@@ -38,6 +39,7 @@ export default function OverviewPage() {
   return (
     <Stack gap="lg">
       <PageTitle text={words.overview.title} />
+      {data.channels.total === 0 && <FirstSteps />}
       <StatusTiles channels={data.channels} />
       {!data.active && <Notice tone="moving">{words.overview.noTransfers}</Notice>}
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">

@@ -63,6 +63,27 @@ export function Failed({ error, again }: { error: unknown; again?: () => void })
   )
 }
 
+/** A page that this user's role or permissions do not open. */
+export function NotForYou() {
+  const words = useWords()
+  return (
+    <div className="empty">
+      <div className="empty-icon" aria-hidden>
+        <IconLock size={28} stroke={1.5} />
+      </div>
+      <Title order={1} fz="h3">
+        {words.app.notForYou}
+      </Title>
+      <Text c="dimmed" fz="sm">
+        {words.app.notForYouHelp}
+      </Text>
+      <Button component={Link} href="/" variant="default">
+        {words.app.backToOverview}
+      </Button>
+    </div>
+  )
+}
+
 export function NotFound() {
   const words = useWords()
   return (

@@ -2,14 +2,14 @@
 // same page.
 
 import { ClientError } from '../../../sdk/index.ts'
-import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent } from 'react'
 import type { Words } from '../i18n/en.ts'
 import { useWords } from '../i18n/language.tsx'
 import { LanguageChoice } from '../parts/preferences.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { Logo } from '../parts/logo.tsx'
+import { Brand } from '../parts/logo.tsx'
 
 type Props = {
   ended: boolean
@@ -40,17 +40,7 @@ export function SignIn({ ended, username, signIn }: Props) {
       <Paper className="sign-in-card" shadow="sm" radius="md" p="xl" withBorder>
         <form onSubmit={(event) => void submit(event)}>
           <Stack gap="md">
-            <div className="sign-in-brand">
-              <Logo size={40} />
-              <div>
-                <Text fw={700} fz="lg" lh={1.2}>
-                  {words.app.name}
-                </Text>
-                <Text c="dimmed" fz="sm">
-                  {words.app.tagline}
-                </Text>
-              </div>
-            </div>
+            <Brand tagline />
             <Title order={1} fz="h3">
               {words.signIn.title}
             </Title>

@@ -18,13 +18,20 @@ export async function serve(): Promise<void> {
 
 /** For a person at the terminal, on standard error. The log goes to standard output. */
 function welcome({ url, firstAdmin }: RunningNode, dataDir: string): void {
-  const lines = [`Esclusa is ready at ${url}  (reference: ${url}/connect-back/docs)`]
+  const lines = [
+    `Esclusa is ready at ${url}`,
+    `  console    ${url}/console`,
+    `  reference  ${url}/connect-back/docs`,
+  ]
   if (firstAdmin)
     lines.push(
       '',
-      'This platform had no user yet. Its first administrator:',
+      `This platform had no user yet. Open ${url}/console and choose its first administrator:`,
+      `  one-time code  ${showOnce(firstAdmin.code, dataDir, 'first-run-code')}`,
+      '',
+      'Or use the one that was made meanwhile:',
       `  username  ${firstAdmin.username}`,
-      `  password  ${showPassword(firstAdmin.password, dataDir)}`,
+      `  password  ${showOnce(firstAdmin.password, dataDir, 'first-password')}`,
       '',
       'What next:',
       '  npx esclusa apply platform.yaml   make users, contacts and channels from a file',
@@ -34,12 +41,12 @@ function welcome({ url, firstAdmin }: RunningNode, dataDir: string): void {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** If this is no terminal, the text is kept by somebody. A service manager's log must not contain a password. */
-function showPassword(password: string, dataDir: string): string {
-  if (process.stderr.isTTY) return `${password}  (shown this once)`
-  const path = join(dataDir, 'first-password')
+/** If this is no terminal, the text is kept by somebody. A service manager's log must not contain a secret. */
+function showOnce(secret: string, dataDir: string, file: string): string {
+  if (process.stderr.isTTY) return `${secret}  (shown this once)`
+  const path = join(dataDir, file)
   rmSync(path, { force: true })
-  writeFileSync(path, `${password}\n`, { mode: 0o600, flag: 'wx' })
+  writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: 'wx' })
   return `in ${path}: read it, then remove the file`
 }
 

@@ -125,7 +125,10 @@ export async function listUsers(options: { json?: boolean }): Promise<void> {
   const accounts = await withPlatform(({ store }) => listAccounts(store.db))
   if (options.json)
     return sayJson(
-      accounts.map(({ passwordHash: _hash, credentialVersion: _version, id: _id, ...user }) => user),
+      accounts.map(
+        ({ passwordHash: _hash, credentialVersion: _version, loginVersion: _login, id: _id, ...user }) =>
+          user,
+      ),
     )
   const rows = accounts.map((account) => ({
     USERNAME: account.username,

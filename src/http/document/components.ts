@@ -1,6 +1,14 @@
 // Shapes that have a name in the OpenAPI document: written once there, and wherever the same schema object stands in the
 // tables the document refers to it. The interface's own names where it has them.
 
+import { FirstAdministrator, FirstRun } from '../../contract/account/first-run.ts'
+import {
+  LanguageChange,
+  OwnSession,
+  OwnSessions,
+  PasswordChange,
+} from '../../contract/account/own-account.ts'
+import { Ended, Session } from '../../contract/account/session.ts'
 import { Changed } from '../../contract/administration/changed.ts'
 import {
   AutomationFields,
@@ -73,7 +81,6 @@ import {
   Hour,
   Overview,
   platformOperations,
-  Session,
   TransferFacts,
   UnreachablePartner,
 } from '../../contract/platform.ts'
@@ -113,6 +120,13 @@ const NAMED = {
   Pageable,
   ErrorBody,
   Session,
+  Ended,
+  OwnSession,
+  OwnSessions,
+  PasswordChange,
+  LanguageChange,
+  FirstRun,
+  FirstAdministrator,
   Overview,
   ActiveTransfer,
   FailedTransfer,

@@ -16,6 +16,7 @@ const TAGS: Record<string, string> = {
   Channels: 'Agreed connections between a local entity and a remote one, per application.',
   Transfers: 'Files on their way over a channel.',
   Contacts: 'The partners.',
+  Account: 'Added by Esclusa: the console’s sessions, one’s own account, and the first administrator.',
   Administration: 'Added by Esclusa: users, local entities, contacts, channels, keys and the platform file.',
   Audit: 'Added by Esclusa: who did what, when and from where.',
   Expectations: 'Added by Esclusa: what is due on channels, what became of it, and on which days.',

@@ -2,13 +2,15 @@
 // failures are limited (accounts/limiter.ts).
 
 import { LRUCache } from 'lru-cache'
+import type { FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { verifyPassword } from '../../accounts/password.ts'
 import { AUTHS, V1_AUTHS } from '../../contract/user.ts'
 import type { Auth } from '../../contract/user.ts'
 import { showExpiry } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
-import { findAccount, findAccountByEmail } from '../../store/accounts.ts'
+import { isUntouched } from '../../accounts/first-run.ts'
+import { closeFirstRun, findAccount, findAccountByEmail } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import { clientAddress } from '../client-address.ts'
 import type { Context, Handler } from '../context.ts'
@@ -28,14 +30,18 @@ export const loginV1: Handler<'loginV1'> = async (context, { body, request }) =>
 export const loginV2: Handler<'loginV2'> = async (context, { body, request, reply }) => {
   // RFC 9745: the day from which the operation counts as deprecated.
   void reply.header('Deprecation', '@1735689600')
-  const found = await findAccount(context.store.db, body.username)
-  const attempt = {
-    name: body.username,
-    counted: `user ${body.username}`,
-    password: body.password,
-    address: clientAddress(request),
-  }
-  return answer(context, await checkPassword(context, found, attempt), AUTHS, '')
+  return answer(context, await passwordLogin(context, body, request), AUTHS, '')
+}
+
+/** By username: the account, or 401. */
+export async function passwordLogin(
+  context: Context,
+  { username, password }: { username: string; password: string },
+  request: FastifyRequest,
+): Promise<Account> {
+  const found = await findAccount(context.store.db, username)
+  const address = clientAddress(request)
+  return checkPassword(context, found, { name: username, counted: `user ${username}`, password, address })
 }
 
 /** `name` as it was typed, `counted` as the limiter knows it. */
@@ -61,6 +67,7 @@ async function checkPassword(
   const why = account?.disabled ? 'the user is disabled' : 'the password is not right'
   await noteLogin(context, attempt, account, passed ? undefined : why)
   if (!passed) throw new NodeError('unauthorized', 'the user or the password is not right')
+  if (isUntouched(passed)) await context.store.write(closeFirstRun)
   return passed
 }
 

@@ -10,6 +10,9 @@ import { NodeError } from '../../errors.ts'
 import { describeFailures, moreOfTransfer } from '../../store/overview.ts'
 import { lastRetriable } from '../../store/transfers/failures.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
+import { firstRunHandlers } from '../account/first-run.ts'
+import { ownAccountHandlers } from '../account/own-account.ts'
+import { sessionHandlers } from '../account/sessions.ts'
 import { channelHandlers } from '../administration/channels.ts'
 import { partnerHandlers } from '../administration/partners.ts'
 import { noticeHandlers } from '../administration/notices.ts'
@@ -22,7 +25,7 @@ import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { keyHandlers } from './keys.ts'
 import { reachChannel } from '../guard.ts'
-import type { PlatformHandler, PlatformHandlers } from './handler.ts'
+import type { PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
 import { makeTransferSearch } from './transfer-search.ts'
 import { makeNotificationHandlers } from '../notifications/handlers.ts'
@@ -33,6 +36,9 @@ export function makePlatformHandlers(): PlatformHandlers {
   const boardOf = makeBoards()
   const hoursOf = makeHours()
   return {
+    ...sessionHandlers,
+    ...ownAccountHandlers,
+    ...firstRunHandlers,
     ...userHandlers,
     ...partnerHandlers,
     ...channelHandlers,
@@ -42,7 +48,6 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...keyHandlers,
     ...makeTransferSearch(boardOf),
     ...makeNotificationHandlers(boardOf),
-    session,
     overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),
     searchChannels: async (context, { input, user }) => {
       const { page: _page, size: _size, ...filter } = input
@@ -75,24 +80,6 @@ export function makePlatformHandlers(): PlatformHandlers {
       return factsOf(context, await boardOf(context, user), transfer)
     },
   }
-}
-
-const session: PlatformHandler<'session'> = (context, { user, request }) => {
-  const now = context.now()
-  const token = /^bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
-  const { username, name, lastName, email, role, language, auths } = user
-  return Promise.resolve({
-    username,
-    ...(name !== undefined && { name }),
-    ...(lastName !== undefined && { lastName }),
-    email,
-    role,
-    language,
-    auths,
-    expiresAt: showTime(context.tokens.read(token, now).exp * 1000, context.zone),
-    now: showTime(now, context.zone),
-    timeZone: context.zone.name,
-  })
 }
 
 function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels'>['content'] {

@@ -137,6 +137,7 @@ export type ConsoleSessionRow = {
   expires_at: number
   address: string | null
   agent: string | null
+  account_id: string | null
 }
 
 export type FileKeyRow = { channel_code: string; key_name: string; key_date: string; key_time: string }
@@ -155,6 +156,7 @@ export type AccountRow = {
   password_hash: string | null
   credential_version: number
   disabled: number
+  login_version: number
 }
 
 export type ChannelRow = {

@@ -1,0 +1,37 @@
+// A question before something is done, and a word when it was done or refused.
+
+import { Text } from '@mantine/core'
+import { modals } from '@mantine/modals'
+import { notifications } from '@mantine/notifications'
+import { useWords } from '../i18n/language.tsx'
+
+type Question = { title: string; text: string; yes: string; danger?: boolean; go(): void }
+
+export function useAsk(): (question: Question) => void {
+  const words = useWords()
+  return ({ title, text, yes, danger = false, go }) =>
+    modals.openConfirmModal({
+      title,
+      children: <Text fz="sm">{text}</Text>,
+      labels: { confirm: yes, cancel: words.app.cancel },
+      confirmProps: danger ? { color: 'red.9' } : {},
+      closeButtonProps: { 'aria-label': words.app.close },
+      onConfirm: go,
+    })
+}
+
+export function useTell() {
+  const words = useWords()
+  const close = { closeButtonProps: { 'aria-label': words.app.close } }
+  return {
+    done: (message: string) => notifications.show({ color: 'teal', message, ...close }),
+    refused: (thrown: unknown) =>
+      notifications.show({
+        color: 'red',
+        title: words.channel.refused,
+        message: thrown instanceof Error ? thrown.message : String(thrown),
+        autoClose: false,
+        ...close,
+      }),
+  }
+}
