@@ -49,6 +49,8 @@ export type { AuditEntry, AuditVerification } from '../src/contract/audit.ts'
 export type { Contact } from '../src/contract/contact.ts'
 export type { NodeEvent } from '../src/contract/event-types.ts'
 export type { DeliveryFacts, ExpectedDay, SubscriptionFacts } from '../src/contract/notifications.ts'
+export type { ChannelKeys, KeyFacts, ProposedKey } from '../src/contract/administration/keys.ts'
+export type { QuarantinedFileFacts } from '../src/contract/administration/quarantine.ts'
 export type { ErrorBody } from '../src/contract/error-body.ts'
 export type { Page } from '../src/contract/page.ts'
 export type {

@@ -84,6 +84,20 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
     404: 'There is no such proposed key.',
     409: 'The key was accepted or refused already.',
   },
+  downloadQuarantined: {
+    404: 'There is no such quarantined file.',
+    409: 'It was released or discarded, so its bytes are no longer here; or it could not be opened and form is opened.',
+  },
+  releaseQuarantined: {
+    400: NO_BODY,
+    404: 'There is no such quarantined file.',
+    409: 'It was released or discarded already; it could not be opened; its channel is gone or has no inbound directory for it; its name is taken there and postReceptionRename is not true.',
+  },
+  discardQuarantined: {
+    400: NO_BODY,
+    404: 'There is no such quarantined file.',
+    409: 'It was released or discarded already.',
+  },
   listEvents: { 400: 'The query is malformed, before or after is no id of an event, or both are given.' },
   testSubscription: SUBSCRIPTION,
   enableSubscription: SUBSCRIPTION,

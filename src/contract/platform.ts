@@ -11,8 +11,9 @@ import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
 import type { Operation, Part } from './operations.ts'
 import { ExpectedDay, ExpectedDays, notificationOperations } from './notifications.ts'
-import { keyOperations } from './keys.ts'
+import { keyOperations } from './administration/keys.ts'
 import { pageOf } from './page.ts'
+import { quarantineOperations } from './administration/quarantine.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
@@ -286,6 +287,7 @@ export const platformOperations = {
   ...transferSearchOperations,
   ...auditOperations,
   ...keyOperations,
+  ...quarantineOperations,
   ...notificationOperations,
 } as const satisfies Record<string, Operation>
 

@@ -1,11 +1,15 @@
 // The tasks of a node, in the order in which they are looked at.
 
+import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { makeAuditKeys } from '../audit/keys.ts'
+import { makeAuditTrail } from '../audit/trail.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { masterPath } from '../files/secrets.ts'
 import type { Seal } from '../store/seal.ts'
+import { zoneOf } from '../domain/time.ts'
 import { hashAccessTask } from './hash-access.ts'
+import { quarantineTask } from './quarantine.ts'
 import { resealTask } from './reseal.ts'
 import { startUpkeep } from './upkeep.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -21,5 +25,13 @@ export function startNodeUpkeep(upkeep: NodeUpkeep): { stop(): Promise<void> } {
       keyFile: config.masterKey === undefined ? masterPath(config.dataDir) : undefined,
     }),
     hashAccessTask(upkeep),
+    quarantineTask({
+      store: upkeep.store,
+      audit: makeAuditTrail(master, upkeep.owner, upkeep.now),
+      roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+      zone: zoneOf(config.timezone),
+      dataDir: resolve(config.dataDir),
+      now: upkeep.now,
+    }),
   ])
 }

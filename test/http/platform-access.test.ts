@@ -45,6 +45,9 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   generateChannelKey: { params: { channelCode: PLAIN }, body: { bits: 2048 } },
   acceptProposedKey: { params: { keyId: 'x' }, body: { fingerprint: 'ab'.repeat(32) } },
   refuseProposedKey: { params: { keyId: 'x' } },
+  downloadQuarantined: { params: { fileId: 'x' } },
+  releaseQuarantined: { params: { fileId: 'x' } },
+  discardQuarantined: { params: { fileId: 'x' } },
   applyPlatformFile: { query: { dryRun: 'true' }, body: { file: '{}' } },
 }
 

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { count, day } from '../arguments.ts'
+import { addQuarantineCommands } from './quarantine-commands.ts'
 import { addNotificationCommands } from './notification-commands.ts'
 
 export function addClientCommands(program: Command): void {
@@ -32,6 +33,7 @@ export function addClientCommands(program: Command): void {
   )
   addTransferCommands(program)
   addNotificationCommands(program, command)
+  addQuarantineCommands(program, command, list)
 }
 
 function addTransferCommands(program: Command): void {

@@ -48,7 +48,7 @@ async function putAway(
   if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
   const transfer = running()?.transfer
   if (transfer && (code === 'bad_signature' || code === 'bad_envelope'))
-    await quarantine(context, transfer.id, name, file.path).catch((thrown: unknown) =>
+    await quarantine(context, transfer, name, file.path, reason).catch((thrown: unknown) =>
       context.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
     )
   return true

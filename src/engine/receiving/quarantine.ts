@@ -1,15 +1,47 @@
-// A file that does not open, or whose signature is wrong, is kept here until somebody looks at it.
+// A file that does not open, or whose signature is wrong, is kept until somebody looks at it: the bytes as they came, and
+// beside them the file itself where it could be taken out of what came. First the files, then the row; a crash between
+// the two leaves files that upkeep finds (src/quarantine/adopt.ts).
 
 import { copyFile, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { messageOf, NodeError } from '../../errors.ts'
+import { syncFolder } from '../../files/folder-sync.ts'
+import { exists } from '../../files/place.ts'
+import { freeQuarantinePath, openedBeside, quarantinedFacts } from '../../files/quarantine.ts'
+import { newId } from '../../store/database/ids.ts'
+import { insertQuarantined } from '../../store/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { localPath } from '../staging/staging.ts'
 
 export async function quarantine(
   context: EngineContext,
-  transferId: string,
+  transfer: TransferRecord,
   name: string,
   path: string,
+  reason: unknown,
 ): Promise<void> {
-  const target = await context.staging.quarantine(transferId, name)
-  await rename(path, target).catch(() => copyFile(path, target))
-  context.log.warn({ transfer: transferId, path: target }, 'a received file is in quarantine')
+  const target = await freeQuarantinePath(await context.staging.quarantine(transfer.id, name))
+  if (await exists(localPath(path))) await move(localPath(path), openedBeside(target))
+  await move(path, target)
+  await syncFolder(dirname(target))
+  context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')
+  const now = context.now()
+  const facts = await quarantinedFacts(target)
+  await context.store.write((tx) =>
+    insertQuarantined(tx, {
+      id: newId(now),
+      transferId: transfer.id,
+      channelCode: transfer.channelCode,
+      name,
+      ...facts,
+      code: reason instanceof NodeError ? reason.code : 'internal',
+      reason: messageOf(reason),
+      quarantinedAt: now,
+    }),
+  )
+}
+
+function move(from: string, to: string): Promise<void> {
+  return rename(from, to).catch(() => copyFile(from, to))
 }

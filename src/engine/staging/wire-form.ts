@@ -182,14 +182,19 @@ function translationOf({ plan, directory }: Wire): Translated | undefined {
 export type Arrived = { format: RecordFormat; envelope: Envelope | undefined }
 
 /** The steps that turn received bytes into the local file. `verify` and `decrypt` throw at the end of a bad stream. */
-export function incomingSteps(wire: Wire, arrived: Arrived): Step[] {
+export function incomingSteps(
+  wire: Wire,
+  arrived: Arrived,
+  signature: 'checked' | 'unchecked' = 'checked',
+): Step[] {
   const { plan, directory, capabilities } = wire
   const { envelope } = arrived
   const steps: Step[] = []
   if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
   if (envelope?.compressed) steps.push(decompress(BOMB_LIMIT))
   else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked)
-  if (plan.signedFilesOnly || envelope?.signed) steps.push(verifyStep(plan))
+  if (plan.signedFilesOnly || envelope?.signed)
+    steps.push(signature === 'checked' ? verifyStep(plan) : contentIfSigned(plan))
   if (directory.compression) steps.push(gunzip(BOMB_LIMIT))
   const records = recordOptions(directory)
   const back = translationOf(wire)
@@ -239,6 +244,24 @@ function verifyStep(plan: TransferPlan): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be signed (svcff, receptionff)', 'rsaRemoteKey')
   return verify({ certificateOrPublicKeyPem: rsaRemoteKey })
+}
+
+const SIGNED_DATA = Buffer.from('06092a864886f70d010702', 'hex')
+
+/** The content of a signed message whoever signed it; a file that is no such message as it is. */
+function contentIfSigned(plan: TransferPlan): Step {
+  const { rsaRemoteKey = '' } = plan.security
+  return async function* content(source) {
+    const pieces = blocks(source)[Symbol.asyncIterator]()
+    const first = await pieces.next()
+    if (first.done) return
+    async function* whole() {
+      yield first.value as Buffer
+      yield* { [Symbol.asyncIterator]: () => pieces }
+    }
+    const isSigned = first.value[0] === 0x30 && first.value.subarray(0, 32).includes(SIGNED_DATA)
+    yield* isSigned ? verify({ certificateOrPublicKeyPem: rsaRemoteKey, unchecked: true })(whole()) : whole()
+  }
 }
 
 /** Why the announced record format does not fit the directory. Undefined: it fits. */

@@ -52,7 +52,8 @@ import {
   NewKey,
   ProposedKey,
   SeenFingerprint,
-} from '../../contract/keys.ts'
+} from '../../contract/administration/keys.ts'
+import { QuarantinedFileFacts } from '../../contract/administration/quarantine.ts'
 import { Calendar, Expectation } from '../../contract/calendar.ts'
 import { ErrorBody } from '../../contract/error-body.ts'
 import { NodeEvent } from '../../contract/event-types.ts'
@@ -166,6 +167,7 @@ const NAMED = {
   ProposedKey,
   KeyAccepted,
   SeenFingerprint,
+  QuarantinedFileFacts,
   NodeEvent,
   EventList,
   SubscriptionFacts,

@@ -21,6 +21,7 @@ const TAGS: Record<string, string> = {
   Audit: 'Added by Esclusa: who did what, when and from where.',
   Expectations: 'Added by Esclusa: what is due on channels, what became of it, and on which days.',
   Keys: 'Added by Esclusa: certificates and fingerprints of channels, keys made here, keys that partners propose.',
+  Quarantine: 'Added by Esclusa: received files that did not pass their checks.',
   Platform: 'Added by Esclusa, read-only: what consoles show of the platform as a whole.',
   ...OTHER_TAGS,
 }

@@ -1,7 +1,7 @@
 // Keys of channels: shown with svcFF, made and accepted with signer. Private keys are never shown.
 
 import { makePage } from '../../contract/page.ts'
-import type { KeyFacts, ProposedKey } from '../../contract/keys.ts'
+import type { KeyFacts, ProposedKey } from '../../contract/administration/keys.ts'
 import { acceptKey, refuseKey, takeLocalKey } from '../../keys/decide-key.ts'
 import type { Deciding } from '../../keys/decide-key.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'

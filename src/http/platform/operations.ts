@@ -24,6 +24,7 @@ import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { keyHandlers } from './keys.ts'
+import { quarantineHandlers } from './quarantine.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
@@ -46,6 +47,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...noticeHandlers,
     ...auditHandlers,
     ...keyHandlers,
+    ...quarantineHandlers,
     ...makeTransferSearch(boardOf),
     ...makeNotificationHandlers(boardOf),
     overview: async (context, { user }) => overview(context, user, await boardOf(context, user), hoursOf),

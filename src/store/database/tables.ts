@@ -86,6 +86,26 @@ export type Tables = {
     revoked_at: number | null
   }
   upkeep_task: { name: string; done_at: number; held_by: string | null; held_until: number }
+  quarantined_file: {
+    id: string
+    transfer_id: string
+    channel_code: string
+    name: string
+    path: string
+    size: number
+    hash: string
+    opened_path: string | null
+    opened_size: number | null
+    opened_hash: string | null
+    code: string
+    reason: string
+    quarantined_at: number
+    state: string
+    target: string | null
+    opened_mark: string | null
+    decided_at: number | null
+    decided_by: string | null
+  }
   key_proposal: {
     id: string
     contact_id: string

@@ -2,12 +2,12 @@
 // are never shown.
 
 import type { Static } from 'typebox'
-import { ChannelParams } from './administration/changed.ts'
-import type { Operation } from './operations.ts'
-import { pageOf } from './page.ts'
-import { oneOf } from './schema.ts'
-import { Type } from './type.ts'
-import { ROLES } from './user.ts'
+import { ChannelParams } from './changed.ts'
+import type { Operation } from '../operations.ts'
+import { pageOf } from '../page.ts'
+import { oneOf } from '../schema.ts'
+import { Type } from '../type.ts'
+import { ROLES } from '../user.ts'
 
 const out = (description: string) => Type.String({ description })
 const time = (description: string) => Type.String({ format: 'date-time', description })

@@ -1,0 +1,38 @@
+// How quarantined files lie in the data folder: `quarantine/<transfer>/<name>` holds the bytes as they came, and a hidden
+// file beside it the file itself, where it could be taken out.
+
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { hashFile } from './hash.ts'
+import { exists } from './place.ts'
+
+const OPENED = '.opened-'
+
+export function openedBeside(path: string): string {
+  // Of a length of its own: the name may be as long as names can be.
+  const mark = createHash('sha256').update(basename(path)).digest('hex').slice(0, 24)
+  return join(dirname(path), OPENED + mark)
+}
+
+export function isOpenedForm(name: string): boolean {
+  return name.startsWith(OPENED)
+}
+
+/** A partner may send a bad file of the same name twice. */
+export async function freeQuarantinePath(path: string): Promise<string> {
+  let free = path
+  for (let nth = 1; await exists(free); nth++)
+    free = join(dirname(path), `${nth}.${basename(path).slice(-200)}`)
+  return free
+}
+
+export async function quarantinedFacts(path: string) {
+  const beside = openedBeside(path)
+  const opened = (await exists(beside)) ? { path: beside, ...(await sizeAndHash(beside)) } : null
+  return { path, ...(await sizeAndHash(path)), opened }
+}
+
+async function sizeAndHash(path: string): Promise<{ size: number; hash: string }> {
+  return { size: (await stat(path)).size, hash: await hashFile(path) }
+}

@@ -1,0 +1,107 @@
+// Files that do not pass their checks: what the engine keeps of them, and that a node killed at any step of a release
+// has released the file once.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { signBuffer } from '../../src/engine/transforms/cms/messages.ts'
+import { adoptStrays, finishDecisions } from '../../src/quarantine/adopt.ts'
+import type { Deciding } from '../../src/quarantine/decide-file.ts'
+import { findQuarantined, listQuarantined } from '../../src/store/quarantine.ts'
+import { makeTestKey } from '../support/cms-keys.ts'
+import type { TestKey } from '../support/cms-keys.ts'
+import { startTestHttp } from '../support/harness.ts'
+import { putIntoQuarantine } from '../support/quarantine.ts'
+import { FULL } from '../support/seed.ts'
+import { channelOf, CODE, startRig } from './rig.ts'
+
+const ours = await makeTestKey('ours')
+const theirs = await makeTestKey('theirs')
+
+function signedBy(key: TestKey): Promise<Buffer> {
+  const privateKeyPem = `${key.privateKeyPem}\n${key.certificatePem}`
+  return signBuffer(Buffer.from('content'), { privateKeyPem, digest: 'sha256', includeCertificate: false })
+}
+
+test('an unsigned or wrongly signed file is kept as it came and opened, with its reason, and told once', async (t) => {
+  const rig = await startRig(t)
+  const security = { rsaLocalKey: ours.privateKeyPem, rsaRemoteKey: theirs.certificatePem }
+  await rig.putChannel(CODE, channelOf(rig, { svcff: true, receptionff: true, security }))
+  rig.run()
+  const came = { 'unsigned.txt': Buffer.from('content'), 'stranger.txt': await signedBy(ours) }
+  for (const [name, bytes] of Object.entries(came)) {
+    const path = await rig.offer(name, bytes)
+    assert.equal(((await rig.fetch()) as { code?: string }).code, 'bad_signature')
+    const { id } = await rig.lastReception()
+    const [file] = await listQuarantined(rig.store.db, {})
+    assert.deepEqual(
+      [file?.transferId, file?.channelCode, file?.name, file?.code, file?.state],
+      [id, CODE, name, 'bad_signature', 'WAITING'],
+    )
+    assert.match(file?.reason ?? '', /sign/)
+    assert.deepEqual(await readFile(file?.path ?? ''), bytes)
+    assert.equal(await readFile(file?.opened?.path ?? '', 'utf8'), 'content')
+    await rm(path)
+  }
+  // A node of the version before keeps no rows, and one may be killed between file and row.
+  await rig.store.db.deleteFrom('quarantined_file').execute()
+  const deciding = { store: rig.store, now: Date.now } as unknown as Deciding
+  await adoptStrays(deciding, rig.place.dataDir)
+  await adoptStrays(deciding, rig.place.dataDir)
+  const adopted = await listQuarantined(rig.store.db, {})
+  assert.deepEqual(
+    adopted.map(({ name, channelCode, opened }) => `${name} ${channelCode} ${opened?.size}`).sort(),
+    [`stranger.txt ${CODE} 7`, `unsigned.txt ${CODE} 7`],
+  )
+  const events = await rig.store.db
+    .selectFrom('event_outbox')
+    .select('type')
+    .where('type', '=', 'file.quarantined')
+    .execute()
+  assert.equal(events.length, 4, 'each once when it came, and once when its row was lost')
+})
+
+const CHILD = fileURLToPath(new URL('release-child.ts', import.meta.url))
+
+for (const what of ['release', 'discard'])
+  for (const killAt of ['before 1', 'after 1', 'before 2', 'after 2'])
+    test(`a node killed ${killAt} of the writes of a ${what} has done it once, or not at all`, async (t) => {
+      const node = await startTestHttp(t)
+      const inbound = join(node.files, 'in')
+      await putIntoQuarantine(node, 'q1', { channelCode: FULL })
+      const child = spawn(process.execPath, [CHILD, node.dataDir, node.files, 'q1', what, killAt], {
+        stdio: 'inherit',
+      })
+      const [, signal] = (await once(child, 'exit')) as [number | null, string | null]
+      assert.equal(signal, 'SIGKILL')
+      const later = { ...node.context, now: () => Date.now() + 3_600_000 }
+      await finishDecisions(later)
+      const { state } = (await findQuarantined(node.store.db, 'q1')) ?? {}
+      const done = what === 'release' ? 'RELEASED' : 'DISCARDED'
+      assert.equal(state, killAt === 'before 1' ? 'WAITING' : done)
+      // Received under a stamped name, as the channel asks.
+      const placed = await readdir(inbound)
+      assert.equal(placed.length, state === 'RELEASED' ? 1 : 0)
+      for (const name of placed) {
+        assert.match(name, /^pay\.\d{14}\.txt$/)
+        assert.equal(await readFile(join(inbound, name), 'utf8'), 'the content')
+      }
+      const left = await readdir(join(node.dataDir, 'quarantine'))
+      assert.deepEqual(left, state === 'WAITING' ? ['q1'] : [])
+      const audit = await node.store.db
+        .selectFrom('audit')
+        .select('action')
+        .where('action', 'like', 'QUARANTINE%')
+        .execute()
+      assert.equal(audit.length, state === 'WAITING' ? 0 : 1)
+      const told = await node.store.db
+        .selectFrom('event_outbox')
+        .select('type')
+        .where('type', '=', 'file.received')
+        .execute()
+      assert.equal(told.length, state === 'RELEASED' ? 1 : 0)
+    })
