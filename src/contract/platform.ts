@@ -184,6 +184,8 @@ export const FileProgress = Type.Object(
     position: count('Octets safe at the other end (out) or here (in).'),
     phase: oneOf(FILE_PHASES, 'How far the file has come.'),
     receipt: oneOf(RECEIPT_STATES, 'The partner’s end-to-end receipt.'),
+    receiptAt: optional(time('When the receipt came, be it after its deadline.')),
+    receiptReason: optional(out('Why it is negative: the partner’s reason, or what it does not prove.')),
   },
   { description: 'How far one file has come.' },
 )

@@ -164,6 +164,8 @@ function fileOf({ habit, path, ...past }: Past, id: string, files: string, arriv
     keyTime: id,
     stagedPath: null,
     wireHash: null,
+    receiptReason: null,
+    receiptAt: null,
     receipt: 'NONE' as const,
     actionPost: null,
     pathPost: null,

@@ -61,9 +61,15 @@ export type TransferFileRecord = {
   keyDate: string
   keyTime: string
   stagedPath: string | null
-  /** Hex SHA-256 of the bytes as transmitted, where a receipt is to be compared with it. */
+  /**
+   * Hash of the bytes as transmitted, in hex. Out: what the partner's receipt is compared with. In: what our receipt
+   * shows; null where none with a hash was asked for. Its length tells SHA-1, SHA-256 and SHA-512 apart.
+   */
   wireHash: string | null
   receipt: ReceiptState
+  /** What the receipt said, where that is more than yes; and when it came. */
+  receiptReason: string | null
+  receiptAt: number | null
   actionPost: string | null
   pathPost: string | null
 }

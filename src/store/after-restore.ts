@@ -114,6 +114,8 @@ const FILE_REACHED = [
   'staged_path',
   'wire_hash',
   'receipt',
+  'receipt_reason',
+  'receipt_at',
   'action_post',
   'path_post',
 ] as const

@@ -150,6 +150,8 @@ export function newFile(
     stagedPath: null,
     wireHash: null,
     receipt: 'NONE',
+    receiptReason: null,
+    receiptAt: null,
     actionPost: null,
     pathPost: null,
   }

@@ -59,10 +59,11 @@ function stateOf({ state, settled }: Ended): string {
  */
 function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
   if (file.receipt === 'NEGATIVE')
-    return { ...file, ...ANEW, phase: 'WAITING', receipt: 'NONE', ...keyOf(now, file.index) }
+    return { ...file, ...ANEW, phase: 'WAITING', ...NO_RECEIPT, ...keyOf(now, file.index) }
   return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
 }
 
+const NO_RECEIPT = { receipt: 'NONE', receiptReason: null, receiptAt: null } as const
 const ANEW = { position: 0, maybeVisible: false, hash: null, wireHash: null, stagedPath: null }
 
 /**

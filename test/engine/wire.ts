@@ -18,7 +18,6 @@ export function offerOf(name: string, change: Partial<Offer> = {}): Offer {
     size: undefined,
     restartFrom: 0,
     encryptedSession: false,
-    signedReceipt: false,
     ...change,
   }
 }

@@ -191,8 +191,8 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                       ? words.transfer.notArrived
                       : words.transfer.phase[progress.phase])}
                   {receipt && (
-                    <Text fz="xs" c="dimmed">
-                      {receipt}
+                    <Text fz="xs" c="dimmed" className="words">
+                      {progress.receiptReason ? `${receipt}: ${progress.receiptReason}` : receipt}
                     </Text>
                   )}
                 </Table.Td>

@@ -26,6 +26,8 @@ export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
     stagedPath: null,
     wireHash: null,
     receipt: 'NONE',
+    receiptReason: null,
+    receiptAt: null,
     actionPost: null,
     pathPost: null,
   }

@@ -10,7 +10,7 @@ import { groupMatcher } from '../../files/send-set.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Capabilities, Offer } from '../transports/transport.ts'
+import type { Capabilities, FileFlaw, Offer } from '../transports/transport.ts'
 import { formatMismatch } from '../staging/wire-form.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -59,11 +59,20 @@ export function refuseUnfit(
     )
   if (capabilities.envelopes && plan.encryptFiles && !offer.envelope?.encrypted)
     throw new NodeError('insecure_session', `channel ${channel.code} takes encrypted files alone`)
+  // Said before the first octet: a file that could not be opened here would travel in vain.
+  if (offer.envelope?.encrypted && plan.security.rsaLocalKey === undefined)
+    throw unfit('encrypted', `channel ${channel.code} has no key to open encrypted files with`)
+  if (offer.envelope?.signed && plan.security.rsaRemoteKey === undefined)
+    throw unfit('signed', `channel ${channel.code} has no key to check signatures with`)
   const mismatch = formatMismatch(directory, offer.format, capabilities)
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
   // A provisional name lies in the data folder alone; the one that follows is judged when it comes.
   const fault = offer.provisional ? undefined : nameFault(offer.name)
   if (fault) throw new NodeError('file_refused', fault)
+}
+
+function unfit(flaw: FileFlaw['flaw'], message: string): NodeError {
+  return new NodeError('file_refused', message, { cause: { flaw } satisfies FileFlaw })
 }
 
 function noChannel({ name, application }: Offer): NodeError {

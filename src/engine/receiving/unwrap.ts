@@ -16,7 +16,7 @@ import { incomingSteps } from '../staging/wire-form.ts'
 export type Received = { path: string; size: number; sha256: string }
 
 /** `path` is the received file itself if both forms are the same, otherwise a file beside it. */
-export type Unwrapped = { path: string; size: number; hash: string; wireHash: string }
+export type Unwrapped = { path: string; size: number; hash: string; wireHash: string | null }
 
 export async function unwrap(
   receiving: ReceivingContext,
@@ -68,7 +68,7 @@ async function unwrapChecked(
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
       cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
-  const wireHash = await wireHashOf(received, offer.envelope?.digest ?? 'sha256')
+  const wireHash = await receiptHash(received, offer.receiptDigest)
   const steps = incomingSteps({ plan, directory, capabilities, codePage: context.codePage }, offer)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
@@ -80,8 +80,9 @@ async function unwrapChecked(
   return { path, size, hash: await local.finish(), wireHash }
 }
 
-/** The hash a receipt must show: of the bytes as transmitted. */
-async function wireHashOf({ path, sha256 }: Received, digest: Digest): Promise<string> {
+/** The hash that our receipt shows: of the bytes as transmitted, in the digest that the partner announced. */
+async function receiptHash({ path, sha256 }: Received, digest: Digest | undefined): Promise<string | null> {
+  if (digest === undefined) return null
   if (digest === 'sha256') return sha256
   const hash = createHash(digest)
   for await (const piece of createReadStream(path)) hash.update(piece as Buffer)

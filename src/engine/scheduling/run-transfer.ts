@@ -214,7 +214,7 @@ async function settleReceipts(running: RunningTransfer): Promise<void> {
   if (negative)
     throw new NodeError(
       'receipt_negative',
-      `${negative.name}: the partner’s receipt says it was not delivered`,
+      `${negative.name}: the partner’s receipt is negative: ${negative.receiptReason ?? 'it was not delivered'}`,
     )
   const missing = transfer.files.find((file) => file.receipt === 'AWAITED')
   if (missing && context.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)

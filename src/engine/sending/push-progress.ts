@@ -44,6 +44,7 @@ export function watchPush(
   let noting: Promise<void> | undefined
   const note = () => (noting ??= isEncrypted ? noteEncryption(emission) : Promise.resolve())
   return {
+    receiptDigest: (digest) => source.hashAlso(digest),
     moved: (position) => {
       // A lost lease is found by the next write that matters.
       if (noting === undefined && position > file.position) note().catch(() => {})
@@ -58,7 +59,7 @@ export function watchPush(
     placing: async (sha256) => {
       await keeping
       maybeVisible = true
-      const wireHash = await source.finish()
+      const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
       const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
       await record(emission, file, {

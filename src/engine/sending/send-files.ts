@@ -25,6 +25,7 @@ import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
+const SHA256_HEX = 64
 /** How many files of one transfer are under way at once. Each still waits for a place to work in. */
 const FILES_AT_ONCE = 32
 /** Where a session carries one file at a time: while one travels, the next are prepared and the last is recorded. */
@@ -161,8 +162,9 @@ async function arrived(
 ): Promise<void> {
   const { plan, capabilities } = emission
   // `placing` has noted it. If not, the file of an earlier attempt was found at the other end.
-  const wireHash = file.wireHash ?? (await source.finish())
-  const hash = file.stagedPath === null ? wireHash : (file.hash ?? wireHash)
+  const wireHash = file.wireHash ?? (await source.receiptHash())
+  const sent = wireHash.length === SHA256_HEX ? wireHash : await source.finish()
+  const hash = file.stagedPath === null ? sent : (file.hash ?? sent)
   if (plan.verifyHash && capabilities.remoteHash) requireSameHash(file, result.remoteSha256, wireHash)
   const waits = result.receipt === 'awaited' && wantsReceipt(emission)
   const done = !waits && !hasAction(plan)

@@ -1,7 +1,15 @@
 // End-to-end receipts: those that come in are recorded with the file they are for, those owed are made ready to send.
 
 import { findChannel, openChannel } from '../../store/channels.ts'
-import { awaitingReceipt, receiptsOwed, recordReceipt } from '../../store/transfers/receptions.ts'
+import { isOver } from '../../domain/transfer.ts'
+import type { TransferStatus } from '../../contract/transfer.ts'
+import {
+  awaitingReceipt,
+  receiptsOwed,
+  recordLateReceipt,
+  recordReceipt,
+} from '../../store/transfers/receptions.ts'
+import type { Verdict } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { makeTransferPlan } from '../transfer-plan.ts'
 import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'
@@ -22,6 +30,7 @@ export async function receiptsToSend(context: EngineContext, reach: Reach): Prom
   return ready
 }
 
+/** A receipt that came: for a transfer that waits for it, or for one that is over by now. */
 export async function takeReceipt(
   context: EngineContext,
   reach: Reach,
@@ -30,44 +39,73 @@ export async function takeReceipt(
   wake: () => void,
 ): Promise<void> {
   const { contactId } = reach
-  const waiting = await awaitingReceipt(context.store.db, contactId, receipt.key.date, receipt.key.time)
-  const named = waiting.find((one) => keyName(one.name) === receipt.key.name)
-  const found = named && (await isReached(context, reach, named.channel_code)) ? named : undefined
-  if (!found)
-    return context.log.info(
-      { contact: contactId, key: receipt.key },
-      'a receipt came for a file that awaits none',
+  const found = await fileOf(context, reach, receipt, keyName)
+  if (!found) {
+    const about = { contact: contactId, key: receipt.key, reason: receipt.reason }
+    if (receipt.positive) context.log.info(about, 'a receipt came for a file that awaits none')
+    else context.log.warn(about, 'a negative receipt came for a file that awaits none')
+    return
+  }
+  const verdict = await verdictOn(context, found, receipt)
+  const { transfer_id: transferId, idx: index } = found
+  const now = context.now()
+  if (isOver(found.state as TransferStatus)) {
+    const error = found.error === null ? null : `${found.error}; ${toldLate(found.name, verdict, now)}`
+    await context.store.write((tx) => recordLateReceipt(tx, { transferId, index, error }, verdict, now))
+    return context.log.warn(
+      { transfer: transferId, receipt: verdict.state, reason: verdict.reason },
+      'a receipt came after the transfer was over',
     )
-  const state = await verdict(context, found, receipt)
-  await context.store.write((tx) => recordReceipt(tx, found.transfer_id, found.idx, state, context.now()))
+  }
+  await context.store.write((tx) => recordReceipt(tx, transferId, index, verdict, now))
   wake()
 }
 
-async function isReached({ store }: EngineContext, reach: Reach, code: string): Promise<boolean> {
-  const channel = await findChannel(store.db, code)
-  return channel !== undefined && reach.refusal(channel) === undefined
+type Found = Awaited<ReturnType<typeof awaitingReceipt>>[number]
+
+/** Of several that it may be about, one that still waits, and of those the oldest. */
+async function fileOf(
+  { store }: EngineContext,
+  reach: Reach,
+  { key }: Receipt,
+  keyName: (name: string) => string,
+): Promise<Found | undefined> {
+  const named = (await awaitingReceipt(store.db, reach.contactId, key.date, key.time)).filter(
+    ({ name }) => keyName(name) === key.name,
+  )
+  let late: Found | undefined
+  for (const one of named) {
+    const channel = await findChannel(store.db, one.channel_code)
+    if (!channel || reach.refusal(channel)) continue
+    if (!isOver(one.state as TransferStatus)) return one
+    late = one
+  }
+  return late
 }
 
-/** Positive only with the right hash, and signed where the channel has the partner's key. */
-async function verdict(
-  context: EngineContext,
-  found: { wire_hash: string | null; snapshot: string | null; transfer_id: string },
-  receipt: Receipt,
-) {
-  if (!receipt.positive) return 'NEGATIVE'
+function toldLate(name: string, { state, reason }: Verdict, now: number): string {
+  const said = state === 'POSITIVE' ? 'positive' : `negative (${reason ?? 'without a reason'})`
+  return `${name}: its receipt came later, at ${new Date(now).toISOString()}, and is ${said}`
+}
+
+/**
+ * Positive unless the receipt says no, or does not prove what the channel asks to be proven: with the partner's key that
+ * is a signed hash of what was sent. Without its key there is no proof: only a signed receipt has a hash (RFC 5024,
+ * 5.3.13). `check` and `apply` warn of that.
+ */
+async function verdictOn(context: EngineContext, found: Found, receipt: Receipt): Promise<Verdict> {
+  const no = (reason: string): Verdict => ({ state: 'NEGATIVE', reason })
+  if (!receipt.positive) return no(receipt.reason)
   const plan =
     found.snapshot === null
       ? undefined
       : await makeTransferPlan(context.store.db, context.seal, found.snapshot)
-  if (!plan?.verifyHash) return 'POSITIVE'
-  const hashFits = receipt.hash !== undefined && receipt.hash === found.wire_hash
+  if (!plan?.verifyHash) return { state: 'POSITIVE', reason: null }
+  if (receipt.hash !== undefined && receipt.hash !== found.wire_hash)
+    return no(`it shows the hash ${receipt.hash}, sent was ${found.wire_hash ?? 'none'}`)
   const { rsaRemoteKey } = plan.security
-  const signed =
-    rsaRemoteKey === undefined || (receipt.signedBy ? await receipt.signedBy(rsaRemoteKey) : receipt.signed)
-  if (!hashFits || !signed)
-    context.log.warn(
-      { transfer: found.transfer_id, hashFits, signed },
-      'a receipt does not prove what arrived',
-    )
-  return hashFits && signed ? 'POSITIVE' : 'NEGATIVE'
+  if (rsaRemoteKey === undefined) return { state: 'POSITIVE', reason: null }
+  const signed = receipt.signedBy ? await receipt.signedBy(rsaRemoteKey) : receipt.signed
+  if (!signed) return no(receipt.reason || 'it is not signed, though a signed one was asked for')
+  return receipt.hash === undefined ? no('it shows no hash') : { state: 'POSITIVE', reason: null }
 }

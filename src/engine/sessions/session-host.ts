@@ -47,7 +47,11 @@ export function makeSessionHost({
       await finishing.settled(reach.contactId)
       return receiptsToSend(context, reach)
     },
-    receiptDelivered: (id) => context.store.write((tx) => receiptDelivered(tx, id, context.now())),
+    receiptDelivered: async (id, untold) => {
+      await context.store.write((tx) => receiptDelivered(tx, id, context.now()))
+      if (untold)
+        context.log.warn({ receipt: id }, 'a negative receipt is not told: the partner’s level has none')
+    },
     refused: (caller, reason) => noteRefusal(context, protocol, caller, reason),
   }
 }

@@ -3,12 +3,13 @@
 // was opened, unchanged.
 
 import { createHash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
-import type { Source } from '../transports/transport.ts'
+import type { Digest, Source } from '../transports/transport.ts'
 
 const CATCH_UP = 1024 * 1024
 
@@ -20,6 +21,8 @@ export class FileSource implements Source {
   readonly #file: FileHandle
   readonly #expected: Expected | undefined
   readonly #hash = createHash('sha256')
+  /** A second hash of the same bytes, where receipts show another one. */
+  #other: Hash | undefined
   #hashed = 0
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -58,11 +61,22 @@ export class FileSource implements Source {
       const { bytesRead } = await this.#file.read(into, 0, into.length, position)
       if (bytesRead === 0 && position < this.size) throw this.#changed()
       if (position + bytesRead > this.#hashed) {
-        this.#hash.update(into.subarray(this.#hashed - position, bytesRead))
+        this.#update(into.subarray(this.#hashed - position, bytesRead))
         this.#hashed = position + bytesRead
       }
       return bytesRead
     })
+  }
+
+  #update(bytes: Uint8Array): void {
+    this.#hash.update(bytes)
+    this.#other?.update(bytes)
+  }
+
+  /** To be called before anything is read: `receiptHash` gives this digest then. */
+  hashAlso(digest: Digest): void {
+    if (this.#hashed > 0) throw new Error('a second hash is asked for after the first octets')
+    if (digest !== 'sha256') this.#other = createHash(digest)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -82,7 +96,7 @@ export class FileSource implements Source {
         this.#hashed,
       )
       if (bytesRead === 0) throw this.#changed()
-      this.#hash.update(piece.subarray(0, bytesRead))
+      this.#update(piece.subarray(0, bytesRead))
       this.#hashed += bytesRead
     }
   }
@@ -92,6 +106,12 @@ export class FileSource implements Source {
     await this.#inTurn(() => this.#catchUp(this.size))
     await this.requireUnchanged()
     return this.#hash.copy().digest('hex')
+  }
+
+  /** The hash that a receipt shows: SHA-256 unless another was asked for. */
+  async receiptHash(): Promise<string> {
+    const sha256 = await this.finish()
+    return this.#other?.copy().digest('hex') ?? sha256
   }
 
   async requireUnchanged(found?: Stats): Promise<void> {

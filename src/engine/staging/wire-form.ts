@@ -29,7 +29,7 @@ import type { RecordOptions } from '../transforms/records.ts'
 import { blocks } from '../transforms/step.ts'
 import type { Step } from '../transforms/step.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Capabilities, Envelope, RecordFormat } from '../transports/transport.ts'
+import type { Capabilities, Envelope, FileFlaw, RecordFormat } from '../transports/transport.ts'
 
 const DIGEST = 'sha256'
 
@@ -191,11 +191,11 @@ export function incomingSteps(
   const { envelope } = arrived
   const steps: Step[] = []
   if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
-  if (envelope?.compressed) steps.push(decompress(BOMB_LIMIT))
+  if (envelope?.compressed) steps.push(unpacking(decompress(BOMB_LIMIT)))
   else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked)
   if (plan.signedFilesOnly || envelope?.signed)
     steps.push(signature === 'checked' ? verifyStep(plan) : contentIfSigned(plan))
-  if (directory.compression) steps.push(gunzip(BOMB_LIMIT))
+  if (directory.compression) steps.push(unpacking(gunzip(BOMB_LIMIT)))
   const records = recordOptions(directory)
   const back = translationOf(wire)
   if (capabilities.records) {
@@ -207,6 +207,27 @@ export function incomingSteps(
     if (records.fileFormat !== 'BINARIO') steps.push(checkRecords(records))
   }
   return steps
+}
+
+/** What this step itself throws is a fault of the compression; what comes from the steps before it is theirs. */
+function unpacking(step: Step): Step {
+  return async function* unpacked(source) {
+    let earlier: { thrown: unknown } | undefined
+    async function* watched() {
+      try {
+        yield* source
+      } catch (thrown) {
+        earlier = { thrown }
+        throw thrown
+      }
+    }
+    try {
+      yield* step(watched())
+    } catch (thrown) {
+      if (earlier || !(thrown instanceof NodeError) || thrown.code !== 'bad_envelope') throw thrown
+      throw new NodeError(thrown.code, thrown.message, { cause: { flaw: 'compression' } satisfies FileFlaw })
+    }
+  }
 }
 
 const BOMB_LIMIT = { maxRatio: 1100 }

@@ -20,7 +20,7 @@ export type Digest = 'sha1' | 'sha256' | 'sha512'
 
 /**
  * CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). `digest`
- * is that of its signature, and of the hash that a receipt shows.
+ * is that of its signature.
  */
 export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean; digest: Digest }
 
@@ -94,11 +94,13 @@ export interface FileKey {
   readonly name: string
   /** CCYYMMDD */
   readonly date: string
-  /** HHMMSScccc */
+  /** HHMMSScccc; cccc is 0000 where the partner's protocol has no counter. */
   readonly time: string
 }
 
 export interface PushProgress {
+  /** The hash that the partner's receipt is to show, told before the first read: of the suite that is announced. */
+  receiptDigest?(digest: Digest): void
   /** Octets handed over so far in this file, position included. May be called very often; never awaited. */
   moved(position: number): void
   /** Octets the partner is known to hold durably enough to resume from. The engine keeps it; awaited by nobody. */
@@ -199,7 +201,7 @@ export interface Transport<Settings = unknown> extends Protocol {
  * What is wrong with a file, where the protocol may have a finer answer than the error's code: the cause of the error
  * that refuses the file.
  */
-export type FileFlaw = { flaw: 'unsigned' }
+export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compression' }
 
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {
@@ -217,7 +219,8 @@ export interface Offer {
   /** Octets of an earlier try that the partner is ready to skip. */
   restartFrom: number
   encryptedSession: boolean
-  signedReceipt: boolean
+  /** A signed receipt is asked for, with this hash of what was transmitted. Undefined: it must not be signed. */
+  receiptDigest?: Digest | undefined
   /** The channels that exist for the session it comes by. */
   reach: Reach
 }
@@ -307,7 +310,7 @@ export interface Admission<Settings> {
 export interface Receipt {
   key: FileKey
   positive: boolean
-  /** Reason in words, for a negative one. */
+  /** Reason in words, with the protocol's code for it, for a negative one. No control characters. */
   reason: string
   /** The protocol's own code for it; '' where the engine made the receipt. */
   reasonCode: string
@@ -349,7 +352,8 @@ export interface SessionHost {
   /** A receipt came in: resolves when it is recorded, and not before it may be confirmed. */
   receipt(reach: Reach, receipt: Receipt): Promise<void>
   receiptsOwed(reach: Reach): Promise<OwedReceipt[]>
-  receiptDelivered(id: string): Promise<void>
+  /** The partner has confirmed it, or its protocol level has no such receipt (`untold`): it is owed no longer. */
+  receiptDelivered(id: string, untold?: 'untold'): Promise<void>
   /** A caller was turned away: kept in the history of the channels concerned, and in the log. */
   refused(caller: Caller, reason: string): Promise<void>
 }

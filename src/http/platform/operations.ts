@@ -140,6 +140,8 @@ async function factsOf(
       position: file.position,
       phase: file.phase,
       receipt: file.receipt,
+      ...(file.receiptAt !== null && { receiptAt: showTime(file.receiptAt, context.zone) }),
+      ...(file.receiptReason !== null && { receiptReason: file.receiptReason }),
     })),
   }
 }

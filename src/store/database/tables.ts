@@ -250,6 +250,9 @@ export type TransferFileRow = {
   staged_path: string | null
   wire_hash: string | null
   receipt: string
+  /** What it said, where that is more than yes; and when it came. */
+  receipt_reason: string | null
+  receipt_at: number | null
   action_post: string | null
   path_post: string | null
   name_key: Buffer | null

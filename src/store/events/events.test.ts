@@ -111,7 +111,7 @@ testOnBoth('a sent file is told once: on arrival, or with the receipt it waits f
   await change({ phase: 'STAGED', position: 5 })
   await change({ phase: 'ARRIVED', receipt: 'AWAITED', hash: 'ab' })
   assert.deepEqual(await typesOf(store), [])
-  await store.write((tx) => recordReceipt(tx, 't1', 0, 'POSITIVE', NOW))
+  await store.write((tx) => recordReceipt(tx, 't1', 0, { state: 'POSITIVE', reason: null }, NOW))
   const [sent] = await take(store)
   assert.deepEqual(
     [sent?.type, sent?.data],
@@ -126,13 +126,13 @@ testOnBoth('a sent file is told once: on arrival, or with the receipt it waits f
   assert.deepEqual(await typesOf(store), ['file.sent'])
   // A receipt that is ahead of the line: with the line's own word.
   await change({ phase: 'STAGED', receipt: 'AWAITED' })
-  await store.write((tx) => recordReceipt(tx, 't1', 0, 'POSITIVE', NOW))
+  await store.write((tx) => recordReceipt(tx, 't1', 0, { state: 'POSITIVE', reason: null }, NOW))
   assert.deepEqual(await typesOf(store), [])
   await change({ phase: 'ARRIVED' })
   assert.deepEqual(await typesOf(store), ['file.sent'])
   await change({ phase: 'STAGED', receipt: 'AWAITED' })
   await change({ phase: 'ARRIVED' })
-  await store.write((tx) => recordReceipt(tx, 't1', 0, 'NEGATIVE', NOW))
+  await store.write((tx) => recordReceipt(tx, 't1', 0, { state: 'NEGATIVE', reason: null }, NOW))
   assert.deepEqual(await typesOf(store), [])
 })
 

@@ -84,7 +84,7 @@ export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Pro
     .where('id', '=', file.id)
     .where('taken_at', 'is', null)
     .execute()
-  await recordReceipt(tx, file.transferId, file.index, 'POSITIVE', now)
+  await recordReceipt(tx, file.transferId, file.index, { state: 'POSITIVE', reason: null }, now)
 }
 
 export function toOutboxFile(row: OutboxFileRow): OutboxFile {

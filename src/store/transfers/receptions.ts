@@ -126,10 +126,16 @@ export async function receiptDelivered(tx: Tx, id: string, now: number): Promise
   await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', '=', id).execute()
 }
 
+/** The counter of a time that came without one: levels before 1.4 have none, and ours begin with 1. */
+const NO_COUNTER = '0000'
+
 /**
- * Sent files that a receipt may be about, by date and time. The caller compares the name, as the protocol spells it.
+ * Sent files that a receipt may be about, by date and time, the oldest first. The caller compares the name, as the
+ * protocol spells it. Those of transfers that gave up waiting are among them.
  */
 export async function awaitingReceipt(db: Db, contactId: string, date: string, time: string) {
+  const second = time.slice(0, 6)
+  const [first, last] = time === second + NO_COUNTER ? [time, `${second}9999`] : [time, time]
   return db
     .selectFrom('transfer_file')
     .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
@@ -141,34 +147,67 @@ export async function awaitingReceipt(db: Db, contactId: string, date: string, t
       'transfer_file.wire_hash',
       'transfer.channel_code',
       'transfer.snapshot',
+      'transfer.state',
+      'transfer.error',
     ])
     .where('channel.contact_id', '=', contactId)
     .where('transfer_file.receipt', '=', 'AWAITED')
     .where('transfer_file.key_date', '=', date)
-    .where('transfer_file.key_time', '=', time)
-    .where('transfer.state', '=', 'IN_PROGRESS')
+    .where('transfer_file.key_time', '>=', first)
+    .where('transfer_file.key_time', '<=', last)
+    .orderBy('transfer_file.key_time')
+    .orderBy('transfer_file.transfer_id')
     .execute()
 }
+
+export type Verdict = { state: 'POSITIVE' | 'NEGATIVE'; reason: string | null }
 
 /** Records the receipt and makes the transfer due at once, so that a node goes on with it. */
 export async function recordReceipt(
   tx: Tx,
   transferId: string,
   index: number,
-  state: 'POSITIVE' | 'NEGATIVE',
+  verdict: Verdict,
   now: number,
 ): Promise<void> {
-  const file = await tx
+  const file = await putReceipt(tx, transferId, index, verdict, now)
+  // One that comes before the line itself has confirmed the file is told with that.
+  if (file && isDelivered(file)) await tellFile(tx, file, now)
+  // One that waits for its next attempt, because the line broke after the file, still waits for that.
+  await tx
+    .updateTable('transfer')
+    .set({ due_at: now })
+    .where('id', '=', transferId)
+    .where('state', '=', 'IN_PROGRESS')
+    .execute()
+}
+
+async function putReceipt(tx: Tx, transferId: string, index: number, verdict: Verdict, now: number) {
+  return tx
     .updateTable('transfer_file')
-    .set({ receipt: state })
+    .set({ receipt: verdict.state, receipt_reason: verdict.reason, receipt_at: now })
     .where('transfer_id', '=', transferId)
     .where('idx', '=', index)
     .where('receipt', '=', 'AWAITED')
     .returningAll()
     .executeTakeFirst()
-  // One that comes before the line itself has confirmed the file is told with that.
-  if (file && isDelivered(file)) await tellFile(tx, file, now)
-  await tx.updateTable('transfer').set({ due_at: now }).where('id', '=', transferId).execute()
+}
+
+/** A receipt for a transfer that is over: kept with the file, and told where the transfer says why it failed. */
+export async function recordLateReceipt(
+  tx: Tx,
+  late: { transferId: string; index: number; error: string | null },
+  verdict: Verdict,
+  now: number,
+): Promise<void> {
+  const file = await putReceipt(tx, late.transferId, late.index, verdict, now)
+  if (!file || late.error === null) return
+  await tx
+    .updateTable('transfer')
+    .set({ error: late.error })
+    .where('id', '=', late.transferId)
+    .where('state', '=', 'FAILED')
+    .execute()
 }
 
 /** Whether a receipt for a file of that transfer is still to come. */

@@ -53,6 +53,8 @@ export function toFile(row: TransferFileRow): TransferFileRecord {
     stagedPath: row.staged_path,
     wireHash: row.wire_hash,
     receipt: row.receipt as ReceiptState,
+    receiptReason: row.receipt_reason,
+    receiptAt: row.receipt_at,
     actionPost: row.action_post,
     pathPost: row.path_post,
   }
@@ -96,6 +98,8 @@ export function fileToRow(transferId: string, file: TransferFileRecord): Transfe
     staged_path: file.stagedPath,
     wire_hash: file.wireHash,
     receipt: file.receipt,
+    receipt_reason: file.receiptReason,
+    receipt_at: file.receiptAt,
     action_post: file.actionPost,
     path_post: file.pathPost,
     name_key: nameKey(file.name),

@@ -110,7 +110,7 @@ export class TrialHost implements SessionHost {
   }
 
   #owe(file: StoredFile): void {
-    const { key, contactId, signedReceipt } = file.offer
+    const { key, contactId, receiptDigest } = file.offer
     const partner = [...this.partners.values()].find((one) => one.contactId === contactId)
     this.owed.push({
       id: `${this.owed.length}`,
@@ -118,8 +118,8 @@ export class TrialHost implements SessionHost {
       positive: true,
       reason: '',
       reasonCode: '',
-      hash: signedReceipt ? createHash('sha256').update(contentOf(file)).digest('hex') : undefined,
-      signed: signedReceipt,
+      hash: receiptDigest ? createHash(receiptDigest).update(contentOf(file)).digest('hex') : undefined,
+      signed: receiptDigest !== undefined,
       originator: partner?.remoteId ?? '',
       destination: partner?.localId ?? '',
     })

@@ -178,7 +178,6 @@ class FolderSession implements Session {
       restartFrom: found.size,
       reach: this.reach,
       encryptedSession: false,
-      signedReceipt: false,
     })
     try {
       await using file = await openSame(path, found)

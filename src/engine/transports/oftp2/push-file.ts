@@ -10,7 +10,7 @@ import { blockSize, DataEncoder } from './data/encode.ts'
 import { ending, errorOfFileAnswer, fault, refusalOf } from './protocol/reasons.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { floorToUnit, restartPoint, wireShape } from './restart.ts'
-import { checkFile, startFile } from './start-file.ts'
+import { checkFile, receiptDigest, startFile } from './start-file.ts'
 import type { Workspace, WorkspacePool } from './data/workspace.ts'
 import { REGION_SIZE } from './data/workspace.ts'
 
@@ -25,6 +25,8 @@ export async function pushFile(
   progress: PushProgress,
 ): Promise<PushResult> {
   checkFile(file, conversation.agreed)
+  const digest = receiptDigest(file, conversation.known, conversation.agreed)
+  if (digest) progress.receiptDigest?.(digest)
   const shape = wireShape(file.format, file.envelope)
   const offered = await offeredPoint(conversation, file, shape)
   const answering = offerFile(conversation, file, offered)

@@ -1,8 +1,9 @@
 // End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14). Makes EERP and NERP from what the engine owes, and reads them into
-// what it records. A signature covers the fields with their padding and the hash. It counts only if it is valid.
+// what it records. A signature covers the fields with their padding and the hash. It counts only if it is valid. Only a
+// signed receipt has a hash.
 import type { Digest, FileKey, OwedReceipt, Receipt } from '../transport.ts'
 import type { CommandOf } from './protocol/commands.ts'
-import { nerpMeaning } from './protocol/reasons.ts'
+import { nerpText } from './protocol/reasons.ts'
 import type { Party, SessionCrypto } from './settings.ts'
 
 type Eerp = CommandOf<'EERP'>
@@ -36,7 +37,7 @@ export async function receiptCommand(
     time: owed.key.time,
     destination: owed.originator,
     originator: owed.destination,
-    hash: owed.hash === undefined ? new Uint8Array(0) : Uint8Array.from(Buffer.from(owed.hash, 'hex')),
+    hash: new Uint8Array(0),
     signature: new Uint8Array(0),
   }
   const reason = owed.reasonCode === '' ? NOT_PROCESSED : owed.reasonCode
@@ -45,10 +46,12 @@ export async function receiptCommand(
     : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
   const rsaLocalKey = owed.signingKey ?? party.security.rsaLocalKey
   // Without a key the receipt goes unsigned. The standard allows that, and it is better than none.
-  if (!owed.signed || rsaLocalKey === undefined) return command
+  if (!owed.signed || owed.hash === undefined || rsaLocalKey === undefined) return command
+  const hash = Uint8Array.from(Buffer.from(owed.hash, 'hex'))
   // Signed with the digest that the file was hashed with. The length of the hash tells which one.
-  const digest = DIGEST_BY_OCTETS[command.hash.length] ?? 'sha256'
-  return { ...command, signature: await crypto.signReceipt(rsaLocalKey, signedContent(command), digest) }
+  const digest = DIGEST_BY_OCTETS[hash.length] ?? 'sha256'
+  const proven = { ...command, hash }
+  return { ...proven, signature: await crypto.signReceipt(rsaLocalKey, signedContent(proven), digest) }
 }
 
 /** What a receipt on the line says. */
@@ -60,8 +63,7 @@ export async function readReceipt(
   const key: FileKey = { name: command.dataset, date: command.date, time: command.time }
   const proof = await checkSignature(command, party, crypto)
   const negative = command.kind === 'NERP' ? command : undefined
-  const said =
-    negative === undefined ? '' : negative.text === '' ? nerpMeaning(negative.reason) : negative.text
+  const said = negative === undefined ? '' : nerpText(negative.reason, negative.text)
   return {
     key,
     positive: negative === undefined,

@@ -123,7 +123,7 @@ test('what a file is travels with it: application, name, key, envelope', async (
     assert.equal(got?.offer.key.time, '2359590042')
     assert.match(got?.offer.key.name ?? '', /^ANO-NUEVO-CON-UN--[0-9A-F]{8}$/)
     assert.deepEqual(got?.offer.envelope, envelope)
-    assert.equal(got?.offer.signedReceipt, true)
+    assert.equal(got?.offer.receiptDigest, 'sha256')
     assert.deepEqual(contentOf(got), variableRecords(20, 90))
   })
 })
@@ -317,7 +317,7 @@ test('receipts come back in the same session, and in a later one', async () => {
       ends.caller.receipts.map((one) => [one.positive, one.reasonCode, one.reason]),
       [
         [true, '', ''],
-        [false, '34', 'the disk is full'],
+        [false, '34', 'processing failed (NERP 34): the disk is full'],
       ],
     )
     assert.equal(ends.called.owed.length, 0)
@@ -372,15 +372,22 @@ test(
       caller: { security: { rsaLocalKey: caller.key, rsaRemoteKey: called.cert } },
       called: { security: { rsaLocalKey: called.key, rsaRemoteKey: caller.cert } },
     }
-    await withEnds(options, async (ends) => {
-      ends.called.acknowledges = true
-      const content = noise(5000)
-      const session = await ends.call()
-      await push(session, wireFile(content, U, { signedReceipt: true }))
-      await session.close()
-      assert.equal(ends.caller.receipts[0]?.signed, true)
-      assert.equal(ends.caller.receipts[0]?.hash, createHash('sha256').update(content).digest('hex'))
-    })
+    for (const [suite, digest] of [
+      ['02', 'sha1'],
+      ['04', 'sha256'],
+      ['06', 'sha512'],
+    ] as const) {
+      const caller = { ...options.caller, settings: { suite } }
+      await withEnds({ ...options, caller }, async (ends) => {
+        ends.called.acknowledges = true
+        const content = noise(5000)
+        const session = await ends.call()
+        await push(session, wireFile(content, U, { signedReceipt: true }))
+        await session.close()
+        assert.equal(ends.caller.receipts[0]?.signed, true)
+        assert.equal(ends.caller.receipts[0]?.hash, createHash(digest).update(content).digest('hex'))
+      })
+    }
     await withEnds({ ...options, caller: { security: { rsaRemoteKey: caller.cert } } }, async (ends) => {
       ends.called.acknowledges = true
       const session = await ends.call()

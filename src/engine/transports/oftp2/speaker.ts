@@ -90,8 +90,11 @@ export async function deliverReceipts(
   const party = conversation.known
   for (const owed of await host.receiptsOwed(party.reach)) {
     if (!isSpeaker(conversation.state)) return
-    // Levels before 1.4 have no negative receipt: it stays owed until the partner speaks a newer one.
-    if (!owed.positive && conversation.level < 4) continue
+    // Levels before 1.4 have no negative receipt.
+    if (!owed.positive && conversation.level < 4) {
+      await host.receiptDelivered(owed.id, 'untold')
+      continue
+    }
     await conversation.ask(await receiptCommand(owed, party, crypto))
     await host.receiptDelivered(owed.id)
   }

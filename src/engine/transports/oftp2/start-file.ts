@@ -1,6 +1,6 @@
 // SFID, the command that offers a file: made from a WireFile, and read into an Offer.
 import { NodeError } from '../../../errors.ts'
-import type { Envelope, Offer, RecordFormat, WireFile } from '../transport.ts'
+import type { Digest, Envelope, Offer, RecordFormat, WireFile } from '../transport.ts'
 import type { CommandOf } from './protocol/commands.ts'
 import { datasetName, realName } from './protocol/dataset-name.ts'
 import { fitsText } from './protocol/fields.ts'
@@ -34,19 +34,34 @@ export function checkFile(file: WireFile, agreement: Agreement): void {
     refuse(`${file.source.size} octets are no whole number of records of ${recordLength}`)
   if (agreement.level < 5 && file.envelope !== undefined)
     refuse('the partner’s level knows no enveloped files')
+  // Sent all the same, it would complete without the proof that the channel asks for.
+  if (agreement.level < 5 && file.signedReceipt && file.verify)
+    throw new NodeError(
+      'insecure_session',
+      `${file.name}: validationHashFiles and crc ask for a signed receipt with a hash, and the partner’s level (below 2.0) has none`,
+    )
   if (agreement.level < 5 && file.source.size >= 10 ** 12)
     refuse('the partner’s level cannot count so many octets')
 }
 
+function protectionOf({ envelope }: WireFile): number {
+  return (envelope?.encrypted === true ? 1 : 0) + (envelope?.signed === true ? 2 : 0)
+}
+
+/** SFIDCIPH: what protects the file, and what its signed receipt is made with (5.3.3). */
+function announcedSuite(file: WireFile, party: Party): string {
+  if (!file.signedReceipt && protectionOf(file) === 0) return '00'
+  return file.envelope ? SUITE_OF_DIGEST[file.envelope.digest] : receiptSuite(party.settings)
+}
+
+/** The digest of the hash that the partner's receipt will show: that of the announced suite. */
+export function receiptDigest(file: WireFile, party: Party, { level }: Agreement): Digest | undefined {
+  if (!file.signedReceipt || level < 5) return undefined
+  return suiteOf(announcedSuite(file, party))?.digest
+}
+
 export function startFile(file: WireFile, party: Party, restart: RestartPoint): Sfid {
   const { envelope, format } = file
-  const protection = (envelope?.encrypted === true ? 1 : 0) + (envelope?.signed === true ? 2 : 0)
-  const suite =
-    file.signedReceipt || protection > 0
-      ? envelope
-        ? SUITE_OF_DIGEST[envelope.digest]
-        : receiptSuite(party.settings)
-      : '00'
   return {
     kind: 'SFID',
     dataset: datasetName(file.key.name),
@@ -60,8 +75,8 @@ export function startFile(file: WireFile, party: Party, restart: RestartPoint): 
     blocks: kibibytes(file.source.size),
     originalBlocks: kibibytes(envelope === undefined ? file.source.size : file.originalSize),
     restart: BigInt(restart.units),
-    security: `0${protection}`,
-    suite,
+    security: `0${protectionOf(file)}`,
+    suite: announcedSuite(file, party),
     compression: envelope?.compressed === true ? '1' : '0',
     envelope: envelope === undefined ? '0' : '1',
     signedReceipt: file.signedReceipt ? 'Y' : 'N',
@@ -76,6 +91,8 @@ function readEnvelope(sfid: Sfid): Envelope | undefined {
       '99',
       `security ${sfid.security}, compression ${sfid.compression}, envelope ${sfid.envelope}`,
     )
+  if ((level > 0 || sfid.signedReceipt === 'Y') && suiteOf(sfid.suite) === undefined)
+    throw fileFault('15', `cipher suite ${sfid.suite}`)
   if (sfid.envelope === '0') {
     if (level > 0 || sfid.compression === '1') throw fileFault('99', 'a protected file without envelope')
     return undefined
@@ -120,7 +137,7 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
     size: undefined,
     restartFrom: Math.min(octetsBefore(shape, units), Number.MAX_SAFE_INTEGER),
     encryptedSession,
-    signedReceipt: sfid.signedReceipt === 'Y',
+    receiptDigest: sfid.signedReceipt === 'Y' ? suiteOf(sfid.suite)?.digest : undefined,
   }
   return { offer, shape, units }
 }

@@ -121,7 +121,6 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
       size: file.size,
       restartFrom: file.size,
       encryptedSession: true,
-      signedReceipt: false,
     })
   } catch (error) {
     if (error instanceof NodeError && SKIPS_FILE.has(error.code)) return

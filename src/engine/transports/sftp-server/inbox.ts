@@ -227,7 +227,6 @@ export class Inbox {
       size: undefined,
       restartFrom,
       encryptedSession: true,
-      signedReceipt: false,
     })
   }
 

@@ -75,6 +75,17 @@ export function nerpMeaning(code: string): string {
   return behind in FILE_REASONS ? FILE_REASONS[behind as FileReason] : `reason ${code}`
 }
 
+/** What a partner's NERP says, in words. */
+export function nerpText(code: string, text: string): string {
+  return said(`${nerpMeaning(code)} (NERP ${code})`, text)
+}
+
+/** What the partner wrote is shown to people: it may hold no control characters. */
+function said(means: string, text: string): string {
+  const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim()
+  return plain === '' ? means : `${means}: ${plain}`
+}
+
 type Fault = { esid: EsidReason }
 type Refusal = { command: 'SFNA' | 'EFNA' | 'ESID'; reason: string }
 
@@ -143,7 +154,12 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
 ])
 
 type FileFault = { fileReason: FileReason } & FileFlaw
-const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = { unsigned: '20' }
+const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = {
+  encrypted: '16',
+  signed: '19',
+  unsigned: '20',
+  compression: '23',
+}
 
 /**
  * The reason, text and retry flag that answer a rejection of the engine. Where the cause names what is wrong with the
@@ -232,8 +248,7 @@ function refusal(
   means: string,
   text: string,
 ): NodeError {
-  const message = text === '' ? means : `${means}: ${text}`
-  return new NodeError(code, message, { cause: { command, reason } satisfies Refusal })
+  return new NodeError(code, said(means, text), { cause: { command, reason } satisfies Refusal })
 }
 
 /** The command and reason with which the partner refused, when an error stands for such an answer. */
