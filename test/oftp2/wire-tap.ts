@@ -3,7 +3,11 @@
 
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { StreamBuffers, writeStreamHeader } from '../../src/engine/transports/oftp2/data/buffers.ts'
+import {
+  EMPTY_STREAM_BUFFER,
+  StreamBuffers,
+  writeStreamHeader,
+} from '../../src/engine/transports/oftp2/data/buffers.ts'
 import type { Command, CommandKind } from '../../src/engine/transports/oftp2/protocol/commands.ts'
 import { decodeCommand } from '../../src/engine/transports/oftp2/protocol/commands.ts'
 import { contentsOfData } from '../support/oftp2/ends.ts'
@@ -17,6 +21,8 @@ const NOTHING = new Uint8Array(0)
 export class TappedCall {
   /** DATA without its octets. */
   readonly said: { from: From; command: Command }[] = []
+  /** The same in words, with the wishes for the turn among them: `called wish`, `caller CD`. */
+  readonly words: string[] = []
   /** Octets of files, both ways, without what the protocol puts around them. */
   carried = 0
   broken = false
@@ -25,6 +31,7 @@ export class TappedCall {
     const command = decodeCommand(exchange, 5)
     if (command.kind === 'DATA') this.carried += contentsOfData(command.payload).octets
     this.said.push({ from, command: command.kind === 'DATA' ? { ...command, payload: NOTHING } : command })
+    this.words.push(`${from} ${command.kind}`)
     return command.kind
   }
 
@@ -104,6 +111,10 @@ export class WireTap {
 
   #pass(call: TappedCall, from: From, socket: Socket, other: Socket, where: Break | undefined): void {
     const buffers = new StreamBuffers()
+    buffers.empty = () => {
+      call.words.push(`${from} wish`)
+      other.write(EMPTY_STREAM_BUFFER)
+    }
     socket.on('close', () => {
       if (!call.broken) other.destroy()
     })

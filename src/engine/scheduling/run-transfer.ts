@@ -167,7 +167,7 @@ async function borrow(runner: Runner, { context, plan, transfer, signal }: Runni
   if (isSpooled(plan, protocolFor(runner, plan))) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
   const called = callingEnd(plan) === 'LOCAL' ? undefined : await sessions.calledBy(plan)
-  if (called) return lentAs(called)
+  if (called && (called.prompt !== false || callingEnd(plan) === 'REMOTO')) return lentAs(called)
   if (callingEnd(plan) === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
   const lending = sessions.lend(plan, transfer.attempts)
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -175,6 +175,8 @@ async function borrow(runner: Runner, { context, plan, transfer, signal }: Runni
   })
   return Promise.race([lending, aborted]).catch(async (thrown: unknown) => {
     void lending.then((lent) => lent.giveBack(false)).catch(() => {})
+    // The partner is on the line after all, and gives the turn when it likes.
+    if (called && !called.ended.aborted && !signal.aborted) return lentAs(called)
     throw thrown
   })
 }

@@ -126,6 +126,8 @@ export interface Session {
   readonly encrypted: boolean
   /** Aborted when the session is over, with the reason. */
   readonly ended: AbortSignal
+  /** False: what is pushed may have to wait for as long as the partner likes. */
+  readonly prompt?: boolean
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
   /** The engine has recorded that the file arrived. What was kept to recognise it after a crash can go. Never rejects. */
   settled?(key: FileKey): Promise<void>

@@ -12,10 +12,11 @@ import type { Socket } from 'node:net'
 import { messageOf, NodeError } from '../../../errors.ts'
 import type { Command, CommandOf, Level } from './protocol/commands.ts'
 import { decodeCommand, encodeCommand, kindOf } from './protocol/commands.ts'
+import { EMPTY_STREAM_BUFFER } from './data/buffers.ts'
 import { Link } from './link.ts'
 import { Credit } from './protocol/credit.ts'
 import type { Action, Clock, Event, State } from './protocol/machine.ts'
-import { eventOf, MACHINE } from './protocol/machine.ts'
+import { eventOf, isResting, MACHINE } from './protocol/machine.ts'
 import type { Agreement } from './protocol/negotiation.ts'
 import { ending, errorOfEsid, esidOf, esidText, fault } from './protocol/reasons.ts'
 import type { Party } from './settings.ts'
@@ -24,6 +25,10 @@ export type Actions = {
   [A in Exclude<Action, 'answer' | 'credit' | 'ended' | 'data'>]: (command: Command) => void
 } & {
   data: (exchange: Uint8Array) => void
+  /** The partner, who listens, would like the turn. */
+  wished: () => void
+  /** This end listens, and nothing is under way. */
+  rests: () => void
 }
 
 /** How long a partner may take to close the line after the end was said. */
@@ -61,6 +66,7 @@ export class Conversation {
     this.#handshakeMs = line.handshakeMs
     this.link = new Link(line.socket, line.peer, {
       exchange: (bytes) => this.#hear(bytes),
+      empty: () => this.#hearWish(),
       faulty: (error) => this.abort(error),
       timedOut: () => this.#timedOut(),
       closed: (error) => this.#lineClosed(error),
@@ -108,6 +114,13 @@ export class Conversation {
     const bytes = encodeCommand(command, this.level)
     this.#move(event)
     void this.link.write(bytes)
+  }
+
+  /** Tells a partner that understands it that this end, listening at rest, would like the turn. */
+  wish(): void {
+    if (this.state === 'IDLELICD') this.become('IDLELI')
+    void this.link.write(EMPTY_STREAM_BUFFER)
+    this.link.flush()
   }
 
   /** Says a command that is answered by another. */
@@ -191,6 +204,12 @@ export class Conversation {
   #enter(state: State): void {
     this.state = state
     this.link.clock(this.#clockMs(MACHINE[state].clock))
+    // After what is being said, if anything is.
+    if (isResting(state)) queueMicrotask(() => this.#actions?.rests())
+  }
+
+  #hearWish(): void {
+    if (this.#outcome === undefined && this.agreement?.wishes) this.#actions?.wished()
   }
 
   #clockMs(clock: Clock): number | undefined {

@@ -9,6 +9,8 @@ import { StreamBuffers } from './data/buffers.ts'
 export interface LinkEvents {
   /** One exchange buffer. It may be overwritten once this returns, unless the link is held. */
   exchange(bytes: Uint8Array): void
+  /** A stream buffer with nothing in it. */
+  empty(): void
   /** The octets make no stream buffer, or handling one threw. */
   faulty(error: unknown): void
   timedOut(): void
@@ -33,6 +35,7 @@ export class Link {
     this.#socket = socket
     this.#peer = peer
     this.#events = events
+    this.buffers.empty = () => events.empty()
     this.#timer = new LazyTimer(() => events.timedOut())
     socket.setNoDelay(true)
     socket.setKeepAlive(true, 60_000)

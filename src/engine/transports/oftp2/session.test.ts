@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
-import type { Envelope, OwedReceipt, RecordFormat } from '../transport.ts'
+import type { Envelope, OwedReceipt, RecordFormat, Session } from '../transport.ts'
 import { contentOf } from '../../../../test/support/oftp2/host.ts'
 import type { PairOptions } from '../../../../test/support/oftp2/ends.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
@@ -46,6 +46,9 @@ const FILES: [string, Buffer, RecordFormat][] = [
   ['V of empty records', Buffer.alloc(2 * 300), V200],
   ['larger than every buffer', noise(5_000_003), U],
 ]
+
+/** A caller that knows nothing but the standard. */
+const OF_THE_STANDARD: PairOptions = { caller: { settings: { user: 'OTHER' } } }
 
 async function withEnds(options: PairOptions, run: (ends: TrialEnds) => Promise<void>): Promise<void> {
   const ends = new TrialEnds(options)
@@ -325,7 +328,7 @@ test('receipts come back in the same session, and in a later one', async () => {
 })
 
 test('a file that waits while the partner ends the session in order has not been tried', async () => {
-  await withEnds({}, async (ends) => {
+  await withEnds(OF_THE_STANDARD, async (ends) => {
     const session = await ends.call()
     const fetching = session.fetch(never)
     const pushing = push(session, wireFile(noise(500), U))
@@ -424,7 +427,7 @@ test('a kept session takes further files after a rest', async () => {
 })
 
 test('a session that rests too long is ended by the called end, and a push then says so', async () => {
-  await withEnds({ called: { timeouts: { idleMs: 20, ackMs: 30 } } }, async (ends) => {
+  await withEnds({ called: { timeouts: { idleMs: 20, ackMs: 2000 } } }, async (ends) => {
     const session = await ends.call()
     await push(session, wireFile(noise(100), U))
     await once(session.ended, 'abort')
@@ -444,6 +447,58 @@ test('the called end can push while it listens: it asks for the turn and gets it
     await push(session, wireFile(noise(100), U))
     assert.equal(ends.caller.complete.length, 1)
     assert.equal(ends.called.complete.length, 2)
+    await session.close()
+  })
+})
+
+test('the called end has something to say while the caller rests: it gets the turn, and the caller gets it back', async () => {
+  await withEnds({}, async (ends) => {
+    ends.called.acknowledges = true
+    const session = await ends.call()
+    const [other] = ends.called.sessions
+    assert.ok(other?.prompt)
+    // Before the caller has said anything, after a turn of the called end, and after one that was asked for.
+    await push(other, wireFile(noise(900), U))
+    await push(session, wireFile(noise(100), U))
+    await session.fetch(never)
+    await push(other, wireFile(noise(900), U))
+    await push(other, wireFile(noise(900), U))
+    await push(session, wireFile(noise(100), U))
+    assert.equal(session.ended.aborted, false)
+    assert.equal(ends.caller.complete.length, 3)
+    assert.equal(ends.called.complete.length, 2)
+    await session.close()
+  })
+})
+
+test('both ends have something to say again and again, and none of it waits for ever', async () => {
+  await withEnds({}, async (ends) => {
+    const session = await ends.call()
+    const [other] = ends.called.sessions
+    assert.ok(other)
+    const some = Array.from({ length: 40 }, (_, seed) => seed)
+    const chain = async (end: Session) => {
+      for (const seed of some) await push(end, wireFile(noise(700, seed), U))
+    }
+    await Promise.all([chain(session), chain(other), chain(session), chain(other)])
+    assert.equal(session.ended.aborted, false)
+    assert.equal(ends.caller.complete.length, 80)
+    assert.equal(ends.called.complete.length, 80)
+    await session.close()
+  })
+})
+
+test('a partner that does not know of wishes for the turn is not told of any', async () => {
+  await withEnds(OF_THE_STANDARD, async (ends) => {
+    const session = await ends.call()
+    const [other] = ends.called.sessions
+    assert.ok(other)
+    assert.equal(other.prompt, false)
+    const stop = new AbortController()
+    const waiting = other.push(wireFile(noise(900), U), new Progress(), stop.signal)
+    await push(session, wireFile(noise(100), U))
+    // It came with the end of the caller's file, as the standard has it.
+    await waiting
     await session.close()
   })
 })

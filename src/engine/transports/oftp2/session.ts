@@ -15,8 +15,7 @@ import type { PushProgress, PushResult, Reach, Session, SessionHost, WireFile } 
 import { Conversation } from './conversation.ts'
 import type { Handshake } from './protocol/handshake.ts'
 import { ListenerRole } from './listener-role.ts'
-import { isSpeaker } from './protocol/machine.ts'
-import type { State } from './protocol/machine.ts'
+import { isListener, isResting, isSpeaker } from './protocol/machine.ts'
 import { pushFile } from './push-file.ts'
 import { ending } from './protocol/reasons.ts'
 import type { SessionCrypto } from './settings.ts'
@@ -46,11 +45,6 @@ function hungUp(): NodeError {
   return new NodeError('unavailable', 'the partner had ended the session before the file’s turn came')
 }
 
-/** Listening between two files, before or after this end has had the turn. */
-function isResting(state: State): boolean {
-  return state === 'IDLELI' || state === 'IDLELICD'
-}
-
 export class Oftp2Session implements Session {
   readonly encrypted: boolean
   readonly conversation: Conversation
@@ -64,6 +58,10 @@ export class Oftp2Session implements Session {
   /** When the partner last handed the turn over. */
   #turnAt = 0
   #pushing = false
+  /** This end asked for the turn and waits for it. */
+  #wishing = false
+  /** The partner asked for the turn, which this end has. */
+  #wished = false
   #handshake: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
 
   constructor(line: Line, parts: SessionParts) {
@@ -91,6 +89,11 @@ export class Oftp2Session implements Session {
     return this.conversation.ended
   }
 
+  /** A partner that cannot be asked for the turn may keep it for as long as the session lasts. */
+  get prompt(): boolean {
+    return this.#turning || this.conversation.agreement?.wishes === true
+  }
+
   /** Runs the handshake; resolves when the session is ready, rejects with why it is not. */
   open(handshake: (ready: () => void) => Handshake): Promise<void> {
     const opened = this.#handshake?.promise ?? Promise.resolve()
@@ -102,6 +105,8 @@ export class Oftp2Session implements Session {
       endFile: listener.endFile.bind(listener),
       receipt: listener.receipt.bind(listener),
       turn: () => this.#takeTurn(),
+      wished: () => this.#hearWish(),
+      rests: () => this.#rest(),
     }
     this.conversation.start(this.#calling ? 'I_WF_RM' : 'A_NC_ONLY', actions, (error) => this.#over(error))
     return opened
@@ -131,6 +136,7 @@ export class Oftp2Session implements Session {
     }
     signal.addEventListener('abort', stop, { once: true })
     this.#speaker.add(job)
+    this.#wish()
     return promise.finally(() => signal.removeEventListener('abort', stop))
   }
 
@@ -187,7 +193,42 @@ export class Oftp2Session implements Session {
     return { run: async () => this.#passTurn(), drop: () => undefined }
   }
 
+  #rest(): void {
+    this.#wished = false
+    this.#wish()
+  }
+
+  /** Something waits here while the partner keeps the turn: it is asked for it, once. */
+  #wish(): void {
+    const { conversation } = this
+    if (this.#wishing || !this.#speaker.more || !isResting(conversation.state) || conversation.isOver) return
+    if (!conversation.agreement?.wishes) return
+    this.#wishing = true
+    conversation.wish()
+  }
+
+  #hearWish(): void {
+    if (this.#handshake !== undefined || isListener(this.conversation.state)) return
+    this.#wished = true
+    // A called end that uses its turn gives it back by itself.
+    if (!this.#turning) this.#speaker.addFirst(this.#yieldJob())
+  }
+
+  #yieldJob(): Job {
+    const run = async () => {
+      if (this.#wished && isSpeaker(this.conversation.state)) this.#giveAskedTurn()
+    }
+    return { run, drop: () => undefined }
+  }
+
+  #giveAskedTurn(): void {
+    this.#wished = false
+    this.conversation.become('CD_DUE')
+    this.conversation.say({ kind: 'CD' })
+  }
+
   #takeTurn(): void {
+    this.#wishing = false
     this.#turnAt = performance.now()
     this.#speaker.addFirst(this.#receiptsJob())
     if (this.#turning) return
@@ -203,15 +244,18 @@ export class Oftp2Session implements Session {
     const { conversation } = this
     await this.#speaker.whenIdle()
     if (!conversation.closing && !conversation.isOver) await this.#parts.host.turn(this)
-    await this.#speaker.whenIdle()
+    // Once idle and told so, it may have got something new to say.
+    do await this.#speaker.whenIdle()
+    while (this.#speaker.busy && !conversation.isOver)
     if (conversation.isOver || !isSpeaker(conversation.state)) return
     for (const waiting of this.#fetching.splice(0)) waiting.resolve()
-    if (!this.#calling || conversation.closing) this.#passTurn()
+    if (!this.#calling || conversation.closing || this.#wished) this.#passTurn()
   }
 
   #passTurn(): void {
     const { conversation } = this
-    if (conversation.state === 'IDLESPCD') conversation.sayEnd()
+    if (this.#wished && isSpeaker(conversation.state) && !conversation.closing) this.#giveAskedTurn()
+    else if (conversation.state === 'IDLESPCD') conversation.sayEnd()
     else if (conversation.closing && !this.#calling) conversation.abort(closedHere())
     else if (conversation.state === 'IDLESP') conversation.say({ kind: 'CD' })
   }

@@ -27,7 +27,7 @@ export class Speaker {
     return this.#active !== undefined || this.#queue.length > 0
   }
 
-  /** Something waits behind the job that runs. */
+  /** Something waits, behind the job that runs or for the turn. */
   get more(): boolean {
     return this.#queue.length > 0
   }

@@ -9,6 +9,9 @@ export const LARGEST_STREAM_BUFFER = 100_003
 
 const HEADER = 4
 
+/** A header without an exchange buffer. */
+export const EMPTY_STREAM_BUFFER: Uint8Array = Uint8Array.of(0x10, 0, 0, HEADER)
+
 export function writeStreamHeader(into: Uint8Array, at: number, length: number): void {
   into[at] = 0x10
   into[at + 1] = length >>> 16
@@ -21,6 +24,8 @@ export class StreamBuffers {
   largest = LARGEST_STREAM_BUFFER
   /** Where an exchange buffer of this length is gathered. It must stay untouched until `next` is called again. */
   allocate: (length: number) => Uint8Array = (length) => new Uint8Array(length)
+  /** A header without an exchange buffer came. */
+  empty: () => void = () => undefined
 
   readonly #chunks: Uint8Array[] = []
   #at = 0
@@ -59,7 +64,7 @@ export class StreamBuffers {
     }
   }
 
-  /** Length of the exchange buffer to come. Header-only buffers, which some peers send when they close, are skipped. */
+  /** Length of the exchange buffer to come. Header-only buffers (some peers send one when they close) are only told of. */
   #readHeader(): number | undefined {
     for (;;) {
       while (this.#headerFill < HEADER) {
@@ -75,6 +80,7 @@ export class StreamBuffers {
       const length = (high << 16) | (middle << 8) | low
       if (length < HEADER || length > this.largest) throw fault('07', `a stream buffer of ${length} octets`)
       if (length > HEADER) return length - HEADER
+      this.empty()
     }
   }
 

@@ -18,6 +18,9 @@
 // OPI         takes data                             CLIP        puts a whole file in place
 // RTRP        records a receipt                      WF_NDISC    said the end, waits for the line to close
 //
+// A wish for the turn (negotiation.ts) makes two moves without a command: IDLELICD becomes IDLELI at the end that says it,
+// IDLESP and IDLESPCD become CD_DUE at the end that hears it.
+//
 // Split events: EFPA_CD is EFPA with CD=Y; DATA_LAST spends the last credit; SSID_AUTH answers with authentication;
 // AURP_LAST is the answer of the called end, after which it listens.
 import type { Command, CommandKind } from './commands.ts'
@@ -111,8 +114,18 @@ export const MACHINE: Readonly<Record<State, Row>> = {
   WF_AUCH: { clock: 'sync', hears: { AUCH: ['respond', 'AURPP'], ...END }, says: {} },
   AURPP: { clock: 'none', hears: { ...END }, says: { AURP: 'WF_SECD', AURP_LAST: 'IDLELI' } },
 
-  IDLESP: { clock: 'none', hears: { ...END }, says: { ...SPEAKS, CD: 'IDLELICD' } },
-  IDLESPCD: { clock: 'none', hears: { ...END }, says: { ...SPEAKS, ESID: 'WF_NDISC' } },
+  IDLESP: {
+    clock: 'none',
+    hears: { ...END },
+    says: { ...SPEAKS, CD: 'IDLELICD' },
+    becomes: ['CD_DUE'],
+  },
+  IDLESPCD: {
+    clock: 'none',
+    hears: { ...END },
+    says: { ...SPEAKS, ESID: 'WF_NDISC' },
+    becomes: ['CD_DUE'],
+  },
   OPOP: { clock: 'ack', hears: { SFPA: ['answer', 'OPO'], SFNA: ['answer', 'IDLESP'], ...END }, says: {} },
   // The standard forbids CDT while credit is left. Some peers send it, and it does no harm.
   OPO: {
@@ -131,7 +144,7 @@ export const MACHINE: Readonly<Record<State, Row>> = {
   WF_CD: { clock: 'ack', hears: { CD: ['turn', 'IDLESP'], ...END }, says: {} },
 
   IDLELI: { clock: 'idle', hears: { ...LISTENS, CD: ['turn', 'IDLESPCD'], ...END }, says: {} },
-  IDLELICD: { clock: 'turn', hears: { ...LISTENS, ...END }, says: {} },
+  IDLELICD: { clock: 'turn', hears: { ...LISTENS, ...END }, says: {}, becomes: ['IDLELI'] },
   OPIP: { clock: 'none', hears: { ...END }, says: { SFPA: 'OPI', SFNA: 'IDLELI' } },
   OPI: {
     clock: 'ack',
@@ -147,6 +160,17 @@ export const MACHINE: Readonly<Record<State, Row>> = {
 /** The event that a command on the line stands for. */
 export function eventOf(command: Command): Event {
   return command.kind === 'EFPA' && command.changeDirection === 'Y' ? 'EFPA_CD' : command.kind
+}
+
+/** Listening between two files, before or after this end has had the turn. */
+export function isResting(state: State): boolean {
+  return state === 'IDLELI' || state === 'IDLELICD'
+}
+
+const LISTENING: readonly State[] = ['IDLELI', 'IDLELICD', 'OPIP', 'OPI', 'CLIP', 'RTRP', 'WF_CD']
+
+export function isListener(state: State): boolean {
+  return LISTENING.includes(state)
 }
 
 export function isSpeaker(state: State): boolean {

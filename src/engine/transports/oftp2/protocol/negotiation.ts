@@ -1,5 +1,9 @@
 // What the two SSID commands settle (RFC 5024, 5.3.2): level, buffer size, credit, ways, compression, restart,
 // authentication. Whatever cannot be settled is an error that carries the ESID reason to end with.
+//
+// A listener of the standard cannot ask for the turn while the speaker rests: it waits until the session idles out. Where
+// both ends name WISHES as their SSIDUSER, which the standard leaves to the two ends, it can: it sends a stream buffer with
+// nothing in it, and the speaker gives the turn as soon as it is at rest. Other partners never get one.
 import type { CommandOf, Level } from './commands.ts'
 import { checkPassword, ownPassword } from './auth.ts'
 import { ending, fault } from './reasons.ts'
@@ -15,7 +19,11 @@ export type Agreement = {
   authentication: boolean
   canSend: boolean
   canReceive: boolean
+  /** A listener may ask for the turn. */
+  wishes: boolean
 }
+
+const WISHES = 'TURNWISH'
 
 type Ssid = CommandOf<'SSID'>
 
@@ -38,7 +46,7 @@ export function proposal(party: Party): Ssid {
     special: 'N',
     credit,
     authentication: yesNo(party.security.authentication === 'CERTIFICATE'),
-    user: party.settings.user ?? '',
+    user: party.settings.user ?? WISHES,
   }
 }
 
@@ -92,6 +100,7 @@ function settle(party: Party, own: Ssid, theirs: Ssid): Agreement {
     authentication: own.authentication === 'Y',
     canSend,
     canReceive,
+    wishes: own.user === WISHES && theirs.user === WISHES,
   }
 }
 
