@@ -123,7 +123,10 @@ export const KERNEL_SOURCE = `
       (local.set $src (i32.add (local.get $src) (local.get $count)))))
     (local.set $dst (i32.add (local.get $dst) (local.get $count)))
     (local.set $status (i32.const 0))
-    (br_if $next (i32.eqz (local.get $mode)))
+    (if (i32.eqz (local.get $mode)) (then
+      (br_if $next (i32.eqz (i32.and (local.get $head) (i32.const 128))))
+      (local.set $status (i32.const 4))
+      (br $out)))
     (local.set $fill (i32.add (local.get $fill) (local.get $count)))
     (local.set $status (i32.const 3))
     (br_if $out (i32.gt_u (local.get $fill) (local.get $length)))

@@ -139,6 +139,7 @@ export class ListenerRole {
   async #close(file: OpenFile, efid: CommandOf<'EFID'>): Promise<void> {
     const conversation = this.#conversation
     await file.taking
+    await file.decoder.endOfFile()
     await file.decoder.flush()
     if (this.#file !== file) return
     this.#release(file)
@@ -186,7 +187,8 @@ export class ListenerRole {
   }
 
   async #abandon(file: OpenFile, error: NodeError): Promise<void> {
-    const keep = error.code !== 'protocol_violation' && file.decoder.trouble === undefined
+    const { decoder } = file
+    const keep = error.code !== 'protocol_violation' && decoder.trouble === undefined && !decoder.isAltered
     await file.taking.catch(() => undefined)
     if (keep) await file.decoder.flush().catch(() => undefined)
     await file.decoder.settle()
@@ -208,7 +210,7 @@ function troubleOf({ decoder, shape }: OpenFile, efid: CommandOf<'EFID'>): NodeE
   if (decoder.inRecord) return fileFault('05', 'the last record has no end')
   if (shape.kind !== 'stream' && efid.records !== BigInt(records))
     return fileFault('10', `${records} records came, ${efid.records} were sent`)
-  const octets = shape.kind === 'variable' ? size - 2 * records : size
+  const octets = shape.kind === 'variable' ? size - 2 * records : decoder.transmitted
   if (efid.octets !== BigInt(octets))
     return fileFault('11', `${octets} octets came, ${efid.octets} were sent`)
   return undefined

@@ -7,9 +7,9 @@ import type { Envelope, RecordFormat } from '../transport.ts'
 const BLOCK = 1024
 const WALK = 256 * 1024
 
-/** How a file's octets become records on the wire. An enveloped file has none left. */
+/** How a file's octets become records on the wire. An enveloped file has none left. `lines`: a text, of format T. */
 export type WireShape =
-  | { kind: 'stream' }
+  | { kind: 'stream'; lines?: boolean }
   | { kind: 'fixed'; length: number }
   | { kind: 'variable'; length: number }
 
@@ -17,7 +17,8 @@ export type WireShape =
 export const LONGEST_VARIABLE = 65_535
 
 export function wireShape(format: RecordFormat, envelope: Envelope | undefined): WireShape {
-  if (envelope !== undefined || format.kind === 'U' || format.kind === 'T') return { kind: 'stream' }
+  if (envelope !== undefined || format.kind === 'U') return { kind: 'stream' }
+  if (format.kind === 'T') return { kind: 'stream', lines: true }
   if (format.kind === 'F') return { kind: 'fixed', length: format.recordLength }
   const longest =
     format.recordLength === 0 ? LONGEST_VARIABLE : Math.min(format.recordLength, LONGEST_VARIABLE)

@@ -96,6 +96,65 @@ const ways = fc.record({
   credit: fc.integer({ min: 1, max: 999 }),
 })
 
+const octets = (...records: string[]) =>
+  Buffer.concat(
+    ['D', ...records.flatMap((one) => [Buffer.from([0x80 | one.length]), one])].map((part) =>
+      Buffer.from(part),
+    ),
+  )
+
+test('ends inside a text become line ends, once, and are not counted; one at its end is the file’s', async () => {
+  const texts: [string[][], string, number][] = [
+    [[['hello', 'world']], 'hello\r\nworld\r\n', 10],
+    [[['hello'], ['world']], 'hello\r\nworld\r\n', 10],
+    [[['hello\r\n', 'world\n']], 'hello\r\nworld\n', 13],
+    [[['a', '', '', 'b']], 'a\r\n\r\n\r\nb\r\n', 2],
+    [[['whole']], 'whole', 5],
+    [[['']], '', 0],
+  ]
+  for (const [buffers, text, transmitted] of texts) {
+    const workspace = pool.borrow()
+    const target = file(100, false)
+    const start = { position: 0, records: 0 }
+    const decoder = new DataDecoder(workspace, { kind: 'stream', lines: true }, start, target.write)
+    for (const records of buffers) await decoder.feed(octets(...records))
+    await decoder.endOfFile()
+    await decoder.flush()
+    assert.equal(target.bytes.subarray(0, decoder.size).toString(), text)
+    assert.equal(decoder.transmitted, transmitted)
+    pool.giveBack(workspace)
+  }
+})
+
+test('a text of more lines than a region holds has all its ends', async () => {
+  const workspace = pool.borrow()
+  const lines = 30_000
+  const target = file(lines * 65, true)
+  const start = { position: 0, records: 0 }
+  const decoder = new DataDecoder(workspace, { kind: 'stream', lines: true }, start, target.write)
+  const line = 'x'.repeat(63)
+  for (let at = 0; at < lines; at += 1000) await decoder.feed(octets(...Array<string>(1000).fill(line)))
+  await decoder.endOfFile()
+  await decoder.flush()
+  assert.deepEqual([decoder.size, decoder.transmitted], [lines * 65, lines * 63])
+  assert.equal(target.bytes.toString(), `${line}\r\n`.repeat(lines))
+  pool.giveBack(workspace)
+})
+
+test('an unstructured file ends once: data behind that end is a protocol fault, an empty sub-record is not', () => {
+  const feed = (...buffers: Buffer[]) => {
+    const workspace = pool.borrow()
+    const start = { position: 0, records: 0 }
+    const decoder = new DataDecoder(workspace, { kind: 'stream' }, start, file(100, false).write)
+    for (const one of buffers) void decoder.feed(one)
+    pool.giveBack(workspace)
+    return decoder.size
+  }
+  assert.throws(() => feed(octets('hello', 'world')), /behind the end/)
+  assert.throws(() => feed(octets('hello'), octets('world')), /behind the end/)
+  assert.equal(feed(octets('hello', '')), 5)
+})
+
 test('streams of any length come back whole through buffers of any size', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -3,6 +3,10 @@
 // `feed` works while a region is free; when none is, it says so and the caller waits: that is the back-pressure on the
 // line. A V file is only ever handed over in whole records, each behind its length. Trouble with the records is kept
 // until the file's end, where the protocol has an answer for it; trouble with the sub-records is a protocol fault.
+//
+// A stream (U, T) is one record, whose end is the file's (7.2). What comes behind that end: in U a protocol fault, because
+// nothing can say what the end meant. In T the sender makes a record of each line, as some do: each end becomes the CR LF
+// that a text has there (1.5.3), unless the line brought its own.
 import type { NodeError } from '../../../../errors.ts'
 import { DECODE_MODE, DECODED, REGISTER } from './kernel.ts'
 import type { DecodeMode } from './kernel.ts'
@@ -11,6 +15,9 @@ import type { WireShape } from '../restart.ts'
 import type { Region, Workspace } from './workspace.ts'
 
 type Write = (chunk: Uint8Array, position: number) => Promise<void>
+
+const CR = 0x0d
+const LF = 0x0a
 
 const MODES = { stream: DECODE_MODE.stream, fixed: DECODE_MODE.fixed, variable: DECODE_MODE.variable }
 
@@ -34,6 +41,16 @@ export class DataDecoder {
   #tail: Promise<void> = Promise.resolve()
   #source = 0
   #sourceEnd = 0
+  readonly #lines: boolean
+  /** The stream's record has ended: the last thing that came was its end. */
+  #ended = false
+  /** Ends were found inside the text, so that its last line has one too. */
+  #endsInside = false
+  /** Octets of the file in front of the record that is open in a stream. */
+  #recordStart: number
+  #lastOctet = 0
+  /** Line ends that were put in and did not travel. */
+  #added = 0
 
   constructor(
     workspace: Workspace,
@@ -48,6 +65,8 @@ export class DataDecoder {
     this.#position = start.position
     this.#recordsBefore = start.records
     this.#target = this.#region.start
+    this.#lines = shape.kind === 'stream' && shape.lines === true
+    this.#recordStart = start.position
   }
 
   get #region(): Region {
@@ -69,6 +88,16 @@ export class DataDecoder {
     return this.#position + this.#target - this.#region.start - (this.#hole > 0 ? this.#recordFill : 0)
   }
 
+  /** Line ends were put in: positions here are no longer those that the partner counts. */
+  get isAltered(): boolean {
+    return this.#added > 0
+  }
+
+  /** Octets as the partner counts them: without the line ends that were put in here. */
+  get transmitted(): number {
+    return this.size - this.#added
+  }
+
   /** A record that has begun and not ended. */
   get inRecord(): boolean {
     return this.#recordFill > 0
@@ -88,8 +117,20 @@ export class DataDecoder {
 
   #run(): Promise<void> | undefined {
     for (;;) {
+      if (this.#ended && this.#source < this.#sourceEnd && this.#lines) {
+        this.#endsInside = true
+        const waiting = this.#endLine()
+        if (waiting !== undefined) return waiting.then(() => this.#run())
+      }
+      const before = this.#target
       const status = this.#decode()
+      if (this.#ended && this.#target > before)
+        throw fault('02', 'data behind the end of an unstructured file')
       if (status === DECODED.all) return undefined
+      if (status === DECODED.ended) {
+        this.#ended = true
+        continue
+      }
       if (status === DECODED.malformed) throw fault('06', 'a sub-record reaches past its exchange buffer')
       if (status === DECODED.wrongLength) {
         this.trouble = fileFault(
@@ -101,6 +142,31 @@ export class DataDecoder {
       const waiting = this.#turnOver()
       if (waiting !== undefined) return waiting.then(() => this.#run())
     }
+  }
+
+  /** Writes the end of a line that came without one. A promise when there is no room for it yet. */
+  #endLine(): Promise<void> | undefined {
+    const { memory } = this.#workspace.kernel
+    const { start, end } = this.#region
+    const last = this.#target > start ? memory[this.#target - 1] : this.#lastOctet
+    if (this.size === this.#recordStart || last !== LF) {
+      if (this.#target + 2 > end) {
+        const waiting = this.#turnOver()
+        if (waiting !== undefined) return waiting
+      }
+      memory.set([CR, LF], this.#target)
+      this.#target += 2
+      this.#added += 2
+    }
+    this.#ended = false
+    this.#recordStart = this.size
+    return undefined
+  }
+
+  /** The file's octets have all come. */
+  async endOfFile(): Promise<void> {
+    if (!this.#endsInside || !this.#ended) return
+    for (let waiting = this.#endLine(); waiting !== undefined; waiting = this.#endLine()) await waiting
   }
 
   #decode(): number {
@@ -133,6 +199,7 @@ export class DataDecoder {
     const next = (this.#current + 1) % this.#writing.length
     const waiting = this.#writing[next]
     if (waiting !== undefined) return waiting
+    if (end > start) this.#lastOctet = memory[end - 1] ?? 0
     if (end > start) this.#handOver(memory.subarray(start, end))
     this.#position += end - start
     this.#current = next

@@ -88,7 +88,10 @@ export function referenceKernel(size: number): Kernel {
         from += count
       }
       to += count
-      if (mode === DECODE_MODE.stream) continue
+      if (mode === DECODE_MODE.stream) {
+        if ((head & EOR) === 0) continue
+        return leave(DECODED.ended)
+      }
       fill += count
       if (fill > length) return leave(DECODED.wrongLength)
       if ((head & EOR) === 0) continue

@@ -80,7 +80,7 @@ for (const [title, kernel] of [
     const made = encode(kernel, file, 99_998, false)
     assert.deepEqual(made, { wire: wire.subarray(1), taken: file.length })
     const read = decode(kernel, wire.subarray(1), 4096, DECODE_MODE.stream, 0)
-    assert.equal(read.status, DECODED.all)
+    assert.equal(read.status, DECODED.ended)
     assert.deepEqual(read.data, file)
   })
 }
@@ -155,6 +155,13 @@ test('variable records come out behind their lengths, empty ones too', () => {
 test('a sub-record that reaches past its exchange buffer is malformed', () => {
   assert.equal(decode(fast, Buffer.from([5, 1, 2]), 4096, DECODE_MODE.stream, 0).status, DECODED.malformed)
   assert.equal(decode(fast, Buffer.from([0x45]), 4096, DECODE_MODE.stream, 0).status, DECODED.malformed)
+})
+
+test('the end of the one record of a stream is told, wherever it lies', () => {
+  for (const kernel of [fast, plain]) {
+    const read = decode(kernel, Buffer.from([0x81, 65, 0x01, 66]), 4096, DECODE_MODE.stream, 0)
+    assert.deepEqual([read.status, read.taken, read.data.toString()], [DECODED.ended, 2, 'A'])
+  }
 })
 
 test('a record of the wrong length is told', () => {

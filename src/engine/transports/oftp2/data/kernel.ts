@@ -11,11 +11,12 @@ export const RESERVED = 64
 
 export const REGISTER = { source: 0, target: 1, recordFill: 2, records: 3 } as const
 
-/** What a sub-record's end-of-record flag means: nothing (U, T), a record of exactly, or of at most, `length`. */
+/** What a sub-record's end-of-record flag ends: the file (U, T), a record of exactly, or of at most, `length`. */
 export const DECODE_MODE = { stream: 0, fixed: 1, variable: 2 } as const
 export type DecodeMode = (typeof DECODE_MODE)[keyof typeof DECODE_MODE]
 
-export const DECODED = { all: 0, full: 1, malformed: 2, wrongLength: 3 } as const
+/** `ended`: in stream mode, behind a sub-record with the flag; there may be more behind it. */
+export const DECODED = { all: 0, full: 1, malformed: 2, wrongLength: 3, ended: 4 } as const
 
 type Encode = (source: number, sourceEnd: number, target: number, targetEnd: number, flag: number) => number
 type Decode = (
