@@ -10,7 +10,7 @@ import { SAMPLES, TrialPartner } from '../support/oftp2/partner.ts'
 import { callBank, startCalledBank } from '../attacks/partner.ts'
 
 /** Stream transmission header, D, then two sub-records with the end-of-record flag: `hello` and `world`. */
-const TWO_RECORDS = Buffer.from('10000011' + '44' + '85' + '68656c6c6f' + '85' + '776f726c64', 'hex')
+const TWO_RECORDS = Buffer.from('10000011 44 85 68656c6c6f 85 776f726c64'.replaceAll(' ', ''), 'hex')
 
 test('ends of record inside a text are its lines, and inside unstructured data a protocol violation', async (t) => {
   const bank = await startCalledBank(t, 'oftp2')
