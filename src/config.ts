@@ -31,6 +31,8 @@ export type Config = Readonly<{
   oftp2TlsPort: number | undefined
   oftp2Tls: { certPath: string; keyPath: string } | undefined
   sftpPort: number | undefined
+  signInSeconds: number
+  callersPerAddress: number
   sshPacketMemory: boolean
   sshSocketMemory: boolean
   codePage: CodePage
@@ -93,6 +95,11 @@ export const SETTINGS = {
   ],
   ESCLUSA_OFTP2_TLS_KEY: ['as above', 'PEM private key of that certificate'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
+  ESCLUSA_SIGN_IN_SECONDS: ['30', 'time that a caller of the partner listeners has to sign in'],
+  ESCLUSA_CALLERS_PER_ADDRESS: [
+    '16',
+    'connections that one address (IPv6: /64) may have at a partner listener before it signs in',
+  ],
   ESCLUSA_SSH_PACKET_MEMORY: [
     'on',
     'on or off: memory of SSH packets is used again, inside the SSH library; off is the library as it comes',
@@ -156,6 +163,8 @@ export function readConfig(env: Env): Config {
     oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT'),
     oftp2Tls: pair('ESCLUSA_OFTP2_TLS_CERT', 'ESCLUSA_OFTP2_TLS_KEY'),
     sftpPort: port('ESCLUSA_SFTP_PORT'),
+    signInSeconds: integer('ESCLUSA_SIGN_IN_SECONDS', 1, 600),
+    callersPerAddress: integer('ESCLUSA_CALLERS_PER_ADDRESS', 1, 10_000),
     sshPacketMemory: onOrOff('ESCLUSA_SSH_PACKET_MEMORY'),
     sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
     codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),

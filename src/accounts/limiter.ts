@@ -12,8 +12,6 @@
 // Many tries at once get no further than one after another: as many are checked together as could still fail, the others
 // wait for their outcome. That is per process: n nodes let through at most n times a limit in the very first moment.
 
-import { createHash } from 'node:crypto'
-import { callersNetwork } from '../domain/network/networks.ts'
 import { NodeError } from '../errors.ts'
 import type { Store } from '../store/database/store.ts'
 import {
@@ -27,13 +25,12 @@ import {
   removeLoginLocks,
 } from '../store/logins.ts'
 import type { LoginCounts, LoginLock, LoginPair } from '../store/logins.ts'
+import { DAY_MS, digest, digestOfAddress, KNOWN_DAYS } from './login-digests.ts'
 import { TriesUnderWay } from './tries-under-way.ts'
 
 const SPAN_MS = 300_000
 const FIRST_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 900
-const DAY_MS = 86_400_000
-const KNOWN_DAYS = 30
 const CLEAR_MS = 60_000
 
 /** `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. */
@@ -55,7 +52,7 @@ export function makeLimiter(store: Store): Limiter {
   let clearedAt = 0
 
   async function enter(who: Who, now: () => number): Promise<Try> {
-    const pair = { account: digest(who.account), address: digest(callersNetwork(who.address)) }
+    const pair = { account: digest(who.account), address: digestOfAddress(who.address) }
     const keys = keysOf(pair)
     for (;;) {
       const isCurrent = underWay.look(keys)
@@ -94,10 +91,6 @@ export function makeLimiter(store: Store): Limiter {
       }
     },
   }
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
 }
 
 async function look(store: Store, pair: LoginPair, now: number): Promise<Try> {

@@ -1,5 +1,6 @@
 // What every part of the engine works with; built once by engine.ts.
 
+import type { KnownAddresses } from '../accounts/known-addresses.ts'
 import type { Limiter } from '../accounts/limiter.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Roots } from '../domain/channel-rules.ts'
@@ -29,6 +30,7 @@ export type EngineContext = {
   now: () => number
   /** Counts failed sign-ins, together with all other doors. */
   limiter: Limiter
+  knownAddresses: KnownAddresses
   /** Aborted when the engine stops: nothing new is begun. */
   stopping: AbortSignal
   publish: Publish

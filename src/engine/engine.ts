@@ -3,6 +3,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { makeKnownAddresses } from '../accounts/known-addresses.ts'
 import { makeLimiter } from '../accounts/limiter.ts'
 import type { Config } from '../config.ts'
 import { zoneOf } from '../domain/time.ts'
@@ -100,9 +101,11 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   await clearStrayIncoming(context)
   // Before anybody is let in: a channel may be closed today.
   await readCalendars(context.store.db)
+  await context.knownAddresses.refresh()
   const listeners = await protocols.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
   dispatcher.background(clearLeftovers(context))
+  const refreshing = setInterval(() => dispatcher.background(context.knownAddresses.refresh()), 60_000)
   const automation = startAutomation(runner, () => dispatcher.wake())
   return {
     wake: () => dispatcher.wake(),
@@ -110,6 +113,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     counters,
     stop: async () => {
       stopping.abort(new NodeError('unavailable', 'the node is stopping'))
+      clearInterval(refreshing)
       await automation.stop()
       // Listeners first: nobody new comes in. Whoever is on the line may finish during the drain.
       const closing = Promise.all(listeners.map((listener) => listener.close()))
@@ -141,6 +145,7 @@ function makeContext(
     scriptMs: config.scriptSeconds * 1000,
     now: Date.now,
     limiter: makeLimiter(store),
+    knownAddresses: makeKnownAddresses(store, Date.now),
     stopping,
     publish,
     counted: (direction, octets) => {

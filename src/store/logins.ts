@@ -99,6 +99,16 @@ export async function putLoginSuccess(tx: Tx, pair: LoginPair, at: number): Prom
     .execute()
 }
 
+/** Addresses from which anybody signed in after `since`, each with its last time. */
+export async function knownLoginAddresses(db: Db, since: number): Promise<{ address: string; at: number }[]> {
+  return db
+    .selectFrom('login_success')
+    .select(({ fn }) => ['address', fn.max<number>('at').as('at')])
+    .where('at', '>', since)
+    .groupBy('address')
+    .execute()
+}
+
 /** What no longer counts. */
 export async function clearLogins(
   tx: Tx,

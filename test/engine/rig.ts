@@ -29,6 +29,7 @@ import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
 import type { Protocol, SessionHost, Transport } from '../../src/engine/transports/transport.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { NodeError } from '../../src/errors.ts'
+import { makeKnownAddresses } from '../../src/accounts/known-addresses.ts'
 import { makeLimiter } from '../../src/accounts/limiter.ts'
 import { makeLog } from '../../src/log.ts'
 import { findChannel, insertChannels, sealChannel } from '../../src/store/channels.ts'
@@ -116,6 +117,7 @@ export class Rig {
       zone: zoneOf('UTC'),
       roots: { fileRoots: [this.place.files], scriptRoots: [this.place.scripts] },
       limiter: makeLimiter(this.store),
+      knownAddresses: makeKnownAddresses(this.store, Date.now),
       codePage: '1047',
       staging: makeStaging(this.place.dataDir),
       slots: makeSlots(options.workers ?? 2),

@@ -151,6 +151,12 @@ export class MemoryHost implements SessionHost {
     return Promise.reject(new NodeError('login_refused', 'nobody is expected'))
   }
 
+  isKnown(): boolean {
+    return true
+  }
+
+  async proven(): Promise<void> {}
+
   async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
   }

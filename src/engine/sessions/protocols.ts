@@ -58,6 +58,7 @@ async function listenForOftp2(
     sessionHost: host,
     crypto: sessionCrypto,
     pool: oftp2.pool,
+    limits: { handshakeMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
   }
   const listeners: Listener[] = []
   if (config.oftp2Port !== undefined) listeners.push(await listenOftp2({ ...parts, port: config.oftp2Port }))
@@ -99,6 +100,7 @@ async function listenForSftp(
       const channel = channels.find((one) => applicationOf(one) === application)
       return channel ? halfFilesOf(context.store.db, channel.code, NAME_ALONE) : []
     },
+    limits: { loginMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
     socketMemory: config.sshSocketMemory,
     onNote: (note) => context.log.warn(note),
     onFault: (error) => context.log.debug({ err: error }, 'an SFTP connection broke'),

@@ -36,6 +36,8 @@ export function makeSessionHost({
       admitCaller(context, protocol, caller) as Promise<Admission<Settings>>, // the section of that protocol
     attempt: ({ id, proof: { address } }, check) =>
       context.limiter.attempt({ account: `${protocol.protocol} ${id.trim()}`, address }, context.now, check),
+    isKnown: (address) => context.knownAddresses.has(address),
+    proven: (contactId, address) => context.knownAddresses.note(`partner ${contactId}`, address),
     reached: (reach) => reachedNow(context, reach),
     opened: (session) => sessions.add(session),
     turn: (session) => handOver(context, launcher, session),

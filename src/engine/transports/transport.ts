@@ -344,6 +344,10 @@ export interface SessionHost {
    * too_many, and without a check, past the limits that all doors share.
    */
   attempt<T>(caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined>
+  /** Somebody has proven itself from that address before, at whichever door. */
+  isKnown(address: string): boolean
+  /** A session has shown a secret: its address is known from now on. */
+  proven(contactId: string, address: string): Promise<void>
   /** The applications that exist for a session now, and which ways files may go in it. */
   reached(reach: Reach): Promise<Reached>
   /** A session that the partner opened is ready; the engine may push through it when `turn` is called. */

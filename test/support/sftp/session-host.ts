@@ -119,6 +119,12 @@ export class HostDouble implements SessionHost {
     return this.admissions(caller) as Admission<Settings>
   }
 
+  isKnown(): boolean {
+    return true
+  }
+
+  async proven(): Promise<void> {}
+
   async attempt<T>(_caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined> {
     return check()
   }

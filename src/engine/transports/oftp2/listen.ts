@@ -1,12 +1,15 @@
-// Being called: a TCP or TLS port whose connections become sessions. Strangers cost little: a short handshake clock,
-// a bound on sessions, and no more octets gathered than an SSID has until the partner is known.
+// Being called: a TCP or TLS port whose connections become sessions. Strangers cost little: a place that they lose unless
+// they sign in (caller-places.ts), and no more octets gathered than an SSID has until the partner is known.
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { constants } from 'node:crypto'
 import { createServer as createTlsServer } from 'node:tls'
 import { NodeError } from '../../../errors.ts'
+import { CallerPlaces } from '../caller-places.ts'
+import type { Place } from '../caller-places.ts'
 import type { Listener, SessionHost } from '../transport.ts'
 import { shownBy } from './certificates.ts'
+import { asksPassword } from './protocol/auth.ts'
 import { encodeCommand } from './protocol/commands.ts'
 import { calledHandshake } from './protocol/handshake.ts'
 import { ESID_REASONS } from './protocol/reasons.ts'
@@ -18,8 +21,10 @@ import { WorkspacePool } from './data/workspace.ts'
 export interface ListenLimits {
   /** Sessions at the same time; a further caller is told to come again later (ESID 08). */
   sessions: number
-  /** Until the caller has named itself, and for the TLS handshake. */
+  /** For TLS handshake and sign-in together, whatever octets come. */
   handshakeMs: number
+  /** Connections of one address before it has signed in. */
+  callersPerAddress: number
 }
 
 export interface Oftp2Listening {
@@ -33,38 +38,116 @@ export interface Oftp2Listening {
   pool?: WorkspacePool
 }
 
-const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000 }
+const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000, callersPerAddress: 16 }
+/** Callers without a place that are being told so; others hear nothing. */
+const TURNED_AWAY_AT_ONCE = 32
+const TURNED_AWAY_MS = 2_000
 
 export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
   const limits = { ...LIMITS, ...options.limits }
   const pool = options.pool ?? new WorkspacePool()
-  const sessions = new Set<Oftp2Session>()
-  const sockets = new Set<Socket>()
-  const accept = (socket: Socket): void => {
-    if (sessions.size >= limits.sessions) return turnAway(socket)
-    const session = answerCall(socket, options, pool, limits.handshakeMs)
-    sessions.add(session)
-    void session.conversation.whenClosed().finally(() => sessions.delete(session))
-  }
-  const server = createListener(options, limits, accept)
-  // A few more than sessions, so that a caller can be told. Beyond that connections are dropped.
-  server.maxConnections = limits.sessions + 32
-  server.on('connection', (socket: Socket) => {
-    // Connections in an endless TLS handshake are no sessions yet. They must not survive the listener either.
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+  const door = new Door(options, limits, pool)
+  const server = createListener(options, limits, (socket) => door.accept(socket))
+  // Ahead of the handshake: a connection in an endless one has a place, too.
+  server.prependListener('connection', (socket: Socket) => door.take(socket))
   await listening(server, options)
   const { address, port } = server.address() as AddressInfo
   return {
     address: { host: address, port },
     async close() {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
-      await Promise.all([...sessions].map((session) => session.close()))
-      for (const socket of sockets) socket.destroy()
+      await door.close()
       await stopped
     },
   }
+}
+
+type Visitor = { socket: Socket; place: Place | undefined; session: Oftp2Session | undefined }
+
+/** Where a connection comes from; the same for its TCP and its TLS end. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`
+}
+
+function addressOf(socket: Socket): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+}
+
+/** All connections of one listener. */
+class Door {
+  readonly #options: Oftp2Listening
+  readonly #pool: WorkspacePool
+  readonly #handshakeMs: number
+  readonly #places: CallerPlaces
+  readonly #visitors = new Map<string, Visitor>()
+  /** With work of theirs that outlives the line. */
+  readonly #sessions = new Set<Oftp2Session>()
+  #turnedAway = 0
+
+  constructor(options: Oftp2Listening, limits: ListenLimits, pool: WorkspacePool) {
+    this.#options = options
+    this.#pool = pool
+    this.#handshakeMs = limits.handshakeMs
+    this.#places = new CallerPlaces(
+      {
+        places: limits.sessions,
+        reserved: Math.floor(limits.sessions / 2),
+        perContact: Math.max(1, Math.floor(limits.sessions / 2)),
+        waitingPerAddress: limits.callersPerAddress,
+        signInMs: limits.handshakeMs,
+      },
+      (address) => options.sessionHost.isKnown(address),
+    )
+  }
+
+  /** A connection, before anything was said on it. */
+  take(socket: Socket): void {
+    const address = addressOf(socket)
+    if (address === '') return void socket.destroy()
+    const key = keyOf(socket)
+    const visitor: Visitor = { socket, place: undefined, session: undefined }
+    visitor.place = this.#places.enter(address, (why) => end(visitor, why))
+    // Whoever gets no place is told so, but no stranger gets a TLS handshake for it.
+    const isHeard = this.#options.tls === undefined || this.#options.sessionHost.isKnown(address)
+    if (visitor.place === undefined && (this.#turnedAway >= TURNED_AWAY_AT_ONCE || !isHeard))
+      return void socket.destroy()
+    this.#visitors.set(key, visitor)
+    const { place } = visitor
+    if (place === undefined) this.#turnedAway++
+    const late = place === undefined && setTimeout(() => socket.destroy(), TURNED_AWAY_MS)
+    socket.once('close', () => {
+      if (this.#visitors.get(key) === visitor) this.#visitors.delete(key)
+      if (late !== false) clearTimeout(late)
+      if (place === undefined) this.#turnedAway--
+      else place.leave()
+    })
+  }
+
+  /** The line is there: the session begins. */
+  accept(socket: Socket): void {
+    const visitor = this.#visitors.get(keyOf(socket))
+    if (visitor === undefined || socket.destroyed) return void socket.destroy()
+    if (visitor.place === undefined) return turnAway(socket)
+    const session = answerCall(socket, visitor.place, this.#options, this.#pool, this.#handshakeMs)
+    visitor.session = session
+    this.#sessions.add(session)
+    void session.conversation.whenClosed().finally(() => this.#sessions.delete(session))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions].map((session) => session.close()))
+    for (const { socket } of this.#visitors.values()) socket.destroy()
+  }
+}
+
+/** Its place is needed, or its time is over. */
+function end({ socket, session }: Visitor, why: 'late' | 'crowded'): void {
+  if (session === undefined) return void socket.destroy()
+  session.abort(
+    why === 'late'
+      ? new NodeError('timed_out', 'the caller did not sign in in time')
+      : new NodeError('remote_busy', 'too many callers that have not signed in'),
+  )
 }
 
 function createListener(
@@ -112,12 +195,13 @@ function listening(server: Server, { host, port }: Oftp2Listening): Promise<void
 
 function answerCall(
   socket: Socket,
+  place: Place,
   options: Oftp2Listening,
   pool: WorkspacePool,
   handshakeMs: number,
 ): Oftp2Session {
   const { sessionHost: host, crypto } = options
-  const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+  const address = addressOf(socket)
   const encrypted = options.tls !== undefined
   const peer = `${address}:${socket.remotePort ?? 0}`
   const session = new Oftp2Session(
@@ -129,7 +213,7 @@ function answerCall(
   session.conversation.say({ kind: 'SSRM' })
   session.conversation.background(
     opened.then(
-      () => host.opened(session),
+      () => welcome(session, place, host, address),
       // Refusals are told to the engine where they are decided; a stranger who just hangs up is nobody's business.
       () => undefined,
     ),
@@ -137,9 +221,22 @@ function answerCall(
   return session
 }
 
+async function welcome(
+  session: Oftp2Session,
+  place: Place,
+  host: SessionHost,
+  address: string,
+): Promise<void> {
+  const { known, agreed } = session.conversation
+  const proven = agreed.authentication || asksPassword(known.security)
+  if (!place.admitted(known.contactId, proven))
+    return session.abort(new NodeError('remote_busy', 'this partner has as many sessions as it may have'))
+  host.opened(session)
+  if (proven) await host.proven(known.contactId, address)
+}
+
 function turnAway(socket: Socket): void {
   // Whether the caller still hears it is the caller's business.
   socket.on('error', () => undefined)
   socket.end(encodeCommand({ kind: 'ESID', reason: '08', text: ESID_REASONS['08'] }, 5))
-  socket.setTimeout(1_000, () => socket.destroy())
 }

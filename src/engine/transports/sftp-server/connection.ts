@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Connection, ServerChannel } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
+import type { Place } from '../caller-places.ts'
 import { LazyTimer } from '../lazy-timer.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
 import type { Outbox } from '../outbox.ts'
@@ -24,6 +25,8 @@ const GOODBYE_MS = 2000
 
 export interface ClientConnectionParts {
   limits: SftpServerLimits
+  /** Kept once it is signed in; until then it may be taken away. */
+  place: Place
   sessionHost: SessionHost
   onFault: (error: unknown) => void
   enter: (reach: Reach) => (PartnerFiles & { outbox: Outbox }) | undefined
@@ -35,6 +38,7 @@ export class ClientConnection {
   readonly #socket: Socket
   readonly #keysAgreed: () => void
   readonly #parts: ClientConnectionParts
+  readonly #address: string
   readonly #signIn: SignIn
   readonly #channels = new Map<FileSession, { channel: ServerChannel; io: ChannelIo }>()
   readonly #ended = new AbortController()
@@ -43,7 +47,7 @@ export class ClientConnection {
   readonly #idle = new LazyTimer(
     () => void this.end(new NodeError('timed_out', 'the session was idle for too long')),
   )
-  readonly #signInTimer: NodeJS.Timeout
+  readonly #exchanges: number[] = []
   #partner: (SignedIn & { files: PartnerFiles & { outbox: Outbox } }) | undefined
 
   constructor({ socket, keysAgreed }: LineSocket, parts: ClientConnectionParts) {
@@ -51,9 +55,8 @@ export class ClientConnection {
     this.#keysAgreed = keysAgreed
     this.#parts = parts
     const { sessionHost, limits } = parts
-    const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-    this.#signIn = new SignIn({ host: sessionHost, address, tries: limits.signInTries })
-    this.#signInTimer = setTimeout(() => socket.destroy(), limits.loginMs)
+    this.#address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.#signIn = new SignIn({ host: sessionHost, address: this.#address, tries: limits.signInTries })
     socket.on('error', () => {})
     this.#closed = new Promise<void>((resolve) => {
       socket.once('close', () => void this.#finish().then(resolve, resolve))
@@ -64,6 +67,7 @@ export class ClientConnection {
     this.#connection = connection
     connection.on('error', () => this.#socket.destroy())
     connection.once('handshake', this.#keysAgreed)
+    connection.on('rekey', () => this.#keysAgreedAnew())
     connection.on(
       'authentication',
       (context) => void this.#authenticate(context).catch((error) => this.#fault(error)),
@@ -99,13 +103,24 @@ export class ClientConnection {
     if (outcome === 'refused') return
     if (outcome === 'over') return void this.#connection?.end()
     const { reach, timeouts } = outcome.admission
-    const files = this.#parts.enter(reach)
+    const { place, sessionHost } = this.#parts
+    const files = place.admitted(reach.contactId, true) ? this.#parts.enter(reach) : undefined
     if (files === undefined) return void this.#connection?.end()
     this.#partner = { ...outcome, files }
     if (this.#socket.destroyed) return
-    clearTimeout(this.#signInTimer)
     this.#idle.start(timeouts.idleMs)
-    this.#parts.sessionHost.opened(this.#asSession(reach))
+    sessionHost.opened(this.#asSession(reach))
+    await sessionHost.proven(reach.contactId, this.#address)
+  }
+
+  /** A key exchange is the costliest thing a client can ask for, in few octets. */
+  #keysAgreedAnew(): void {
+    const now = performance.now()
+    this.#exchanges.push(now)
+    while ((this.#exchanges[0] ?? now) < now - 60_000) this.#exchanges.shift()
+    const allowed = this.#partner === undefined ? 0 : this.#parts.limits.keyExchangesPerMinute
+    if (this.#exchanges.length > allowed)
+      this.#fault(new NodeError('protocol_violation', 'the client exchanges keys again and again'))
   }
 
   /** What the engine may do with a partner that called: end it. Files to send wait in the outbox until it takes them. */
@@ -160,7 +175,6 @@ export class ClientConnection {
   }
 
   async #finish(): Promise<void> {
-    clearTimeout(this.#signInTimer)
     this.#idle.end()
     const reason = new NodeError('connection_lost', 'the partner closed the connection')
     if (!this.#ended.signal.aborted) this.#ended.abort(reason)
@@ -170,6 +184,7 @@ export class ClientConnection {
       await this.#signIn.finish().catch((error: unknown) => this.#parts.onFault(error))
     } finally {
       if (this.#partner !== undefined) this.#parts.leave(this.#partner.admission.contactId)
+      this.#parts.place.leave()
       this.#parts.gone()
     }
   }

@@ -4,13 +4,17 @@ export interface SftpServerLimits {
   /** Connections in all, signed in or not. */
   connections: number
   connectionsPerContact: number
+  /** Connections of one address before it has signed in. */
+  callersPerAddress: number
   channelsPerConnection: number
   handlesPerChannel: number
   /** Entries of one folder that are shown. */
   listEntries: number
-  /** From the first octet to the end of the sign-in. */
+  /** From the first octet to the end of the sign-in, whatever octets come. */
   loginMs: number
   signInTries: number
+  /** Agreed anew on a line that is signed in, within a minute; nobody agrees anew before. */
+  keyExchangesPerMinute: number
   /** Octets received and not yet written, or answered and not yet sent, before a channel is no longer read. */
   queuedOctets: number
 }
@@ -18,11 +22,13 @@ export interface SftpServerLimits {
 export const DEFAULT_LIMITS: SftpServerLimits = {
   connections: 200,
   connectionsPerContact: 32,
+  callersPerAddress: 16,
   channelsPerConnection: 4,
   handlesPerChannel: 256,
   listEntries: 20_000,
   loginMs: 30_000,
   signInTries: 6,
+  keyExchangesPerMinute: 30,
   queuedOctets: 4 * 1024 * 1024,
 }
 

@@ -7,10 +7,12 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Server } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
-import { lineAlgorithms } from '../ssh/algorithms.ts'
+import { listenerAlgorithms } from '../ssh/algorithms.ts'
 import { whyNotAdopted } from '../ssh/adopted-socket.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
+import type { LineSocket } from '../ssh/sockets.ts'
+import { CallerPlaces } from '../caller-places.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import type { PartnerFiles } from './file-session.ts'
@@ -85,6 +87,7 @@ class ConnectionRegistry {
   readonly #limits: SftpServerLimits
   readonly #adopts: boolean
   readonly #ssh: Server
+  readonly #places: CallerPlaces
   readonly #connections = new Map<string, ClientConnection>()
   readonly #partners = new Map<string, { files: PartnerFiles; connections: number }>()
 
@@ -92,7 +95,18 @@ class ConnectionRegistry {
     this.#options = options
     this.#adopts = adopts
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
-    const config = { hostKeys: [...options.hostKeys], algorithms: lineAlgorithms(false), ident: 'Esclusa' }
+    const { connections, connectionsPerContact, callersPerAddress, loginMs } = this.#limits
+    this.#places = new CallerPlaces(
+      {
+        places: connections,
+        reserved: Math.floor(connections / 2),
+        perContact: connectionsPerContact,
+        waitingPerAddress: callersPerAddress,
+        signInMs: loginMs,
+      },
+      (address) => options.sessionHost.isKnown(address),
+    )
+    const config = { hostKeys: [...options.hostKeys], algorithms: listenerAlgorithms(), ident: 'Esclusa' }
     try {
       this.#ssh = new (loadSsh().ssh2.Server)(config)
     } catch (error) {
@@ -107,15 +121,17 @@ class ConnectionRegistry {
   }
 
   take(accepted: Socket): void {
-    if (this.#connections.size >= this.#limits.connections || accepted.remoteAddress === undefined) {
-      accepted.destroy()
-      return
-    }
-    const line = acceptSocket(accepted, { adopted: this.#adopts })
+    const { remoteAddress = '' } = accepted
+    // No octet was read yet, so no stranger costs more than this. Whose place is taken away hears nothing either.
+    const place =
+      remoteAddress === '' ? undefined : this.#places.enter(remoteAddress, () => line?.socket.destroy())
+    if (place === undefined) return void accepted.destroy()
+    const line: LineSocket = acceptSocket(accepted, { adopted: this.#adopts })
     const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
     const connection = new ClientConnection(line, {
       limits: this.#limits,
+      place,
       sessionHost: this.#options.sessionHost,
       onFault: (error) => this.#options.onFault?.(error),
       enter: (reach) => this.#enter(reach),

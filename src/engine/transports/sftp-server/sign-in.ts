@@ -13,6 +13,8 @@ import type { Admission, Caller, Proof, Reached, SessionHost } from '../transpor
 
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 3000
+/** Questions of all kinds on one line, those that cost no try included. */
+const MOST_REQUESTS = 50
 
 const METHODS: ('publickey' | 'password' | 'keyboard-interactive')[] = [
   'publickey',
@@ -92,6 +94,7 @@ export class SignIn {
   readonly #proof: ShownProof
   #admissions = new Map<string, Promise<Admission<AccessSettings>>>()
   #failures = 0
+  #requests = 0
   #lastFailure: { caller: Caller; reason: string } | undefined
 
   constructor(parts: { host: SessionHost; address: string; tries: number }) {
@@ -102,6 +105,10 @@ export class SignIn {
 
   /** Answers one request. Resolves to the admission when it was the right one, `over` when there are no tries left. */
   async answer(context: AuthContext): Promise<SignedIn | 'refused' | 'over'> {
+    if (++this.#requests > MOST_REQUESTS) {
+      context.reject([])
+      return 'over'
+    }
     if (context.method === 'none' || context.method === 'hostbased') {
       context.reject(METHODS)
       return 'refused'

@@ -36,6 +36,20 @@ const MAC = [
   'hmac-sha2-512',
 ] as const
 
+/**
+ * Methods that only a client of the library can do (group exchange), or that cost a listener 64 ms for anybody who asks
+ * (group 18; whoever knows it knows group 16, too).
+ */
+const NOT_WHEN_CALLED: ReadonlySet<string> = new Set([
+  'diffie-hellman-group-exchange-sha256',
+  'diffie-hellman-group18-sha512',
+])
+
+/** What a listener announces: all of it can be done, and at a bounded cost. */
+export function listenerAlgorithms(): Algorithms {
+  return { ...lineAlgorithms(false), kex: KEX.filter((method) => !NOT_WHEN_CALLED.has(method)) }
+}
+
 /** `compression` true offers zlib first and still takes a peer that has none. */
 export function lineAlgorithms(compression: boolean): Algorithms {
   return {
