@@ -40,7 +40,7 @@ export interface Oftp2Listening {
 
 const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000, callersPerAddress: 16 }
 /** Callers without a place that are being told so; others hear nothing. */
-const TURNED_AWAY_AT_ONCE = 32
+const TURNED_AWAY_AT_ONCE = 64
 const TURNED_AWAY_MS = 2_000
 
 export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
@@ -238,5 +238,7 @@ async function welcome(
 function turnAway(socket: Socket): void {
   // Whether the caller still hears it is the caller's business.
   socket.on('error', () => undefined)
+  socket.write(encodeCommand({ kind: 'SSRM' }, 5))
   socket.end(encodeCommand({ kind: 'ESID', reason: '08', text: ESID_REASONS['08'] }, 5))
+  socket.resume()
 }
