@@ -55,11 +55,14 @@ const MAY: Record<string, string[]> = {
   'src/engine/transports/transport.ts': [SECTIONS],
   'src/engine/transports/lazy-timer.ts': [],
   'src/engine/transports/outbox.ts': [],
+  'src/engine/transports/tries.ts': [],
+  'src/engine/transports/caller-places.ts': ['src/domain/network', 'src/engine/transports/tries.ts'],
   'src/engine/transports/ssh': [SECTIONS, 'src/engine/transports/transport.ts'],
   'src/engine/transports/oftp2': [
     SECTIONS,
     'src/engine/transports/transport.ts',
     'src/engine/transports/lazy-timer.ts',
+    'src/engine/transports/caller-places.ts',
   ],
   'src/engine/transports/folder': [SECTIONS, 'src/engine/transports/transport.ts', 'src/files'],
   'src/engine/transports/sftp-client': [
@@ -72,6 +75,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/transport.ts',
     'src/engine/transports/outbox.ts',
     'src/engine/transports/lazy-timer.ts',
+    'src/engine/transports/caller-places.ts',
     'src/engine/transports/ssh',
     'src/accounts/password.ts',
   ],
