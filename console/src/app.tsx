@@ -10,7 +10,8 @@ import { LiveProvider } from './live/live.tsx'
 import { LiveDot } from './live/live-dot.tsx'
 import { Brand } from './parts/logo.tsx'
 import { LanguageChoice, ThemeChoice } from './parts/preferences.tsx'
-import { PAGES } from './page-table.tsx'
+import { isOffered, PAGE_NAMES, PAGES } from './pages.ts'
+import { VIEWS } from './page-views.tsx'
 import { Loading, NotFound, NotForYou } from './parts/states.tsx'
 import { ExpiryWarning } from './session/expiry-warning.tsx'
 import { useSession } from './session/session.tsx'
@@ -60,10 +61,10 @@ function Frame() {
           <ExpiryWarning />
           <Suspense fallback={<Loading />}>
             <Switch>
-              {PAGES.map(({ path, needs, show }) => (
-                <Route key={path} path={path}>
+              {PAGE_NAMES.map((name) => (
+                <Route key={name} path={PAGES[name].path}>
                   {(parameters) =>
-                    needs.every((name) => rights.may(name)) ? show(parameters) : <NotForYou />
+                    isOffered(name, rights.may) ? VIEWS[name].show(parameters) : <NotForYou />
                   }
                 </Route>
               ))}
@@ -79,9 +80,7 @@ function Frame() {
 function Navigation({ location }: { location: string }) {
   const words = useWords()
   const { user, rights, signOut } = useSession()
-  const items = PAGES.flatMap(({ path, menu, needs }) =>
-    menu && needs.every((name) => rights.may(name)) ? [{ path, ...menu }] : [],
-  )
+  const items = PAGE_NAMES.filter((name) => PAGES[name].inMenu && isOffered(name, rights.may))
   const isAt = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
   return (
     <>
@@ -89,17 +88,21 @@ function Navigation({ location }: { location: string }) {
         <Brand />
       </AppShell.Section>
       <AppShell.Section grow>
-        {items.map(({ path, label, icon: Icon }) => (
-          <NavLink
-            key={path}
-            component={Link}
-            href={path}
-            label={words.menu[label]}
-            active={isAt(path)}
-            aria-current={isAt(path) ? 'page' : undefined}
-            leftSection={<Icon size={20} stroke={1.7} aria-hidden />}
-          />
-        ))}
+        {items.map((name) => {
+          const { path } = PAGES[name]
+          const { icon: Icon } = VIEWS[name]
+          return (
+            <NavLink
+              key={name}
+              component={Link}
+              href={path}
+              label={words.menu[name]}
+              active={isAt(path)}
+              aria-current={isAt(path) ? 'page' : undefined}
+              leftSection={<Icon size={20} stroke={1.7} aria-hidden />}
+            />
+          )
+        })}
       </AppShell.Section>
       <AppShell.Section>
         <Stack gap="sm">

@@ -114,3 +114,18 @@ export async function axeViolations(page: Page): Promise<string[]> {
     ),
   )
 }
+
+/** Nothing sticks out sideways; if something does, says what. The page may still be laying itself out. */
+export async function requireFits(page: Page, width?: number): Promise<void> {
+  if (width !== undefined) await page.setViewportSize({ width, height: 900 })
+  await page
+    .waitForFunction(() => document.documentElement.scrollWidth <= innerWidth)
+    .catch(async () => {
+      const wide = await page.evaluate(() =>
+        [...document.querySelectorAll('body *')]
+          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+          .map((element) => element.outerHTML.slice(0, 120)),
+      )
+      throw new Error(`too wide at ${width}:\n${wide.join('\n')}`)
+    })
+}

@@ -2,20 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
 import type { Scene } from './browser.ts'
+import { PAGES } from '../../console/src/pages.ts'
+import type { PageName } from '../../console/src/pages.ts'
 import { BROKEN, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 
-const PAGES: [path: string, ready: string][] = [
-  ['/', '.tiles'],
-  ['/channels', 'tbody tr'],
+/** What shows that each page of the menu, and the account's, is there. */
+const READY: Record<Exclude<PageName, 'channel' | 'transfer'>, string> = {
+  overview: '.tiles',
+  channels: 'tbody tr',
+  transfers: 'tbody tr',
+  failures: '.failure',
+  contacts: 'article',
+  account: 'tbody tr',
+}
+const ADDRESSES: [path: string, ready: string][] = [
+  ...Object.entries(READY).map(([name, ready]): [string, string] => [PAGES[name as PageName].path, ready]),
   ['/channels?search=nothing+like+it', '.empty'],
   [`/channels/${BROKEN}`, '.advice'],
   [`/channels/${PAYROLL}/transfers`, 'tbody tr'],
   [`/channels/${PAYROLL}/history`, '.mantine-Timeline-item'],
   [`/channels/${PAYROLL}/configuration`, '.config'],
-  ['/failures', '.failure'],
-  ['/contacts', 'article'],
   ['/nowhere', '.empty'],
 ]
 
@@ -38,7 +46,7 @@ async function lookAtAll({ open }: Scene, colorScheme: 'light' | 'dark'): Promis
   await page.locator('form').waitFor()
   await look('sign-in')
   await signIn(page, 'marta')
-  for (const [path, ready] of PAGES) {
+  for (const [path, ready] of ADDRESSES) {
     await page.locator('.page').waitFor()
     await go(page, path)
     await page.locator(ready).first().waitFor()
@@ -70,7 +78,7 @@ async function lookAtAll({ open }: Scene, colorScheme: 'light' | 'dark'): Promis
 async function lookOnPhone({ open }: Scene): Promise<void> {
   const page = await open({ width: 390 })
   await signIn(page, 'marta')
-  for (const [path, ready] of PAGES) {
+  for (const [path, ready] of ADDRESSES) {
     await page.locator('.page').waitFor()
     await go(page, path)
     await page.locator(ready).first().waitFor()

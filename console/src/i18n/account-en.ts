@@ -3,6 +3,9 @@
 export const menuEn = {
   overview: 'Overview',
   channels: 'Channels',
+  channel: 'Channel',
+  transfer: 'Transfer',
+  transfers: 'Transfers',
   failures: 'Failures',
   contacts: 'Contacts',
   account: 'Your account',

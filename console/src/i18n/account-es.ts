@@ -5,6 +5,9 @@ import type { Words } from './en.ts'
 export const menuEs: Words['menu'] = {
   overview: 'Resumen',
   channels: 'Canales',
+  channel: 'Canal',
+  transfer: 'Transferencia',
+  transfers: 'Transferencias',
   failures: 'Fallos',
   contacts: 'Contactos',
   account: 'Su cuenta',
@@ -68,8 +71,8 @@ export const firstRunEs: Words['firstRun'] = {
   wrongCode: 'El código no es el que dio el nodo al arrancar.',
   stepsTitle: 'Primeros pasos',
   steps: [
-    'Cree una entidad local: quién es usted para sus socios.',
-    'Cree un socio con su protocolo y su dirección, y pruebe la conexión.',
+    'Cree una entidad local: quién es usted para sus interlocutores.',
+    'Cree un interlocutor con su protocolo y su dirección, y pruebe la conexión.',
     'Cree un canal entre ambos y diga dónde están sus ficheros.',
     'Envíe un fichero y búsquelo en Transferencias.',
   ],

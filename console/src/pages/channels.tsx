@@ -1,7 +1,7 @@
 // All channels the user may reach: searched, filtered and paged by the node.
 
 import type { ChannelSummary } from '../../../sdk/index.ts'
-import { Anchor, Button, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -10,6 +10,7 @@ import type { ChannelStatusValue, Direction as Way } from '../../../src/contract
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
+import { among, FilterSelect, labelled } from '../parts/filter-controls.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { PagedList } from '../parts/paged-list.tsx'
 import { useSearchBox } from '../parts/search-box.ts'
@@ -75,20 +76,7 @@ function Filters({ filter, status, direction }: FilterProps) {
     queryFn: ({ signal }) => client.platform.channelFilters({}, { signal }),
     staleTime: 60_000,
   })
-  const all = { value: '', label: words.channels.any }
-  const select = (
-    name: string,
-    label: string,
-    value: string | undefined,
-    data: { value: string; label: string }[],
-  ) => (
-    <NativeSelect
-      label={label}
-      value={value ?? ''}
-      onChange={(event) => filter.set({ [name]: event.currentTarget.value })}
-      data={[all, ...data]}
-    />
-  )
+  const { any, anyFeminine } = words.channels
   return (
     <div className="filters">
       <TextInput
@@ -97,20 +85,38 @@ function Filters({ filter, status, direction }: FilterProps) {
         leftSection={<IconSearch size={16} aria-hidden />}
         {...box}
       />
-      {select('status', words.channels.status, status, labelled(CHANNEL_STATUSES, words.channelStatus))}
-      {select(
-        'contact',
-        words.channels.contact,
-        filter.get('contact'),
-        (choices?.contacts ?? []).map(({ id, name }) => ({ value: id, label: name ?? id })),
-      )}
-      {select('direction', words.channels.direction, direction, labelled(DIRECTIONS, words.direction))}
-      {select(
-        'category',
-        words.channels.category,
-        filter.get('category'),
-        (choices?.categories ?? []).map((category) => ({ value: category, label: category })),
-      )}
+      <FilterSelect
+        filter={filter}
+        name="status"
+        label={words.channels.status}
+        value={status}
+        choices={labelled(CHANNEL_STATUSES, words.channelStatus)}
+        all={any}
+      />
+      <FilterSelect
+        filter={filter}
+        name="contact"
+        label={words.channels.contact}
+        value={filter.get('contact')}
+        choices={(choices?.contacts ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }))}
+        all={any}
+      />
+      <FilterSelect
+        filter={filter}
+        name="direction"
+        label={words.channels.direction}
+        value={direction}
+        choices={labelled(DIRECTIONS, words.direction)}
+        all={anyFeminine}
+      />
+      <FilterSelect
+        filter={filter}
+        name="category"
+        label={words.channels.category}
+        value={filter.get('category')}
+        choices={(choices?.categories ?? []).map((category) => ({ value: category, label: category }))}
+        all={anyFeminine}
+      />
       {!filter.isEmpty && (
         <Button variant="subtle" onClick={filter.clear}>
           {words.channels.clear}
@@ -118,14 +124,6 @@ function Filters({ filter, status, direction }: FilterProps) {
       )}
     </div>
   )
-}
-
-function labelled<T extends string>(values: readonly T[], labels: Record<T, string>) {
-  return values.map((value) => ({ value, label: labels[value] }))
-}
-
-function among<T extends string>(values: readonly T[], value: string | undefined): T | undefined {
-  return values.find((one) => one === value)
 }
 
 function ChannelTable({ channels }: { channels: readonly ChannelSummary[] }) {

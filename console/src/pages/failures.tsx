@@ -5,6 +5,7 @@ import { IconCircleCheck, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
+import { among } from '../parts/filter-controls.tsx'
 import { FailureList } from '../parts/failure-list.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { PagedList } from '../parts/paged-list.tsx'
@@ -14,6 +15,7 @@ import { given, useUrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
 
 const SIZE = 25
+const HOURS = ['24', '72', '168'] as const
 
 export default function FailuresPage() {
   const words = useWords()
@@ -24,7 +26,7 @@ export default function FailuresPage() {
   const box = useSearchBox(filter)
   const input = {
     search: filter.get('search'),
-    hours: Number(filter.get('hours') ?? 24),
+    hours: Number(among(HOURS, filter.get('hours')) ?? 24),
     page: filter.page,
     size: SIZE,
   }
@@ -40,7 +42,7 @@ export default function FailuresPage() {
       <div className="filters">
         <TextInput
           label={words.channels.search}
-          placeholder={words.channels.searchHint}
+          placeholder={words.failures.searchHint}
           leftSection={<IconSearch size={16} aria-hidden />}
           {...box}
         />
@@ -55,11 +57,15 @@ export default function FailuresPage() {
         query={query}
         found={(total) => words.failures.found(formats.number(total))}
         empty={
-          <Empty
-            icon={<IconCircleCheck size={28} stroke={1.5} />}
-            title={words.failures.none}
-            help={words.failures.noneHelp}
-          />
+          input.search === undefined ? (
+            <Empty
+              icon={<IconCircleCheck size={28} stroke={1.5} />}
+              title={words.failures.none}
+              help={words.failures.noneHelp}
+            />
+          ) : (
+            <Empty title={words.failures.noMatch} help={words.failures.noMatchHelp} />
+          )
         }
         go={filter.go}
       >

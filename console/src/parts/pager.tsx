@@ -1,16 +1,22 @@
-// Pages of a list that the node pages.
+// Pages of a list that the node pages: one by one, or by a jump.
 
-import { ActionIcon, Group, Text } from '@mantine/core'
+import { ActionIcon, Button, Group } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react'
 import { useWords } from '../i18n/language.tsx'
 
-type Props = { page: number; pages: number; go(page: number): void }
+type Props = {
+  page: number
+  pages: number
+  /** There are pages beyond those that were counted. */
+  more?: boolean
+  go(page: number): void
+}
 
-export function Pager({ page, pages, go }: Props) {
+export function Pager({ page, pages, more = false, go }: Props) {
   const words = useWords()
-  if (pages <= 1) return null
+  if (pages <= 1 && page <= 1) return null
   return (
-    <Group component="nav" aria-label={words.app.pages} justify="center" gap="sm" mt="md">
+    <Group component="nav" aria-label={words.app.pages} justify="center" gap={6} mt="md">
       <ActionIcon
         variant="default"
         size="lg"
@@ -20,9 +26,21 @@ export function Pager({ page, pages, go }: Props) {
       >
         <IconChevronLeft size={18} aria-hidden />
       </ActionIcon>
-      <Text fz="sm" aria-live="polite">
-        {words.app.page(page, pages)}
-      </Text>
+      {jumps(page, pages).map((to, index, all) => (
+        <Group key={to} gap={6}>
+          {index > 0 && to > (all[index - 1] ?? 0) + 1 && <span aria-hidden>…</span>}
+          <Button
+            size="compact-md"
+            variant={to === page ? 'filled' : 'default'}
+            aria-label={words.app.page(to, pages)}
+            aria-current={to === page ? 'page' : undefined}
+            onClick={() => go(to)}
+          >
+            {to}
+          </Button>
+        </Group>
+      ))}
+      {more && <span aria-hidden>…</span>}
       <ActionIcon
         variant="default"
         size="lg"
@@ -34,4 +52,11 @@ export function Pager({ page, pages, go }: Props) {
       </ActionIcon>
     </Group>
   )
+}
+
+/** The first, the last, and those around this one. */
+function jumps(page: number, pages: number): number[] {
+  const near = [page - 2, page - 1, page, page + 1, page + 2]
+  const all = [1, ...near, pages].filter((one) => one >= 1 && (one <= pages || one === page))
+  return [...new Set(all)].sort((a, b) => a - b)
 }

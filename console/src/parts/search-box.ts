@@ -6,8 +6,8 @@ import type { UrlFilter } from './url-filter.ts'
 
 const WAIT_MS = 250
 
-export function useSearchBox(filter: UrlFilter) {
-  const asked = filter.get('search') ?? ''
+export function useSearchBox(filter: UrlFilter, name = 'search') {
+  const asked = filter.get(name) ?? ''
   const [text, setText] = useState(asked)
   const [shown, setShown] = useState(asked)
   // The address was changed in another way (back, a cleared filter): the box follows.
@@ -17,7 +17,7 @@ export function useSearchBox(filter: UrlFilter) {
   }
   useEffect(() => {
     if (text.trim() === asked) return undefined
-    const timer = setTimeout(() => filter.set({ search: text.trim() || undefined }), WAIT_MS)
+    const timer = setTimeout(() => filter.set({ [name]: text.trim() || undefined }), WAIT_MS)
     return () => clearTimeout(timer)
     // The filter object is new at each render; what it writes to is not.
   }, [text, asked]) // eslint-disable-line react-hooks/exhaustive-deps

@@ -1,0 +1,35 @@
+// Transfers of all channels, in English.
+
+export const transfersEn = {
+  title: 'Transfers',
+  fileName: 'File name',
+  fileNameHint: 'NOMINA* or part of a name',
+  channels: 'Channel',
+  channelsHint: 'Code, name, partner…',
+  partner: 'Partner',
+  status: 'Status',
+  direction: 'Direction',
+  type: 'Started by',
+  from: 'From',
+  to: 'To',
+  hash: 'SHA-256 of a file',
+  hashHint: '64 hexadecimal digits',
+  hashFault: 'A SHA-256 has 64 hexadecimal digits.',
+  daysFault: 'The first day is after the last.',
+  sort: 'Order',
+  sorts: { NEWEST: 'Newest first', OLDEST: 'Oldest first' },
+  csv: 'As CSV',
+  found: (count: string, more: boolean) =>
+    more ? `More than ${count} transfers` : count === '1' ? '1 transfer' : `${count} transfers`,
+  none: 'No transfer fits',
+  noneHelp: 'Use fewer words, other days, or clear the filters.',
+  empty: 'There are no transfers yet',
+  emptyHelp: 'What is sent and received on any channel shows up here.',
+  stopped: (when: string) =>
+    `The search went back to ${when} and stopped there: choose days before that to look further.`,
+  when: 'When',
+  files: 'Files',
+  moreFiles: (count: string) => `and ${count} more`,
+  size: 'Size',
+  by: (who: string) => `by ${who}`,
+}

@@ -1,0 +1,36 @@
+// Las transferencias de todos los canales, en español.
+
+import type { Words } from './en.ts'
+
+export const transfersEs: Words['transfers'] = {
+  title: 'Transferencias',
+  fileName: 'Nombre del fichero',
+  fileNameHint: 'NOMINA* o parte del nombre',
+  channels: 'Canal',
+  channelsHint: 'Código, nombre, interlocutor…',
+  partner: 'Interlocutor',
+  status: 'Estado',
+  direction: 'Dirección',
+  type: 'Iniciada por',
+  from: 'Desde',
+  to: 'Hasta',
+  hash: 'SHA-256 de un fichero',
+  hashHint: '64 dígitos hexadecimales',
+  hashFault: 'Un SHA-256 tiene 64 dígitos hexadecimales.',
+  daysFault: 'El primer día es posterior al último.',
+  sort: 'Orden',
+  sorts: { NEWEST: 'Más recientes primero', OLDEST: 'Más antiguas primero' },
+  csv: 'Como CSV',
+  found: (count, more) =>
+    more ? `Más de ${count} transferencias` : count === '1' ? '1 transferencia' : `${count} transferencias`,
+  none: 'Ninguna transferencia coincide',
+  noneHelp: 'Use menos palabras, otros días o quite los filtros.',
+  empty: 'Aún no hay transferencias',
+  emptyHelp: 'Aquí aparece lo que se envía y se recibe por cualquier canal.',
+  stopped: (when) => `La búsqueda llegó hasta ${when} y se detuvo ahí: elija días anteriores para seguir.`,
+  when: 'Cuándo',
+  files: 'Ficheros',
+  moreFiles: (count) => `y ${count} más`,
+  size: 'Tamaño',
+  by: (who) => `por ${who}`,
+}
