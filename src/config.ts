@@ -47,6 +47,9 @@ export type Config = Readonly<{
   mailFrom: string | undefined
   webhookNetworks: readonly string[]
   keepEventsDays: number
+  keepTransfersDays: number | undefined
+  keepHistoryDays: number | undefined
+  archiveDir: string | undefined
 }>
 
 export const CODE_PAGES = ['1047', '037', '500', '1145', '1148'] as const
@@ -125,6 +128,12 @@ export const SETTINGS = {
     'none',
     'loopback or private networks that webhooks may call, separated by commas',
   ],
+  ESCLUSA_KEEP_TRANSFERS_DAYS: [
+    'for ever',
+    'transfers that ended longer ago are taken away; a channel may say otherwise',
+  ],
+  ESCLUSA_KEEP_HISTORY_DAYS: ['for ever', 'the same for entries of channels’ histories'],
+  ESCLUSA_ARCHIVE_DIR: ['none', 'where transfers and history that are taken away are written first'],
   ESCLUSA_KEEP_EVENTS_DAYS: ['90', 'how long events and their deliveries are kept'],
 } as const satisfies Record<string, readonly [string, string]>
 
@@ -178,6 +187,9 @@ export function readConfig(env: Env): Config {
     smtpUrl: address('ESCLUSA_SMTP_URL', get('ESCLUSA_SMTP_URL'), ['smtp:', 'smtps:']),
     mailFrom: mailFrom(get('ESCLUSA_MAIL_FROM'), get('ESCLUSA_SMTP_URL')),
     webhookNetworks: networks('ESCLUSA_WEBHOOK_NETWORKS', get('ESCLUSA_WEBHOOK_NETWORKS')),
+    keepTransfersDays: days('ESCLUSA_KEEP_TRANSFERS_DAYS', get('ESCLUSA_KEEP_TRANSFERS_DAYS')),
+    keepHistoryDays: days('ESCLUSA_KEEP_HISTORY_DAYS', get('ESCLUSA_KEEP_HISTORY_DAYS')),
+    archiveDir: folder('ESCLUSA_ARCHIVE_DIR', get('ESCLUSA_ARCHIVE_DIR')),
     keepEventsDays: integer('ESCLUSA_KEEP_EVENTS_DAYS', 1, 36_500),
   })
 }
@@ -220,6 +232,11 @@ function workers(value: string | undefined): number {
 
 function days(name: Name, value: string | undefined): number | undefined {
   return value === undefined ? undefined : readInteger(name, value, 1, 36_500)
+}
+
+function folder(name: Name, value: string | undefined): string | undefined {
+  if (value !== undefined && !isAbsolute(value)) throw wrong(name, `must be an absolute path, not "${value}"`)
+  return value
 }
 
 function oneOf<T extends string>(name: Name, value: string, allowed: readonly T[]): T {

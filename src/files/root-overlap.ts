@@ -10,8 +10,8 @@ import { isInside } from '../domain/channel-rules.ts'
 import { NodeError } from '../errors.ts'
 import { realPlace } from './roots.ts'
 
-type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'>
-type Place = { kind: 'data' | 'files' | 'scripts'; setting: string; path: string; real: string }
+type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'> & Partial<Pick<Config, 'archiveDir'>>
+type Place = { kind: 'data' | 'files' | 'scripts' | 'archive'; setting: string; path: string; real: string }
 
 export function requireApart(places: Places): void {
   const [first] = overlaps(places)
@@ -19,7 +19,7 @@ export function requireApart(places: Places): void {
 }
 
 /** One sentence for each pair that overlaps. */
-export function overlaps({ dataDir, fileRoots, scriptRoots }: Places): string[] {
+export function overlaps({ dataDir, fileRoots, scriptRoots, archiveDir }: Places): string[] {
   const place = (kind: Place['kind'], setting: string) => (path: string) => ({
     kind,
     setting,
@@ -30,6 +30,7 @@ export function overlaps({ dataDir, fileRoots, scriptRoots }: Places): string[] 
     place('data', 'ESCLUSA_DATA_DIR')(dataDir),
     ...fileRoots.map(place('files', 'ESCLUSA_FILE_ROOTS')),
     ...scriptRoots.map(place('scripts', 'ESCLUSA_SCRIPT_ROOTS')),
+    ...(archiveDir === undefined ? [] : [place('archive', 'ESCLUSA_ARCHIVE_DIR')(archiveDir)]),
   ]
   const own = join(realPlace(dataDir), 'files')
   return all.flatMap((one, index) =>
@@ -37,6 +38,8 @@ export function overlaps({ dataDir, fileRoots, scriptRoots }: Places): string[] 
       .slice(index + 1)
       .filter((other) => one.kind !== other.kind && meet(one.real, other.real))
       .filter((other) => !(one.kind === 'data' && other.kind === 'files' && isInside(other.real, own)))
+      // Only the node itself reaches its data folder, and so an archive in it.
+      .filter((other) => !(one.kind === 'data' && other.kind === 'archive' && isInside(other.real, one.real)))
       .map((other) => sentence(one, other)),
   )
 }

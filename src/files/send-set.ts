@@ -79,6 +79,14 @@ export async function findSendSet(
   return { files, places, busy: busy + growing.length }
 }
 
+/** Names of all that lies in the channel's outbound directories, whether it would be sent now or not. */
+export async function outboundNames(channel: Channel, fileRoots: readonly string[]): Promise<Set<string>> {
+  const names = new Set<string>()
+  for (const { directory } of directoriesFor(channel, 'EMISION'))
+    for (const path of await pathsAt(directory.filePath ?? '', fileRoots)) names.add(basename(path))
+  return names
+}
+
 /** Whether a name belongs to a directory; the same rule for both directions. */
 export function groupMatcher(groups: string | undefined): NameTest {
   const tests = splitGlobs(groups ?? '').map(compileGlob)

@@ -165,13 +165,14 @@ export function shownChannelRecord(
       ]
     }),
   )
-  const { contactId, alias, automation, calendar, config } = channel
+  const { contactId, alias, automation, calendar, keep, config } = channel
   const security = { ...config.security, ...secrets }
   return {
     contact: contactId,
     alias,
     automation,
     ...(calendar && { calendar }),
+    ...(keep && { keep }),
     ...config,
     ...(Object.keys(security).length > 0 && { security }),
   }

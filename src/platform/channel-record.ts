@@ -18,6 +18,7 @@ export function toPlatformChannel(record: ChannelRecord, seal: Seal | undefined)
     contact: record.contactId,
     ...(record.alias !== null && { alias: record.alias }),
     ...(record.calendar && { calendar: record.calendar }),
+    ...(record.keep && { keep: record.keep }),
     ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
     ...config,
   }

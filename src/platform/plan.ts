@@ -223,6 +223,7 @@ function channelOf(channel: PlatformChannel, before: ChannelRecord | undefined, 
     secrets: { ...Object.fromEntries(kept.map((field) => [field, before?.secrets[field]])), ...secrets },
     automation: channel.automation ?? null,
     calendar: channel.calendar ?? null,
+    keep: channel.keep ?? null,
     revision: before?.revision ?? 1,
   }
 }
@@ -237,8 +238,9 @@ function shownChannel({
   alias,
   automation,
   calendar = null,
+  keep = null,
   config,
   secrets,
 }: ChannelRecord): Record<string, unknown> {
-  return { contact: contactId, alias, automation, calendar, ...withoutEmptySecurity(config), secrets }
+  return { contact: contactId, alias, automation, calendar, keep, ...withoutEmptySecurity(config), secrets }
 }

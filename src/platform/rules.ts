@@ -224,6 +224,7 @@ export function plainChannel(channel: PlatformChannel): Channel {
     alias: _alias,
     automation: _automation,
     calendar: _calendar,
+    keep: _keep,
     security,
     ...shown
   } = channel

@@ -27,8 +27,12 @@ export type ChannelRecord = {
   automation: Automation | null
   /** Whose working days it is open on; every day without one. */
   calendar?: string | null | undefined
+  /** How long its transfers and history are kept, where the settings say otherwise. */
+  keep?: Keep | null | undefined
   revision: number
 }
+
+export type Keep = { transfersDays?: number; historyDays?: number }
 
 export type Automation = {
   watch?: boolean
@@ -181,8 +185,8 @@ export async function addHistory(tx: Tx, code: string, entries: readonly History
 
 type Span = { code: string; from: number; to: number }
 
-const stateOf = hot<{ code: string }, { history_count: number; transfer_count: number }>((db, arg) =>
-  db.selectFrom('channel_state').select(['history_count', 'transfer_count']).where('code', '=', arg('code')),
+const stateOf = hot<{ code: string }, { history_count: number; history_gone: number }>((db, arg) =>
+  db.selectFrom('channel_state').select(['history_count', 'history_gone']).where('code', '=', arg('code')),
 )
 const historyBetween = hot<Span, { at: number; event: string; detail: string | null }>((db, arg) =>
   db
@@ -198,11 +202,13 @@ const historyBetween = hot<Span, { at: number; event: string; detail: string | n
  * Positions have no gap, so a page is a range of them. It costs the same in the middle of a million as at the start.
  */
 export async function pageOfHistory(db: Db, code: string, asked: { offset: number; size: number }) {
-  const total = (await stateOf(db, { code }))[0]?.history_count ?? 0
-  const to = total - asked.offset
-  const rows = to < 1 ? [] : await historyBetween(db, { code, from: to - asked.size + 1, to })
+  const [state] = await stateOf(db, { code })
+  const count = state?.history_count ?? 0
+  const gone = state?.history_gone ?? 0
+  const to = count - asked.offset
+  const rows = to <= gone ? [] : await historyBetween(db, { code, from: to - asked.size + 1, to })
   return {
-    total,
+    total: count - gone,
     rows: rows.map((row) => ({ at: row.at, event: row.event as HistoryEvent, detail: row.detail })),
   }
 }
@@ -281,6 +287,7 @@ function parseRow(row: ChannelRow): ChannelRecord {
     secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
     calendar: row.calendar,
+    keep: row.keep === null ? null : (JSON.parse(row.keep) as Keep),
     revision: row.revision,
   }
 }
@@ -302,6 +309,7 @@ export function toRow(channel: ChannelRecord): ChannelRow {
     secrets: JSON.stringify(channel.secrets),
     automation: channel.automation === null ? null : JSON.stringify(channel.automation),
     calendar: channel.calendar ?? null,
+    keep: channel.keep ? JSON.stringify(channel.keep) : null,
     revision: channel.revision,
   }
 }

@@ -11,6 +11,7 @@ import { zoneOf } from '../domain/time.ts'
 import { hashAccessTask } from './hash-access.ts'
 import { quarantineTask } from './quarantine.ts'
 import { resealTask } from './reseal.ts'
+import { retentionTask } from './retention.ts'
 import { startUpkeep } from './upkeep.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -33,5 +34,6 @@ export function startNodeUpkeep(upkeep: NodeUpkeep): { stop(): Promise<void> } {
       dataDir: resolve(config.dataDir),
       now: upkeep.now,
     }),
+    retentionTask(upkeep),
   ])
 }

@@ -96,6 +96,8 @@ export const PlatformContact = closed({
 
 const { localKey, remoteKey, rsaLocalKey, rsaRemoteKey } = Security.properties
 
+const days = Type.Integer({ minimum: 1, maximum: 36_500 })
+
 export const PlatformChannel = closed({
   code: Type.String({ pattern: CHANNEL_CODE_PATTERN }),
   contact: name(64),
@@ -110,6 +112,7 @@ export const PlatformChannel = closed({
     }),
   ),
   calendar: optional(calendarName('')),
+  keep: optional(closed({ transfersDays: optional(days), historyDays: optional(days) })),
   ...Channel.properties,
   security: optional(
     closed({

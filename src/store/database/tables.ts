@@ -13,6 +13,8 @@ export type Tables = {
     code: string
     history_count: number
     transfer_count: number
+    history_gone: Generated<number>
+    transfers_gone: Generated<number>
     error_id: string | null
     emission_error_id: string | null
     reception_error_id: string | null
@@ -24,8 +26,8 @@ export type Tables = {
   transfer: TransferRow
   transfer_file: TransferFileRow
   transfer_hour: TransferHourRow
-  sent_file: { channel_code: string; name: string; hash: string; size: number }
-  received_file: FileKeyRow & { transfer_id: string; size: number }
+  sent_file: { channel_code: string; name: string; hash: string; size: number; seen_at: Generated<number> }
+  received_file: FileKeyRow & { transfer_id: string; size: number; seen_at: Generated<number> }
   partial_file: FileKeyRow & { path: string; position: number; updated_at: number }
   owed_receipt: {
     id: string
@@ -189,6 +191,7 @@ export type ChannelRow = {
   secrets: string
   automation: string | null
   calendar: string | null
+  keep: string | null
   revision: number
 }
 

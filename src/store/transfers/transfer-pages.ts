@@ -11,8 +11,8 @@ import { toTransfer } from './transfer-rows.ts'
 
 type Span = { code: string; from: number; to: number }
 
-const countOf = hot<{ code: string }, { transfer_count: number }>((db, arg) =>
-  db.selectFrom('channel_state').select('transfer_count').where('code', '=', arg('code')),
+const countOf = hot<{ code: string }, { transfer_count: number; transfers_gone: number }>((db, arg) =>
+  db.selectFrom('channel_state').select(['transfer_count', 'transfers_gone']).where('code', '=', arg('code')),
 )
 const firstAt = hot<{ code: string; at: number }, { position: number }>((db, arg) =>
   db
@@ -43,8 +43,10 @@ export type TransferPage = {
 
 /** Newest first. `from` (included) and `before` (not included) limit listed_at. */
 export async function pageOfTransfers(db: Db, code: string, asked: TransferPage) {
-  const count = (await countOf(db, { code }))[0]?.transfer_count ?? 0
-  const low = asked.from === undefined ? 1 : await rankOf(db, code, asked.from, count)
+  const [state] = await countOf(db, { code })
+  const count = state?.transfer_count ?? 0
+  const low =
+    asked.from === undefined ? (state?.transfers_gone ?? 0) + 1 : await rankOf(db, code, asked.from, count)
   const high = asked.before === undefined ? count : (await rankOf(db, code, asked.before, count)) - 1
   const total = Math.max(0, high - low + 1)
   const to = high - asked.offset

@@ -12,6 +12,7 @@ import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
 import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
+import { oldTransfers, removeTransfers } from '../retention/old-transfers.ts'
 import { pageOfTransfers } from './transfer-pages.ts'
 
 const CODE = 'BANCO-ACME-NOMINA'
@@ -145,16 +146,23 @@ testOnBoth('a page shows each transfer with its own files, as they are now', asy
 // The model: a plain list sorted by (listed time, id), counted and cut as a person would.
 
 type Step = {
-  kind: 'insert' | 'start' | 'end' | 'back' | 'cancel'
+  kind: 'insert' | 'start' | 'end' | 'back' | 'cancel' | 'prune'
   at: number
   which: number
   way: 'EMISION' | 'RECEPCION'
 }
-type Row = { id: string; listedAt: number; started: boolean; state: TransferStatus; way: string }
+type Row = {
+  id: string
+  listedAt: number
+  started: boolean
+  endedAt?: number
+  state: TransferStatus
+  way: string
+}
 
 const steps = fc.array(
   fc.record<Step>({
-    kind: fc.constantFrom('insert', 'insert', 'start', 'end', 'back', 'cancel'),
+    kind: fc.constantFrom('insert', 'insert', 'start', 'end', 'back', 'cancel', 'prune'),
     at: fc.integer({ min: 0, max: 40 }),
     which: fc.nat(),
     way: fc.constantFrom('EMISION', 'RECEPCION'),
@@ -170,6 +178,17 @@ async function applyStep(store: Store, model: Row[], step: Step): Promise<void> 
     model.push({ id, listedAt: step.at, started: false, state: 'PENDING', way: step.way })
     return
   }
+  if (step.kind === 'prune') {
+    const old = await oldTransfers(store.db, CODE, step.at, 3)
+    const ids = new Set(old.map(({ id }) => id))
+    await store.write((tx) => removeTransfers(tx, CODE, step.at, ids))
+    const expected = oldestFirst(model)
+      .filter(({ endedAt, listedAt }) => endedAt !== undefined && endedAt < step.at && listedAt < step.at)
+      .slice(0, 3)
+    assert.deepEqual(new Set(expected.map(({ id }) => id)), ids)
+    for (const gone of expected) model.splice(model.indexOf(gone), 1)
+    return
+  }
   const row = active[step.which % Math.max(1, active.length)]
   if (!row) return
   const wanted = { start: 'IN_PROGRESS', end: 'COMPLETED', back: 'PENDING', cancel: 'CANCELLED' } as const
@@ -179,11 +198,16 @@ async function applyStep(store: Store, model: Row[], step: Step): Promise<void> 
   if (!legal) return
   assert.equal(await move(store, row.id, row.state, to, step.at), true)
   row.state = to
+  if (to === 'COMPLETED' || to === 'CANCELLED') row.endedAt = step.at
   if (to === 'IN_PROGRESS' && !row.started) Object.assign(row, { started: true, listedAt: step.at })
 }
 
+function oldestFirst(model: readonly Row[]): Row[] {
+  return model.toSorted((a, b) => a.listedAt - b.listedAt || (a.id < b.id ? -1 : 1))
+}
+
 testOnBoth(
-  'whatever is inserted, started, put back and ended, every page and every span is what a plain list gives',
+  'whatever is inserted, started, put back, ended and removed, every page and every span is what a plain list gives',
   async (t, database) => {
     const store = await withStore(t, database)
     await withChannels(store)
@@ -197,11 +221,15 @@ testOnBoth(
       fc.asyncProperty(steps, fc.array(asked, { minLength: 3, maxLength: 6 }), async (all, pages) => {
         await store.write(async (tx) => {
           await tx.deleteFrom('transfer').where('channel_code', '=', CODE).execute()
-          await tx.updateTable('channel_state').set({ transfer_count: 0 }).where('code', '=', CODE).execute()
+          await tx
+            .updateTable('channel_state')
+            .set({ transfer_count: 0, transfers_gone: 0 })
+            .where('code', '=', CODE)
+            .execute()
         })
         const model: Row[] = []
         for (const step of all) await applyStep(store, model, step)
-        const newestFirst = model.toSorted((a, b) => b.listedAt - a.listedAt || (a.id < b.id ? 1 : -1))
+        const newestFirst = oldestFirst(model).toReversed()
         for (const page of pages) {
           const span = newestFirst.filter(
             (row) => row.listedAt >= (page.from ?? 0) && row.listedAt < (page.before ?? 100),
@@ -219,9 +247,14 @@ testOnBoth(
           .where('channel_code', '=', CODE)
           .orderBy('position')
           .execute()
+        const { transfers_gone: gone } = await store.db
+          .selectFrom('channel_state')
+          .select('transfers_gone')
+          .where('code', '=', CODE)
+          .executeTakeFirstOrThrow()
         assert.deepEqual(
           positions.map((row) => row.position),
-          model.map((_, index) => index + 1),
+          model.map((_, index) => gone + index + 1),
         )
       }),
       { numRuns: database.name === 'sqlite' ? 60 : 25 },

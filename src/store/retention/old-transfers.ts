@@ -1,0 +1,110 @@
+// Takes the oldest transfers of a channel away. Lists, ranks and totals are exact before and after each piece: positions
+// of newer transfers stay, and the channel remembers how many below them are gone. Few old ones must stay (one that is not
+// over, one that makes the channel's status ERROR): they move up to the first places that are left.
+
+import type { TransferRecord } from '../../domain/transfer.ts'
+import { batches } from '../database/batches.ts'
+import type { Db, Tx } from '../database/store.ts'
+import { toTransfer } from '../transfers/transfer-rows.ts'
+
+/** Up to so many of the oldest transfers that ended before that time, with their files. */
+export async function oldTransfers(
+  db: Db,
+  code: string,
+  before: number,
+  most: number,
+): Promise<TransferRecord[]> {
+  const ids = (await mayGo(db, code, before, most)).map(({ id }) => id)
+  if (ids.length === 0) return []
+  const rows = await db.selectFrom('transfer').selectAll().where('id', 'in', ids).execute()
+  const files = await db
+    .selectFrom('transfer_file')
+    .selectAll()
+    .where('transfer_id', 'in', ids)
+    .orderBy('idx')
+    .execute()
+  const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
+  return rows.map((row) => toTransfer(row, byTransfer.get(row.id) ?? []))
+}
+
+/** How many went: of those with these ids, the ones that are still there and may go. */
+export async function removeTransfers(
+  tx: Tx,
+  code: string,
+  before: number,
+  ids: ReadonlySet<string>,
+): Promise<number> {
+  // Locks the channel's counters: no other row of the channel comes or moves meanwhile.
+  const { transfers_gone: gone } = await tx
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
+    .where('code', '=', code)
+    .returning('transfers_gone')
+    .executeTakeFirstOrThrow()
+  const going = (await mayGo(tx, code, before, ids.size)).filter(({ id }) => ids.has(id))
+  const last = going.at(-1)
+  if (!last) return 0
+  const staying = await tx
+    .selectFrom('transfer')
+    .select(['id', 'position'])
+    .where('channel_code', '=', code)
+    .where('position', '<', last.position)
+    .orderBy('position')
+    .execute()
+  for (const some of batches(going.map(({ id }) => id))) {
+    await tx.deleteFrom('outbox_file').where('transfer_id', 'in', some).execute()
+    await tx.deleteFrom('transfer').where('id', 'in', some).execute()
+  }
+  const left = new Set(going.map(({ id }) => id))
+  let position = gone + going.length
+  for (const row of staying)
+    if (!left.has(row.id))
+      await tx.updateTable('transfer').set({ position: ++position }).where('id', '=', row.id).execute()
+  await tx
+    .updateTable('channel_state')
+    .set({ transfers_gone: gone + going.length })
+    .where('code', '=', code)
+    .execute()
+  return going.length
+}
+
+/** The oldest that are over since before that time, without those that the channel's status names. */
+async function mayGo(
+  db: Db,
+  code: string,
+  before: number,
+  most: number,
+): Promise<{ id: string; position: number }[]> {
+  const state = await db
+    .selectFrom('channel_state')
+    .select(['error_id', 'emission_error_id', 'reception_error_id'])
+    .where('code', '=', code)
+    .executeTakeFirst()
+  const named = Object.values(state ?? {}).filter((id) => id !== null)
+  return db
+    .selectFrom('transfer')
+    .select(['id', 'position'])
+    .where('channel_code', '=', code)
+    .where('listed_at', '<', before)
+    .where('state', 'in', ['COMPLETED', 'FAILED', 'CANCELLED'])
+    .where('ended_at', '<', before)
+    .$if(named.length > 0, (query) => query.where('id', 'not in', named))
+    .orderBy('listed_at')
+    .orderBy('id')
+    .limit(most)
+    .execute()
+}
+
+/** Figures of hours that long ago, of all channels. True: there may be more. */
+export async function removeHours(tx: Tx, before: number, most: number): Promise<boolean> {
+  const rows = await tx
+    .selectFrom('transfer_hour')
+    .select(['hour', 'channel_code'])
+    .where('hour', '<', Math.floor(before / 3_600_000))
+    .orderBy('hour')
+    .limit(most)
+    .execute()
+  for (const { hour, channel_code: code } of rows)
+    await tx.deleteFrom('transfer_hour').where('hour', '=', hour).where('channel_code', '=', code).execute()
+  return rows.length === most
+}

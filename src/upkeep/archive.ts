@@ -1,0 +1,61 @@
+// What retention takes away, as JSON lines in gzip, one file a day and machine: archive-2026-11-16-HOST.jsonl.gz. Each piece is a gzip
+// member of its own, which readers take as one stream.
+//
+// Order: the piece is written and synced, then the rows go in one transaction that also says how long the file is now. A
+// node killed in between leaves a tail that the next piece cuts off: every row is in the archive once.
+
+import { closeSync, ftruncateSync, fsyncSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { syncFolder } from '../files/folder-sync.ts'
+import { archiveMark, putArchiveMark } from '../store/retention/archive-mark.ts'
+import type { ArchiveMark } from '../store/retention/archive-mark.ts'
+import type { Store, Tx } from '../store/database/store.ts'
+
+export type Archive = {
+  /** Puts the lines on disk; what it returns is to be called in the transaction that takes the rows away. */
+  write(lines: readonly object[], now: number): Promise<(tx: Tx) => Promise<void>>
+}
+
+/** Where nothing is to be kept. */
+export const NO_ARCHIVE: Archive = { write: () => Promise.resolve(() => Promise.resolve()) }
+
+export function archiveIn(store: Store, folder: string): Archive {
+  return {
+    write: async (lines, now) => {
+      const mark = await archiveMark(store.db, folder)
+      const grown = append(folder, lines, now, mark)
+      await syncFolder(folder)
+      return (tx) => putArchiveMark(tx, folder, grown)
+    },
+  }
+}
+
+function append(
+  folder: string,
+  lines: readonly object[],
+  now: number,
+  mark: ArchiveMark | undefined,
+): ArchiveMark {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const today = `archive-${new Date(now).toISOString().slice(0, 10)}-${hostname()}.jsonl.gz`
+  // A clock that was set back does not go back to a file that is finished.
+  const file = mark && mark.file > today ? mark.file : today
+  const path = join(folder, file)
+  // Of a day that has just begun nothing is known yet: whatever lies there was not finished.
+  const length = mark?.file === file ? mark.length : 0
+  const found = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (found < length)
+    throw new Error(`${path} has ${found} octets, and ${length} were written: it was changed`)
+  const open = openSync(path, 'a', 0o600)
+  try {
+    if (found > length) ftruncateSync(open, length)
+    const piece = gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    writeSync(open, piece)
+    fsyncSync(open)
+    return { file, length: length + piece.length }
+  } finally {
+    closeSync(open)
+  }
+}

@@ -1,0 +1,128 @@
+// Takes away what is older than the settings, or a channel's own rule, say: transfers, history, the figures of hours, and
+// what the two memories of files know of that time. Channel by channel in small pieces; where it is cut off, the next run
+// goes on. An archive, where there is one, has each row before it goes (archive.ts).
+
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { channelRules } from '../store/retention/channel-rules.ts'
+import type { ChannelRule } from '../store/retention/channel-rules.ts'
+import { oldHistory, removeHistory } from '../store/retention/old-history.ts'
+import { oldTransfers, removeHours, removeTransfers } from '../store/retention/old-transfers.ts'
+import { olderAtWork } from '../store/transfers/signs-of-life.ts'
+import type { Store } from '../store/database/store.ts'
+import { archiveIn, NO_ARCHIVE } from './archive.ts'
+import type { Archive } from './archive.ts'
+import { forgetFiles } from './forget-files.ts'
+import type { Pieces, Task } from './upkeep.ts'
+
+export type RetentionParts = {
+  store: Store
+  config: Pick<Config, 'keepTransfersDays' | 'keepHistoryDays' | 'archiveDir' | 'fileRoots'>
+  log: Log
+  now: () => number
+}
+
+const DAY_MS = 86_400_000
+const ROWS_AT_ONCE = 100
+const CHANNELS_AT_ONCE = 500
+
+export function retentionTask(parts: RetentionParts): Task {
+  const { store, config, log, now } = parts
+  return {
+    name: 'retention',
+    everyMs: 3_600_000,
+    run: async (pieces) => {
+      // An older node counts positions from 1 and would give a new transfer a place that is gone.
+      if ((await olderAtWork(store.db, now())).length > 0) return
+      const archive = config.archiveDir === undefined ? NO_ARCHIVE : archiveIn(store, config.archiveDir)
+      const removed = { transfers: 0, history: 0 }
+      for await (const rule of rules(parts)) {
+        removed.transfers += await transfersOf(parts, archive, rule, pieces)
+        removed.history += await historyOf(parts, archive, rule, pieces)
+        await forgetFiles(parts, rule, cutoff(now(), rule.transfersDays), pieces)
+      }
+      const { keepTransfersDays } = config
+      if (keepTransfersDays !== undefined)
+        await pieces(() =>
+          store.write((tx) => removeHours(tx, now() - keepTransfersDays * DAY_MS, ROWS_AT_ONCE)),
+        )
+      if (removed.transfers + removed.history > 0)
+        log.info(removed, 'what is older than it is kept was removed')
+    },
+  }
+}
+
+/** Every channel with what counts for it; none where nothing is ever removed. */
+async function* rules({ store, config }: RetentionParts): AsyncGenerator<ChannelRule> {
+  let after = ''
+  for (;;) {
+    const some = await channelRules(store.db, after, CHANNELS_AT_ONCE)
+    for (const { code, transfersDays, historyDays } of some)
+      yield {
+        code,
+        transfersDays: transfersDays ?? config.keepTransfersDays,
+        historyDays: historyDays ?? config.keepHistoryDays,
+      }
+    const last = some.at(-1)
+    if (!last) return
+    after = last.code
+  }
+}
+
+function cutoff(now: number, days: number | undefined): number | undefined {
+  return days === undefined ? undefined : now - days * DAY_MS
+}
+
+async function transfersOf(
+  { store, now }: RetentionParts,
+  archive: Archive,
+  { code, transfersDays }: ChannelRule,
+  pieces: Pieces,
+): Promise<number> {
+  const before = cutoff(now(), transfersDays)
+  if (before === undefined) return 0
+  let removed = 0
+  await pieces(async () => {
+    const old = await oldTransfers(store.db, code, before, ROWS_AT_ONCE)
+    if (old.length === 0) return false
+    const inArchive = await archive.write(
+      old.map((transfer) => ({ kind: 'transfer', ...transfer })),
+      now(),
+    )
+    const ids = new Set(old.map(({ id }) => id))
+    const gone = await store.write(async (tx) => {
+      await inArchive(tx)
+      return removeTransfers(tx, code, before, ids)
+    })
+    removed += gone
+    return gone > 0
+  })
+  return removed
+}
+
+async function historyOf(
+  { store, now }: RetentionParts,
+  archive: Archive,
+  { code, historyDays }: ChannelRule,
+  pieces: Pieces,
+): Promise<number> {
+  const before = cutoff(now(), historyDays)
+  if (before === undefined) return 0
+  let removed = 0
+  await pieces(async () => {
+    const old = await oldHistory(store.db, code, before, ROWS_AT_ONCE)
+    const last = old.at(-1)
+    if (!last) return false
+    const inArchive = await archive.write(
+      old.map((entry) => ({ kind: 'history', channelCode: code, ...entry })),
+      now(),
+    )
+    await store.write(async (tx) => {
+      await inArchive(tx)
+      await removeHistory(tx, code, last.position)
+    })
+    removed += old.length
+    return old.length === ROWS_AT_ONCE
+  })
+  return removed
+}

@@ -1,0 +1,175 @@
+// What is old goes: lists and totals stay exact, the archive has every row once, and nothing is forgotten that would be
+// sent again.
+
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { makeLog } from '../../src/log.ts'
+import { addHistory, findChannel, updateChannel } from '../../src/store/channels.ts'
+import { newId } from '../../src/store/database/ids.ts'
+import { rememberSent } from '../../src/store/transfers/sent-files.ts'
+import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
+import { newFile } from '../../src/transfers/request.ts'
+import { retentionTask } from '../../src/upkeep/retention.ts'
+import { attempt } from '../../src/upkeep/upkeep.ts'
+import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import type { TestNode } from '../support/harness.ts'
+import { FULL, PLAIN } from '../support/seed.ts'
+
+const DAY_MS = 86_400_000
+/** Noon, so that a day more or less is a day more or less. */
+const NOW = Date.UTC(2026, 5, 15, 12)
+const COUNT = 250
+
+/** One transfer an hour, each with a file; the newest an hour ago. */
+async function fill({ store }: TestNode, code: string): Promise<string[]> {
+  const ids: string[] = []
+  await store.write(async (tx) => {
+    for (let index = 0; index < COUNT; index++) {
+      const at = NOW - (COUNT - index) * 3_600_000
+      const id = newId(at)
+      const [name, path] = [`f${index}.txt`, `/x/f${index}.txt`]
+      const file = newFile({ directory: 0, name, path, size: 5, modifiedAt: at }, 0)
+      await insertTransfer(tx, {
+        id,
+        channelCode: code,
+        direction: 'EMISION',
+        type: 'MANUAL',
+        requestedBy: null,
+        retryOf: null,
+        now: at,
+        files: [{ ...file, keyDate: '20260101', keyTime: '0000000001' }],
+      })
+      await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at })
+      await moveTransfer(tx, id, { from: 'IN_PROGRESS', to: 'COMPLETED', now: at + 1000 })
+      await addHistory(tx, code, [{ at, event: 'TRANSFER_COMPLETED' }])
+      ids.unshift(id)
+    }
+  })
+  return ids
+}
+
+/** All pages as a third-party system reads them. */
+async function listed(node: TestNode, operation: 'listTransfers' | 'channelHistory', code: string) {
+  const rows: { transferId?: string }[] = []
+  for (let page = 1; ; page++) {
+    const { body } = await node.call(operation, { code, query: { page, size: 40 } })
+    const { content, totalElements } = body as { content: { transferId?: string }[]; totalElements: number }
+    rows.push(...content)
+    if (content.length === 0) return { rows, total: totalElements }
+  }
+}
+
+const archived = (folder: string) =>
+  readdirSync(folder)
+    .flatMap((name) =>
+      gunzipSync(readFileSync(join(folder, name)))
+        .toString()
+        .trim()
+        .split('\n'),
+    )
+    .map((line) => JSON.parse(line) as { kind: string; id?: string; position?: number; channelCode: string })
+
+testOnBoth(
+  'transfers and history older than they are kept go, and are in the archive once',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const archiveDir = join(node.dataDir, 'archive')
+    const ids = await fill(node, PLAIN)
+    const config = { keepTransfersDays: 3, keepHistoryDays: 5, archiveDir, fileRoots: [node.files] }
+    let clock = NOW
+    const parts = {
+      store: node.store,
+      owner: 'test',
+      log: makeLog('silent', 'test'),
+      now: () => clock,
+      config,
+    }
+    // A run before this one was cut off after it had written to the archive.
+    mkdirSync(archiveDir)
+    await attempt(
+      { ...parts },
+      { ...retentionTask(parts), run: (pieces) => retentionTask(parts).run(cutAfterOne(pieces)) },
+    )
+    for (const name of readdirSync(archiveDir)) appendFileSync(join(archiveDir, name), 'half of a piece')
+    clock += 3_600_000
+    await attempt(parts, retentionTask(parts))
+    const kept = ids.filter((_, index) => (index + 1) * 3_600_000 + 3_600_000 <= 3 * DAY_MS + 1000)
+    const transfers = await listed(node, 'listTransfers', PLAIN)
+    assert.equal(transfers.total, kept.length)
+    assert.deepEqual(
+      transfers.rows.map(({ transferId }) => transferId),
+      kept,
+    )
+    const history = await listed(node, 'channelHistory', PLAIN)
+    assert.equal(history.rows.length, history.total)
+    const lines = archived(archiveDir)
+    const gone = lines.filter(({ kind }) => kind === 'transfer').map(({ id }) => id)
+    assert.deepEqual(gone.toSorted(), ids.filter((id) => !kept.includes(id)).toSorted(), 'each one once')
+    const entries = lines.filter(({ kind, channelCode }) => kind === 'history' && channelCode === PLAIN)
+    assert.deepEqual(
+      entries.map(({ position }) => position),
+      entries.map((_, index) => index + 1),
+    )
+  },
+)
+
+/** As if the node were killed after the first piece of whatever it does. */
+function cutAfterOne(_: unknown) {
+  return async (piece: () => Promise<boolean>) => {
+    await piece()
+    throw new Error('killed')
+  }
+}
+
+testOnBoth(
+  'a channel’s own rule counts, and what lies to be sent is never forgotten',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const out = join(node.files, 'retained')
+    mkdirSync(out, { recursive: true })
+    const channel = await findChannel(node.store.db, FULL)
+    assert.ok(channel)
+    const config = { ...channel.config, directories: [{ direction: 'EMISION' as const, filePath: out }] }
+    await node.store.write((tx) => updateChannel(tx, { ...channel, config, keep: { transfersDays: 2 } }))
+    const [, second] = await fill(node, FULL)
+    await fill(node, PLAIN)
+    for (const name of ['lies.txt', 'gone.txt'])
+      await node.store.write((tx) => rememberSent(tx, { channelCode: FULL, name, hash: 'ab', size: 4 }))
+    writeFileSync(join(out, 'lies.txt'), 'here')
+    const remembered = async () =>
+      (await node.store.db.selectFrom('sent_file').select('name').where('channel_code', '=', FULL).execute())
+        .map(({ name }) => name)
+        .sort()
+    const settings = {
+      keepTransfersDays: undefined,
+      keepHistoryDays: undefined,
+      archiveDir: undefined,
+      fileRoots: [node.files],
+    }
+    let clock = NOW
+    const parts = {
+      store: node.store,
+      owner: 'test',
+      log: makeLog('silent', 'test'),
+      now: () => clock,
+      config: settings,
+    }
+    await attempt(parts, retentionTask(parts))
+    assert.ok((await listed(node, 'listTransfers', FULL)).total < COUNT)
+    assert.equal((await listed(node, 'listTransfers', PLAIN)).total, COUNT)
+    assert.deepEqual(await remembered(), ['gone.txt', 'lies.txt'], 'both are younger than the rule')
+    clock += 2 * DAY_MS + 1
+    await attempt(parts, retentionTask(parts))
+    assert.deepEqual(await remembered(), ['lies.txt'])
+    assert.equal(
+      (await listed(node, 'listTransfers', FULL)).rows.some(({ transferId }) => transferId === second),
+      false,
+    )
+    rmSync(join(out, 'lies.txt'))
+    clock += DAY_MS
+    await attempt(parts, retentionTask(parts))
+    assert.deepEqual(await remembered(), [])
+  },
+)
