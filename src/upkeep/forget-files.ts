@@ -1,18 +1,22 @@
 // The age rule of the two memories of files: what was sent, and what came in. They go with the transfers of their time,
 // except that a file which still lies in an outbound directory is never forgotten: it would be sent again.
 
+import type { Config } from '../config.ts'
 import { outboundNames } from '../files/send-set.ts'
+import type { Log } from '../log.ts'
 import { findChannel } from '../store/channels.ts'
+import type { Store } from '../store/database/store.ts'
 import type { ChannelRule } from '../store/retention/channel-rules.ts'
 import { forgetReceived, forgetSent, oldSent, stampMemories } from '../store/retention/old-memories.ts'
 import type { OldSent } from '../store/retention/old-memories.ts'
-import type { RetentionParts } from './retention.ts'
 import type { Pieces } from './upkeep.ts'
+
+type Parts = { store: Store; config: Pick<Config, 'fileRoots'>; log: Log; now: () => number }
 
 const ROWS_AT_ONCE = 200
 
 export async function forgetFiles(
-  { store, config, log, now }: RetentionParts,
+  { store, config, log, now }: Parts,
   { code }: ChannelRule,
   before: number | undefined,
   pieces: Pieces,
