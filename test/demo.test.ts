@@ -41,11 +41,11 @@ async function startDemo(t: TestContext) {
   const password = /login +ana \/ (\S+)/.exec(said)?.[1] ?? ''
   const commands = said.split('\n').filter((line) => /^ {2}(export|npx) /.test(line))
   const as = (username: string) => createClient({ url, credentials: { username, password } })
-  return { as, commands }
+  return { as, commands, said: () => said }
 }
 
 test('the demo opens on a platform with life in it, and what it prints can be pasted', async (t) => {
-  const { as, commands } = await startDemo(t)
+  const { as, commands, said } = await startDemo(t)
   const ana = as('ana')
   const { channels, active, hours = [], failures, partners = [] } = await ana.platform.overview()
   assert.ok(channels.total >= 12 && channels.total <= 30)
@@ -75,6 +75,18 @@ test('the demo opens on a platform with life in it, and what it prints can be pa
   const big = 'CUSTODIA-DEPOSITO-ARCHIVO'
   await waitFor('the big file', async () => (await statusOf(big)) === 'COMPLETED', START_MS)
   assert.equal((await ana.sendTransfer({ channelCode: big })).status, 'PENDING')
+
+  const expected = async () => (await ana.platform.overview()).expectations?.days ?? []
+  await waitFor('the statements that are due', async () =>
+    (await expected()).some(({ expectation, state }) => expectation === 'statements' && state === 'met'),
+  )
+  const list = (await expected()).find(({ expectation }) => expectation === 'price-list')
+  // In the first hour of a day it is not late yet.
+  if (new Date().getUTCHours() > 0) assert.equal(list?.state, 'late')
+  await waitFor('what the receiver prints', () =>
+    /heard .* expectation\.met +BANCO-ACME-EXTRACTO/.test(said()),
+  )
+  assert.match(said(), /heard .* transfer\.failed +BANCO-LEVANTE-RECIBOS/)
 
   assert.equal(commands.length, 3)
   const pasted = await run('sh', ['-ec', commands.join('\n')], { cwd: fromRoot('') })

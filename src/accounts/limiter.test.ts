@@ -45,6 +45,29 @@ testOnBoth(
   },
 )
 
+testOnBoth('a wait is told once when it begins, with the name of whoever exists', async (t, database) => {
+  const { store, limiter } = await begin(t, database)
+  const told = async () =>
+    (await store.db.selectFrom('event_outbox').select(['type', 'body']).orderBy('at').execute()).map(
+      ({ type, body }) => [type, JSON.parse(body) as unknown],
+    )
+  for (let at = 0; at < 9; at++) await refusal(limiter, { at, known: 'ana' })
+  assert.deepEqual(await told(), [])
+  await refusal(limiter, { at: 9, known: 'ana' })
+  const until = new Date(START + 9 + 30_000).toISOString()
+  const first = ['login.refused', { door: 'http', address: '10.0.0.1', account: 'ana', until }]
+  assert.deepEqual(await told(), [first])
+  for (let at = 10; at < 20; at++) await refusal(limiter, { at, known: 'ana' })
+  assert.deepEqual(await told(), [first])
+  for (let at = 20; at < 30; at++)
+    await refusal(limiter, { at, account: 'sftp pa55word', address: '10.0.0.9' })
+  const [, second] = await told()
+  assert.deepEqual(second, [
+    'login.refused',
+    { door: 'sftp', address: '10.0.0.9', until: new Date(START + 29 + 30_000).toISOString() },
+  ])
+})
+
 testOnBoth(
   'fifty failures from an address stop it for every account; IPv6 counts by its /64',
   async (t, database) => {

@@ -13,7 +13,8 @@
 // wait for their outcome. That is per process: n nodes let through at most n times a limit in the very first moment.
 
 import { NodeError } from '../errors.ts'
-import type { Store } from '../store/database/store.ts'
+import type { Store, Tx } from '../store/database/store.ts'
+import { addEvent } from '../store/events/outbox.ts'
 import {
   addLoginFailure,
   clearLogins,
@@ -33,8 +34,11 @@ const FIRST_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 900
 const CLEAR_MS = 60_000
 
-/** `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. */
-export type Who = { account: string; address: string }
+/**
+ * `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. `known` is the user
+ * or partner meant, where there is one: any other text is told nobody, it may be a password typed into the wrong field.
+ */
+export type Who = { account: string; address: string; known?: string | undefined }
 
 export type Limiter = {
   /** Runs `check` and counts it as failed if it gives nothing. Throws `too_many`, with the seconds to wait, instead. */
@@ -43,7 +47,7 @@ export type Limiter = {
 
 type ScopeName = 'pair' | 'address' | 'account'
 type Scope = { key: string; limit: number; failures: number }
-type Try = { pair: LoginPair; scopes: Scope[]; counts: LoginCounts; locks: LoginLock[] }
+type Try = { who: Who; pair: LoginPair; scopes: Scope[]; counts: LoginCounts; locks: LoginLock[] }
 
 const LIMITS: Record<ScopeName, number> = { pair: 10, address: 50, account: 100 }
 
@@ -52,11 +56,10 @@ export function makeLimiter(store: Store): Limiter {
   let clearedAt = 0
 
   async function enter(who: Who, now: () => number): Promise<Try> {
-    const pair = { account: digest(who.account), address: digestOfAddress(who.address) }
-    const keys = keysOf(pair)
+    const keys = keysOf(pairOf(who))
     for (;;) {
       const isCurrent = underWay.look(keys)
-      const tried = await look(store, pair, now()).finally(() => underWay.looked(keys))
+      const tried = await look(store, who, now()).finally(() => underWay.looked(keys))
       await refuseLocked(store, tried, now())
       // What ended while the counts were read may not be in them.
       if (!isCurrent()) continue
@@ -93,11 +96,16 @@ export function makeLimiter(store: Store): Limiter {
   }
 }
 
-async function look(store: Store, pair: LoginPair, now: number): Promise<Try> {
+function pairOf({ account, address }: Who): LoginPair {
+  return { account: digest(account), address: digestOfAddress(address) }
+}
+
+async function look(store: Store, who: Who, now: number): Promise<Try> {
+  const pair = pairOf(who)
   const counts = await countLoginFailures(store.db, pair, now - SPAN_MS)
   const known = counts.successAt !== null && counts.successAt > now - KNOWN_DAYS * DAY_MS
   const scopes = scopesOf(pair, counts).filter(({ limit }) => !(known && limit === LIMITS.account))
-  return { pair, scopes, counts, locks: await findLoginLocks(store.db, keysOf(pair)) }
+  return { who, pair, scopes, counts, locks: await findLoginLocks(store.db, keysOf(pair)) }
 }
 
 function keysOf({ account, address }: LoginPair): [string, string, string] {
@@ -118,18 +126,49 @@ function hasRoom({ failures, limit }: Scope, checking: number): boolean {
   return checking === 0 || failures + checking < limit
 }
 
-async function noteFailure(store: Store, { pair, locks }: Try, now: number): Promise<void> {
+async function noteFailure(store: Store, { who, pair, locks }: Try, now: number): Promise<void> {
   await store.write(async (tx) => {
     await addLoginFailure(tx, pair, now)
     const scopes = scopesOf(pair, await countLoginFailures(tx, pair, now - SPAN_MS))
-    for (const { key, failures, limit } of scopes)
-      if (failures >= limit) await putLoginLock(tx, longer(lockOf(locks, key), now))
+    const met = scopes.filter(({ failures, limit }) => failures >= limit)
+    await lock(
+      tx,
+      who,
+      met.map(({ key }) => longer(lockOf(locks, key), now)),
+      now,
+    )
     const held = new Set(locks.map(({ scope }) => scope))
     const calm = scopes.filter(({ key, failures, limit }) => failures < limit && held.has(key))
     await removeLoginLocks(
       tx,
       calm.map(({ key }) => key),
     )
+  })
+}
+
+/** Told when a wait begins, not each time that it grows: hammering makes no events. */
+async function lock(tx: Tx, who: Who, locks: readonly LoginLock[], now: number): Promise<void> {
+  if (locks.length === 0) return
+  const before = await findLoginLocks(tx, keysOf(pairOf(who)))
+  for (const one of locks) await putLoginLock(tx, one)
+  if (locks.some(({ scope }) => before.every((known) => known.scope !== scope)))
+    await tellRefused(tx, who, Math.max(...locks.map(({ until }) => until)), now)
+}
+
+const DOORS = ['sftp', 'oftp2'] as const
+
+async function tellRefused(
+  tx: Tx,
+  { account, address, known }: Who,
+  until: number,
+  now: number,
+): Promise<void> {
+  const door = DOORS.find((one) => account.startsWith(`${one} `)) ?? 'http'
+  const named = known === undefined ? {} : { account: known }
+  await addEvent(tx, {
+    type: 'login.refused',
+    at: now,
+    data: { door, address, ...named, until: new Date(until).toISOString() },
   })
 }
 
@@ -163,9 +202,7 @@ async function refuseLocked(store: Store, tried: Try, now: number): Promise<void
   if (held.length === 0) return
   const grown = held.map((lock) => longer(lock, now))
   if (held.some(({ until }) => until < now + (MAX_WAIT_SECONDS - 1) * 1000))
-    await store.write(async (tx) => {
-      for (const lock of grown) await putLoginLock(tx, lock)
-    })
+    await store.write((tx) => lock(tx, tried.who, grown, now))
   const seconds = Math.ceil((Math.max(...grown.map(({ until }) => until)) - now) / 1000)
   throw new NodeError('too_many', `too many failed logins: try again in ${seconds} seconds`, {
     retryAfterSeconds: seconds,

@@ -10,4 +10,12 @@ export type DemoNode = {
   certificate: string
 }
 
-export type DemoParts = { bank: DemoNode; partner: DemoNode; closedPort: number; password: string; now: Date }
+export type DemoParts = {
+  bank: DemoNode
+  partner: DemoNode
+  closedPort: number
+  /** Where the demo itself hears of events, and what they are signed with. */
+  receiver: { port: number; secret: string }
+  password: string
+  now: Date
+}

@@ -13,6 +13,7 @@ import type { Store, Tx } from '../store/database/store.ts'
 import { settle } from '../store/transfers/failures.ts'
 import { insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
 import { folderOf } from './channels.ts'
+import { writeLate } from './expected.ts'
 import { SILENT } from './partners.ts'
 
 const MINUTE_MS = 60_000
@@ -77,6 +78,7 @@ export async function writePast(store: Store, files: string, now: number): Promi
       }
     }
     await writeTrouble(tx, files, now)
+    await writeLate(tx, now)
   })
 }
 

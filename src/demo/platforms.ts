@@ -5,6 +5,7 @@ import type { Platform, PlatformChannel, PlatformUser } from '../contract/admini
 import { archive, payments, payroll, simple, statements } from './channels.ts'
 import type { Keys } from './channels.ts'
 import type { DemoNode, DemoParts } from './demo-parts.ts'
+import { CALENDARS, expectationsAt } from './expected.ts'
 import { called, partnersOf } from './partners.ts'
 
 const BANK_SECRET = 'BANKPASS'
@@ -16,7 +17,7 @@ function keysOf(own: DemoNode, localKey: string, other: DemoNode, remoteKey: str
 }
 
 export function bankPlatform(parts: DemoParts): Platform {
-  const { bank, partner, password, now } = parts
+  const { bank, partner, receiver, password, now } = parts
   const user = (
     username: string,
     name: string,
@@ -42,6 +43,15 @@ export function bankPlatform(parts: DemoParts): Platform {
     ],
     contacts: partnersOf(parts),
     channels: bankChannels(`${bank.folder}/files`, keysOf(bank, BANK_SECRET, partner, PARTNER_SECRET), now),
+    calendars: CALENDARS,
+    expectations: expectationsAt(now),
+    subscriptions: [
+      {
+        id: 'this-terminal',
+        webhook: { url: `http://127.0.0.1:${receiver.port}/`, secrets: [receiver.secret] },
+        events: ['transfer.failed', 'expectation.*', 'partner.*'],
+      },
+    ],
   }
 }
 

@@ -138,7 +138,7 @@ test('a status tells the strongest of what is true: inactive, running, pending, 
     connection: { advancedConfigurationConnection: { initialHour: '01:00', finishHour: '02:00' } },
   }
   const status = (channel: Channel, active: ('PENDING' | 'IN_PROGRESS')[], failed: boolean) =>
-    statusOf(channel, { active, failed }, noon, utc)
+    statusOf(channel, { active, failed }, { now: noon, zone: utc })
   assert.equal(status({ deactivateChannel: true }, ['IN_PROGRESS'], true), 'INACTIVE')
   assert.equal(status(closed, ['PENDING', 'IN_PROGRESS'], true), 'IN_PROGRESS')
   assert.equal(status(closed, ['PENDING'], true), 'PENDING')

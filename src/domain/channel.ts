@@ -139,10 +139,15 @@ export type Activity = {
   failed: boolean
 }
 
-export function statusOf(channel: Channel, activity: Activity, now: number, zone: Zone): ChannelStatusValue {
+/** `hours` with the working days of the channel's calendar, where it has one. */
+export function statusOf(
+  channel: Channel,
+  activity: Activity,
+  { now, zone, hours = hoursOf(channel) }: { now: number; zone: Zone; hours?: Hours },
+): ChannelStatusValue {
   if (channel.deactivateChannel) return 'INACTIVE'
   if (activity.active.includes('IN_PROGRESS')) return 'IN_PROGRESS'
   if (activity.active.includes('PENDING')) return 'PENDING'
   if (activity.failed) return 'ERROR'
-  return isOpenAt(hoursOf(channel), now, zone) ? 'IDLE' : 'CLOSED'
+  return isOpenAt(hours, now, zone) ? 'IDLE' : 'CLOSED'
 }

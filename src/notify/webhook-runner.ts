@@ -4,8 +4,8 @@
 // first; lanes go side by side. After a failure the lane waits for the first repetition, a few seconds later; if that
 // fails too, the ones behind go ahead: an event that the endpoint cannot take must not hold up a channel for days.
 //
-// State: what is on its way, by lane; what is done and not written down yet. Nobody else delivers for the subscription
-// meanwhile; a node that has lost it stops at `stop`.
+// State: what was read ahead and waits its turn; what is on its way, by lane; what is done and not written down yet.
+// Nobody else delivers for the subscription meanwhile; a node that has lost it stops at `stop`.
 
 import { showEvent } from '../domain/event.ts'
 import { dueDeliveries, lanesHeld } from '../store/events/deliveries.ts'
@@ -20,7 +20,9 @@ const AT_ONCE = 8
 const LOOK_AHEAD = 200
 /** Written down at the latest after so many, or so long. */
 const MOST = 50
-const WITHIN_MS = 50
+const WITHIN_MS = 200
+/** What was read ahead is read anew after this, for what has become due before it. */
+const AHEAD_FOR_MS = 1000
 
 export class WebhookRunner {
   readonly #parts: NotifyParts
@@ -28,6 +30,14 @@ export class WebhookRunner {
   readonly #onItsWay = new Map<string, Promise<void>>()
   /** Positions that are on their way or done and not written down. */
   readonly #taken = new Set<number>()
+  #ahead: DueDelivery[] = []
+  /** There may be more than was read ahead. */
+  #more = false
+  #outdated = false
+  #readAt = 0
+  #reading: Promise<void> | undefined
+  /** Begun since the last reading began: what it finds of them is out of date. */
+  readonly #begun = new Set<number>()
   #attempted: Attempted[] = []
   #writing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -44,28 +54,52 @@ export class WebhookRunner {
 
   /** Starts what may be started; to be called whenever something may be due. */
   async look(): Promise<void> {
+    if (this.#ahead.length === 0 || performance.now() - this.#readAt > AHEAD_FOR_MS)
+      await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    this.#startNext()
+  }
+
+  get #most(): number {
+    return this.#subscription.failures >= FAILURES_TO_BE_DOWN ? 1 : AT_ONCE
+  }
+
+  async #read(): Promise<void> {
     const { store, now } = this.#parts
-    if (this.#stopping.signal.aborted) return
-    const { id, failures } = this.#subscription
-    const most = failures >= FAILURES_TO_BE_DOWN ? 1 : AT_ONCE
-    if (this.#onItsWay.size >= most) return
+    if (this.#stopping.signal.aborted || this.#onItsWay.size >= this.#most) return
+    const { id } = this.#subscription
+    const known = new Set(this.#taken)
+    this.#begun.clear()
+    this.#outdated = false
     const due = await dueDeliveries(store.db, id, { now: now(), limit: LOOK_AHEAD })
-    if (due.length === 0) return
-    const held = await lanesHeld(store.db, id, now())
-    for (const delivery of due) {
-      if (this.#onItsWay.size >= most || this.#stopping.signal.aborted) return
-      if (this.#taken.has(delivery.position)) continue
-      if (!held.has(delivery.lane) && !this.#onItsWay.has(delivery.lane)) this.#begin(delivery)
-      // Whatever is behind it in its lane waits with it.
-      held.add(delivery.lane)
+    const held = due.length === 0 ? new Set<string>() : await lanesHeld(store.db, id, now())
+    if (this.#outdated) return this.#read()
+    this.#ahead = due.filter(
+      ({ position, lane }) => !known.has(position) && !this.#begun.has(position) && !held.has(lane),
+    )
+    this.#more = due.length === LOOK_AHEAD
+    this.#readAt = performance.now()
+  }
+
+  #startNext(): void {
+    const waiting: DueDelivery[] = []
+    const busy = new Set(this.#onItsWay.keys())
+    for (const delivery of this.#ahead) {
+      const mayStart = this.#onItsWay.size < this.#most && !this.#stopping.signal.aborted
+      if (mayStart && !busy.has(delivery.lane)) this.#begin(delivery)
+      else waiting.push(delivery)
+      // Whatever is behind it in its lane waits for it.
+      busy.add(delivery.lane)
     }
+    this.#ahead = waiting
   }
 
   #begin(delivery: DueDelivery): void {
     this.#taken.add(delivery.position)
+    this.#begun.add(delivery.position)
     const running = this.#deliver(delivery)
       .catch((thrown: unknown) => {
         this.#taken.delete(delivery.position)
+        this.#readAnew()
         if (!this.#stopping.signal.aborted)
           this.#parts.log.warn(
             { err: thrown, subscription: delivery.subscriptionId },
@@ -74,7 +108,8 @@ export class WebhookRunner {
       })
       .finally(() => {
         this.#onItsWay.delete(delivery.lane)
-        void this.look().catch(() => {})
+        if (this.#ahead.length > 0) this.#startNext()
+        else if (this.#more) void this.look().catch(() => {})
       })
     this.#onItsWay.set(delivery.lane, running)
   }
@@ -91,8 +126,18 @@ export class WebhookRunner {
     })
     this.#attempted.push({ delivery, verdict, attempt, retryAfterMs })
     // A failure decides what comes next in its lane: it is known before the lane goes on.
-    if (verdict !== 'delivered' || this.#attempted.length >= MOST) await this.#write()
+    if (verdict !== 'delivered') {
+      await this.#write()
+      this.#readAnew()
+    } else if (this.#attempted.length >= MOST) await this.#write()
     else this.#timer ??= setTimeout(() => void this.#write().catch(() => {}), WITHIN_MS)
+  }
+
+  /** After a failure others wait: what was read before it was known does not count. */
+  #readAnew(): void {
+    this.#ahead = []
+    this.#more = true
+    this.#outdated = true
   }
 
   async #write(): Promise<void> {
@@ -110,8 +155,11 @@ export class WebhookRunner {
     const { id } = this.#subscription
     try {
       const health = await store.write((tx) => writeOutcomes(tx, id, this.#subscription, some))
-      if (health) this.#subscription = { ...this.#subscription, ...health }
-      else {
+      if (health) {
+        const recovered = health.failures < this.#subscription.failures
+        this.#subscription = { ...this.#subscription, ...health }
+        if (recovered) this.#readAnew()
+      } else {
         log.warn({ subscription: id }, 'a subscription is switched off')
         this.#stopping.abort(new Error('switched off'))
       }

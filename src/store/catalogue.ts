@@ -19,6 +19,8 @@ export type ChannelFacts = {
   names: Names
   /** Without secrets. */
   config: Channel
+  /** Whose working days it is open on. */
+  calendar: string | null | undefined
   /** The text that a search looks into, in lower case. */
   text: string
 }
@@ -90,11 +92,11 @@ async function readNames(db: Db) {
 }
 
 function factsOf(channel: ChannelRecord, names: Names): ChannelFacts {
-  const { code, id, revision, contactId, config } = channel
+  const { code, id, revision, contactId, config, calendar } = channel
   const words = [code, config.name, config.category, contactId, names.local, names.remote, names.contact]
   const text = words
     .filter((word) => word !== undefined)
     .join('\n')
     .toLowerCase()
-  return { code, id, revision, contactId, names, config, text }
+  return { code, id, revision, contactId, names, config, calendar, text }
 }

@@ -206,7 +206,7 @@ export function closeAfter(t: TestContext, close: () => Promise<void>): void {
 export async function waitFor<T>(
   what: string,
   condition: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const giveUpAt = Date.now() + timeoutMs
   for (;;) {

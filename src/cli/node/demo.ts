@@ -15,9 +15,11 @@ import { writePast } from '../../demo/past.ts'
 import { bankPlatform, partnerPlatform } from '../../demo/platforms.ts'
 import type { DemoNode, DemoParts } from '../../demo/demo-parts.ts'
 import { freePorts } from '../../demo/ports.ts'
+import { startReceiver } from '../../demo/receiver.ts'
 import { generateSelfSigned } from '../../engine/transforms/cms/self-signed.ts'
 import { NodeError } from '../../errors.ts'
 import { readSecrets } from '../../files/secrets.ts'
+import { takeEvents } from '../../notify/take-events.ts'
 import { applyPlatform } from '../../platform/apply.ts'
 import { readPlatform } from '../../platform/read.ts'
 import type { Platform } from '../../contract/administration/platform-file.ts'
@@ -25,7 +27,7 @@ import { fromRoot } from '../../root.ts'
 import { openStore } from '../../store/database/open.ts'
 import { makeSeal } from '../../store/seal.ts'
 import { remark, say } from '../print.ts'
-import { DAY_MS } from '../../domain/time.ts'
+import { DAY_MS, zoneOf } from '../../domain/time.ts'
 
 const MARK = 'made-by-esclusa-demo'
 const READY_MS = 60_000
@@ -42,6 +44,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   writeSamples(parts)
   await prepare(parts.bank, banks, true)
   await prepare(parts.partner, partners, false)
+  const receiver = await startReceiver(parts.receiver.port, parts.receiver.secret, say)
   const nodes = [start(parts.bank), start(parts.partner)]
   const life = setInterval(() => keepAlive(parts), LIFE_MS)
   try {
@@ -51,6 +54,8 @@ export async function demo(options: DemoOptions): Promise<void> {
     await ended(nodes)
   } finally {
     clearInterval(life)
+    receiver.close()
+    receiver.closeAllConnections()
     for (const node of nodes) node.kill('SIGTERM')
     await Promise.all(
       nodes.map(
@@ -85,7 +90,7 @@ function isRunning(pid: number): boolean {
 }
 
 async function makeParts(folder: string, port: number): Promise<DemoParts> {
-  const ports = await freePorts(port, 7)
+  const ports = await freePorts(port, 8)
   const node = async (name: string, at: number): Promise<DemoNode> => {
     const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName: name, days: 365 })
     const identity = `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`
@@ -103,6 +108,7 @@ async function makeParts(folder: string, port: number): Promise<DemoParts> {
     bank,
     partner,
     closedPort: ports[6] ?? 1,
+    receiver: { port: ports[7] ?? 0, secret: `whsec_${randomBytes(24).toString('base64')}` },
     password: randomBytes(9).toString('base64url'),
     now: new Date(),
   }
@@ -114,6 +120,8 @@ function settingsOf(node: DemoNode): Record<string, string> {
     ESCLUSA_PORT: String(node.httpPort),
     ESCLUSA_OFTP2_PORT: String(node.oftp2Port),
     ESCLUSA_OFTP2_TLS_PORT: String(node.oftp2TlsPort),
+    // The receiver that prints what it hears is the demo itself.
+    ESCLUSA_WEBHOOK_NETWORKS: '127.0.0.1',
   }
 }
 
@@ -130,8 +138,13 @@ async function prepare(node: DemoNode, platform: Platform, withPast: boolean): P
   try {
     const read = readPlatform(file, { env: {}, roots: config })
     const now = Date.now()
-    await applyPlatform(store, makeSeal(readSecrets(config).masterKey), read.platform, { now: now - DAY_MS })
+    const seal = makeSeal(readSecrets(config).masterKey)
+    const { subscriptions, ...told } = read.platform
+    await applyPlatform(store, seal, told, { now: now - DAY_MS })
     if (withPast) await writePast(store, join(node.folder, 'files'), now)
+    // Whoever subscribes hears of what happens from now on.
+    await takeEvents(store, zoneOf(config.timezone), now)
+    if (subscriptions) await applyPlatform(store, seal, read.platform, { now })
   } finally {
     await store.close()
   }
@@ -200,6 +213,7 @@ function welcome({ bank, partner, password }: DemoParts, folder: string): void {
       '  npx esclusa transfers BANCO-ACME-NOMINA',
       '',
       'In the console: retry BANCO-LEVANTE-RECIBOS, whose partner is back; send CUSTODIA-DEPOSITO-ARCHIVO and watch it.',
+      'A webhook tells this terminal of failures and of files that are due; the overview shows what is expected today.',
       'Ctrl-C ends both nodes.',
     ].join('\n'),
   )

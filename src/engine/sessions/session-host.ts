@@ -7,7 +7,7 @@ import type { FinishingReceptions } from '../receiving/finishing-receptions.ts'
 import { receiveOffer } from '../receiving/receive-offer.ts'
 import type { ReceivingContext } from '../receiving/receiving-context.ts'
 import type { Admission, Caller, Protocol, SessionHost } from '../transports/transport.ts'
-import { admitCaller, reachedNow } from './admit-caller.ts'
+import { admitCaller, contactOf, reachedNow } from './admit-caller.ts'
 import { handOver } from './hand-over.ts'
 import type { Launcher } from './hand-over.ts'
 import { receiptsToSend, takeReceipt } from './receipts.ts'
@@ -34,8 +34,12 @@ export function makeSessionHost({
   return {
     admit: <Settings>(caller: Caller) =>
       admitCaller(context, protocol, caller) as Promise<Admission<Settings>>, // the section of that protocol
-    attempt: ({ id, proof: { address } }, check) =>
-      context.limiter.attempt({ account: `${protocol.protocol} ${id.trim()}`, address }, context.now, check),
+    attempt: async (caller, check) => {
+      const account = `${protocol.protocol} ${caller.id.trim()}`
+      const known = (await contactOf(context, protocol, caller))?.id
+      const { address } = caller.proof
+      return context.limiter.attempt({ account, address, known }, context.now, check)
+    },
     isKnown: (address) => context.knownAddresses.has(address),
     proven: (contactId, address) => context.knownAddresses.note(`partner ${contactId}`, address),
     reached: (reach) => reachedNow(context, reach),

@@ -36,6 +36,7 @@ import {
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findLocalEntity } from '../../store/contacts.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
+import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { isInError } from '../../store/transfers/failures.ts'
 import { activeTransfers } from '../../store/transfers/transfers.ts'
 import { Written } from '../context.ts'
@@ -89,6 +90,8 @@ export const channelHistory: Handler<'channelHistory'> = async (context, { input
 export async function readStatus(context: Context, channel: ChannelRecord): Promise<ChannelStatus> {
   const { db } = context.store
   const active = await activeTransfers(db, channel.code)
+  if (channel.calendar) await readCalendars(db)
+  const at = { now: context.now(), zone: context.zone, hours: hoursOfChannel(channel) }
   const activity = {
     active: active.map((one) => one.state),
     failed: await isInError(db, channel.code),
@@ -97,7 +100,7 @@ export async function readStatus(context: Context, channel: ChannelRecord): Prom
     'channel-id': channel.id,
     'channel-code': channel.code,
     ...(channel.config.direction && { 'channel-direction': channel.config.direction }),
-    'channel-status': statusOf(channel.config, activity, context.now(), context.zone),
+    'channel-status': statusOf(channel.config, activity, at),
   }
 }
 

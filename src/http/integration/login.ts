@@ -52,7 +52,7 @@ async function checkPassword(
   account: Account | undefined,
   attempt: Attempt,
 ): Promise<Account> {
-  const who = { account: attempt.counted, address: attempt.address }
+  const who = { account: attempt.counted, address: attempt.address, known: account?.username }
   let passed: Account | undefined
   try {
     passed = await context.limiter.attempt(who, context.now, async () => {

@@ -8,6 +8,8 @@ import { statusOf } from '../../domain/channel.ts'
 import { makeCatalogue } from '../../store/catalogue.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
 import type { Account } from '../../store/accounts.ts'
+import type { Calendars } from '../../domain/calendar/working-days.ts'
+import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import type { View } from '../../store/channel-access.ts'
 import { transfersUnderWay } from '../../store/overview.ts'
 import type { UnderWay } from '../../store/overview.ts'
@@ -42,6 +44,7 @@ export type Board = {
 /** What stays the same for a minute. */
 type Base = {
   catalogue: Catalogue
+  calendars: Calendars
   minute: number
   statuses: ReadonlyMap<string, ChannelStatusValue>
   counts: Counts
@@ -57,27 +60,29 @@ export function makeBoards(): Boards {
     const { db } = context.store
     const view = await context.channelAccess(db, user)
     const catalogue = await catalogueOf(db)
+    const calendars = await readCalendars(db)
     const minute = Math.floor(context.now() / MINUTE_MS)
     let base = bases.get(view)
-    if (base?.catalogue !== catalogue || base.minute !== minute)
-      bases.set(view, (base = makeBase(context, view, catalogue, minute)))
+    if (base?.catalogue !== catalogue || base.calendars !== calendars || base.minute !== minute)
+      bases.set(view, (base = makeBase(context, view, { catalogue, calendars, minute })))
     const active = (await transfersUnderWay(db)).filter((one) => base.statuses.has(one.channelCode))
     return makeBoard(view, base, active, await channelsInError(db))
   }
 }
 
-function makeBase(context: Context, view: View, catalogue: Catalogue, minute: number): Base {
+function makeBase({ zone }: Context, view: View, of: Pick<Base, 'catalogue' | 'calendars' | 'minute'>): Base {
   const statuses = new Map<string, ChannelStatusValue>()
   const counts = Object.fromEntries(CHANNEL_STATUSES.map((status) => [status, 0])) as Counts
   const still = { active: [], failed: false }
   for (const code of view.codes) {
-    const facts = catalogue.channels.get(code)
+    const facts = of.catalogue.channels.get(code)
     if (!facts) continue
-    const status = statusOf(facts.config, still, minute * MINUTE_MS, context.zone)
+    const at = { now: of.minute * MINUTE_MS, zone, hours: hoursOfChannel(facts) }
+    const status = statusOf(facts.config, still, at)
     statuses.set(code, status)
     counts[status]++
   }
-  return { catalogue, minute, statuses, counts, searches: new Map() }
+  return { ...of, statuses, counts, searches: new Map() }
 }
 
 function makeBoard(view: View, base: Base, active: readonly UnderWay[], failed: readonly string[]): Board {

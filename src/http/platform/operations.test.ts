@@ -4,6 +4,8 @@ import { createClient } from '../../../sdk/index.ts'
 import { sqlite, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
 import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
 import { CLOSED, FULL, PLAIN } from '../../../test/support/seed.ts'
+import type { Calendar } from '../../contract/calendar.ts'
+import { putCalendar } from '../../store/expectations/calendars.ts'
 import type { TestContext } from 'node:test'
 import type { TransferStatus } from '../../contract/transfer.ts'
 import { settle } from '../../store/transfers/failures.ts'
@@ -172,6 +174,25 @@ test('channels are found by words, status, partner, direction and category, page
   assert.deepEqual([page.totalElements, page.totalPages, page.content[0]?.code], [3, 2, CLOSED])
   assert.deepEqual((await admin.channelFilters()).categories, ['Facturas', 'PAYROLL'])
   await assert.rejects(admin.searchChannels({ status: 'BROKEN' as 'IDLE' }), { status: 400 })
+})
+
+test('a channel is closed on the days that its calendar is closed on', async (t) => {
+  const { node, admin } = await platformOf(t)
+  const days = [-1, 0, 1].map((add) => new Date(Date.now() + add * 86_400_000).toISOString().slice(0, 10))
+  const put = (calendar: Omit<Calendar, 'id'>) =>
+    node.store.write((tx) => putCalendar(tx, { id: 'bank', ...calendar }))
+  const statuses = async () => [
+    (await node.call('channelStatus', { code: PLAIN })).body[0]['channel-status'],
+    (await admin.searchChannels({ search: PLAIN })).content[0]?.status,
+  ]
+  await node.store.write((tx) =>
+    tx.updateTable('channel').set({ calendar: 'bank' }).where('code', '=', PLAIN).execute(),
+  )
+  await put({ open: days })
+  await node.call('updateChannel', { code: PLAIN, body: { name: 'with a calendar' } })
+  assert.deepEqual(await statuses(), ['IDLE', 'IDLE'])
+  await put({ closed: days })
+  assert.deepEqual(await statuses(), ['CLOSED', 'CLOSED'])
 })
 
 test('a channel’s status in the list is the one that the status operation tells', async (t) => {

@@ -3,11 +3,11 @@
 
 import type { EventRecord } from '../../domain/event.ts'
 import { afterFile, dayOfFile } from '../../domain/expectation-day.ts'
-import type { ExpectationDay } from '../../domain/expectation-day.ts'
 import type { Zone } from '../../domain/time.ts'
 import { matchesWildcard } from '../../domain/names/wildcard.ts'
 import type { Tx } from '../../store/database/store.ts'
-import { daysListening } from '../../store/expectations/expectation-days.ts'
+import { daysListening, listeners } from '../../store/expectations/expectation-days.ts'
+import type { Listener } from '../../store/expectations/expectation-days.ts'
 import { writeChange } from './change-days.ts'
 
 type FileEvent = { at: number; channelCode: string; direction: 'EMISION' | 'RECEPCION'; fileName: string }
@@ -24,7 +24,7 @@ export function fileOf({ type, at, channelCode, data }: EventRecord): FileEvent 
   }
 }
 
-export function isMeant(day: ExpectationDay, file: FileEvent): boolean {
+export function isMeant(day: Listener, file: FileEvent): boolean {
   return day.direction === file.direction && (day.files === null || matchesWildcard(day.files, file.fileName))
 }
 
@@ -37,8 +37,14 @@ export async function countFiles(
   const files = events.flatMap((event) => fileOf(event) ?? [])
   if (files.length === 0) return
   const codes = [...new Set(files.map(({ channelCode }) => channelCode))]
-  const since = files.reduce((least, { at }) => Math.min(least, at), Infinity)
-  const days = await daysListening(tx, codes, since)
+  const times = files.map(({ at }) => at)
+  const from = Math.min(...times)
+  const byCode = Map.groupBy(files, ({ channelCode }) => channelCode)
+  const heard = (await listeners(tx, codes, { from, until: Math.max(...times) })).filter((listener) =>
+    byCode.get(listener.channelCode)?.some((file) => isMeant(listener, file)),
+  )
+  if (heard.length === 0) return
+  const days = await daysListening(tx, [...new Set(heard.map(({ expectationId }) => expectationId))], from)
   const byChannel = Map.groupBy(days, ({ channelCode }) => channelCode)
   for (const file of files) {
     const meant = (byChannel.get(file.channelCode) ?? []).filter((day) => isMeant(day, file))

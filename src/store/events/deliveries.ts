@@ -3,6 +3,7 @@
 
 import type { EventRecord } from '../../domain/event.ts'
 import { batches } from '../database/batches.ts'
+import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 import { toEvent } from './sequence.ts'
@@ -162,22 +163,36 @@ export type Outcome = {
 
 const TRIES_KEPT = 12
 
-/** After an attempt. One that was given up meanwhile stays so. */
-export async function recordOutcome(tx: Tx, made: Outcome): Promise<void> {
-  await tx
+type OutcomeRow = Pick<DeliveryRow, 'subscription_id' | 'position' | 'state' | 'attempts' | 'due_at'> &
+  Pick<DeliveryRow, 'tries' | 'ended_at'>
+
+const writeOutcome = hot<OutcomeRow, object>((db, arg) =>
+  db
     .updateTable('delivery')
     .set({
-      state: made.state,
-      attempts: made.attempts,
-      due_at: made.dueAt,
+      state: arg('state'),
+      attempts: arg('attempts'),
+      due_at: arg('due_at'),
       batch: null,
-      tries: JSON.stringify(made.tries.slice(-TRIES_KEPT)),
-      ended_at: made.state === 'PENDING' ? null : made.at,
+      tries: arg('tries'),
+      ended_at: arg('ended_at'),
     })
-    .where('subscription_id', '=', made.subscriptionId)
-    .where('position', '=', made.position)
-    .where('state', '=', 'PENDING')
-    .execute()
+    .where('subscription_id', '=', arg('subscription_id'))
+    .where('position', '=', arg('position'))
+    .where('state', '=', 'PENDING'),
+)
+
+/** After an attempt. One that was given up meanwhile stays so. */
+export async function recordOutcome(tx: Tx, made: Outcome): Promise<void> {
+  await writeOutcome(tx, {
+    subscription_id: made.subscriptionId,
+    position: made.position,
+    state: made.state,
+    attempts: made.attempts,
+    due_at: made.dueAt,
+    tries: JSON.stringify(made.tries.slice(-TRIES_KEPT)),
+    ended_at: made.state === 'PENDING' ? null : made.at,
+  })
 }
 
 /** Puts these into one mail and names it before it is sent. After a crash the same mail is sent again. */

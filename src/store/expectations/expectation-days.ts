@@ -44,19 +44,49 @@ export async function daysDue(db: Db, now: number, limit: number): Promise<Expec
   return rows.map(toDay)
 }
 
-/** Those of these channels to which a file may belong that came at `since` or later. */
-export async function daysListening(
+/** What a day listens for, and nothing else of it. */
+export type Listener = Pick<ExpectationDay, 'expectationId' | 'channelCode' | 'direction' | 'files'>
+
+/**
+ * What days of these channels listen for, between these times. Of thousands most listen for other files: whoever asks
+ * reads the days of those alone that he needs.
+ */
+export async function listeners(
   db: Db,
   channelCodes: readonly string[],
+  { from, until }: { from: number; until: number },
+): Promise<Listener[]> {
+  const found: Listener[] = []
+  for (const some of batches(channelCodes))
+    for (const row of await db
+      .selectFrom('expectation_day')
+      .select(['expectation_id', 'channel_code', 'direction', 'files'])
+      .where('channel_code', 'in', some)
+      .where('listens_until', '>', from)
+      .where('opens_at', '<=', until)
+      .execute())
+      found.push({
+        expectationId: row.expectation_id,
+        channelCode: row.channel_code,
+        direction: row.direction as TransferDirection, // a closed list, written by toRow alone
+        files: row.files,
+      })
+  return found
+}
+
+/** The days of these expectations to which a file may belong that came at `since` or later. */
+export async function daysListening(
+  db: Db,
+  expectationIds: readonly string[],
   since: number,
 ): Promise<ExpectationDay[]> {
   const rows: ExpectationDayRow[] = []
-  for (const some of batches(channelCodes))
+  for (const some of batches(expectationIds))
     rows.push(
       ...(await db
         .selectFrom('expectation_day')
         .selectAll()
-        .where('channel_code', 'in', some)
+        .where('expectation_id', 'in', some)
         .where('listens_until', '>', since)
         .execute()),
     )
