@@ -47,6 +47,7 @@ export type Config = Readonly<{
   mailFrom: string | undefined
   webhookNetworks: readonly string[]
   keepEventsDays: number
+  keepQuarantineDays: number
   keepTransfersDays: number | undefined
   keepHistoryDays: number | undefined
   archiveDir: string | undefined
@@ -134,6 +135,10 @@ export const SETTINGS = {
   ],
   ESCLUSA_KEEP_HISTORY_DAYS: ['for ever', 'the same for entries of channels’ histories'],
   ESCLUSA_ARCHIVE_DIR: ['none', 'where transfers and history that are taken away are written first'],
+  ESCLUSA_KEEP_QUARANTINE_DAYS: [
+    '90',
+    'received files that did not pass their checks are discarded when nobody has decided for so long',
+  ],
   ESCLUSA_KEEP_EVENTS_DAYS: ['90', 'how long events and their deliveries are kept'],
 } as const satisfies Record<string, readonly [string, string]>
 
@@ -187,6 +192,7 @@ export function readConfig(env: Env): Config {
     smtpUrl: address('ESCLUSA_SMTP_URL', get('ESCLUSA_SMTP_URL'), ['smtp:', 'smtps:']),
     mailFrom: mailFrom(get('ESCLUSA_MAIL_FROM'), get('ESCLUSA_SMTP_URL')),
     webhookNetworks: networks('ESCLUSA_WEBHOOK_NETWORKS', get('ESCLUSA_WEBHOOK_NETWORKS')),
+    keepQuarantineDays: integer('ESCLUSA_KEEP_QUARANTINE_DAYS', 1, 36_500),
     keepTransfersDays: days('ESCLUSA_KEEP_TRANSFERS_DAYS', get('ESCLUSA_KEEP_TRANSFERS_DAYS')),
     keepHistoryDays: days('ESCLUSA_KEEP_HISTORY_DAYS', get('ESCLUSA_KEEP_HISTORY_DAYS')),
     archiveDir: folder('ESCLUSA_ARCHIVE_DIR', get('ESCLUSA_ARCHIVE_DIR')),

@@ -111,6 +111,28 @@ export async function undoneDecisions(db: Db, before: number): Promise<Quarantin
   return rows.map(toFile)
 }
 
+/** Some of those that came before that time and wait for a decision. */
+export async function waitingSince(db: Db, before: number): Promise<QuarantinedFile[]> {
+  const rows = await db
+    .selectFrom('quarantined_file')
+    .selectAll()
+    .where('state', '=', 'WAITING')
+    .where('quarantined_at', '<', before)
+    .orderBy('quarantined_at')
+    .limit(100)
+    .execute()
+  return rows.map(toFile)
+}
+
+export async function forgetDecided(tx: Tx, before: number): Promise<void> {
+  await tx
+    .deleteFrom('quarantined_file')
+    .where('state', 'in', ['RELEASED', 'DISCARDED'])
+    .where('quarantined_at', '<', before)
+    .where('decided_at', '<', before)
+    .execute()
+}
+
 export async function quarantinedPaths(db: Db): Promise<Set<string>> {
   const rows = await db.selectFrom('quarantined_file').select('path').execute()
   return new Set(rows.map(({ path }) => path))

@@ -32,6 +32,7 @@ export function startNodeUpkeep(upkeep: NodeUpkeep): { stop(): Promise<void> } {
       roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
       zone: zoneOf(config.timezone),
       dataDir: resolve(config.dataDir),
+      keepDays: config.keepQuarantineDays,
       now: upkeep.now,
     }),
     retentionTask(upkeep),

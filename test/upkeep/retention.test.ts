@@ -2,12 +2,22 @@
 // sent again.
 
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { makeLog } from '../../src/log.ts'
+import { discardOld } from '../../src/quarantine/age.ts'
 import { addHistory, findChannel, updateChannel } from '../../src/store/channels.ts'
 import { newId } from '../../src/store/database/ids.ts'
+import { findQuarantined } from '../../src/store/quarantine.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { newFile } from '../../src/transfers/request.ts'
@@ -15,6 +25,7 @@ import { retentionTask } from '../../src/upkeep/retention.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import { putIntoQuarantine } from '../support/quarantine.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
 
 const DAY_MS = 86_400_000
@@ -171,3 +182,17 @@ testOnBoth(
     assert.deepEqual(await remembered(), [])
   },
 )
+
+testOnBoth('a quarantined file that nobody decides about is discarded in the end', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const path = await putIntoQuarantine(node, 'q1', { channelCode: PLAIN })
+  const { quarantinedAt } = (await findQuarantined(node.store.db, 'q1')) ?? { quarantinedAt: 0 }
+  await discardOld(node.context, quarantinedAt)
+  assert.ok(existsSync(path), 'it is not older than that')
+  await discardOld(node.context, quarantinedAt + 1)
+  assert.ok(!existsSync(path))
+  const file = await findQuarantined(node.store.db, 'q1')
+  assert.deepEqual([file?.state, file?.decidedBy], ['DISCARDED', null])
+  await discardOld(node.context, (file?.decidedAt ?? 0) + 1)
+  assert.equal(await findQuarantined(node.store.db, 'q1'), undefined)
+})
