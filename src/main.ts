@@ -116,7 +116,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     taken: wakes.stored,
   })
   await app.listen({ host: config.host, port: config.port })
-  const engine = startEngineThread({ config, owner, log, heard: wakes.heard })
+  const engine = startEngineThread({ config, owner, log, heard: wakes.heard, wanted: wakes.wanted })
   running = engine
   readiness.engineAnswers = () => engine.answers()
   // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.

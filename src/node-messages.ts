@@ -4,6 +4,7 @@
 
 import type { ToEngine } from './engine/thread-messages.ts'
 import type { TransferEvent } from './contract/event.ts'
+import { isOver } from './domain/transfer.ts'
 import type { Wake } from './http/context.ts'
 import type { EventHub } from './http/platform/events.ts'
 import type { Log } from './log.ts'
@@ -13,12 +14,14 @@ export type Nodes = {
   wake(what: Wake): void
   /** Our engine says something of a transfer. */
   heard(event: TransferEvent): void
+  /** Our engine has a file for a channel whose reception another node may have. */
+  wanted(channelCode: string): void
   /** Our notifier has given events their place. */
   stored(): void
   close(): Promise<void>
 }
 
-type Word = { from: string; wake?: Wake; event?: TransferEvent; stored?: true }
+type Word = { from: string; wake?: Wake; event?: TransferEvent; stored?: true; wanted?: string }
 
 const CHANNEL = 'esclusa'
 /** PostgreSQL takes at most 8000 octets. */
@@ -46,7 +49,10 @@ export async function connectNodes(parts: Parts): Promise<Nodes> {
   const stopListening = await store.listen?.(CHANNEL, (payload) => {
     const word = read(payload)
     if (word?.from === owner) return
-    if (word?.event) events.publish(word.event)
+    if (word?.event) {
+      events.publish(word.event)
+      if (freesChannel(word.event)) tellEngine({ kind: 'channel free', channelCode: word.event.channelCode })
+    } else if (word?.wanted !== undefined) tellEngine({ kind: 'channel wanted', channelCode: word.wanted })
     else if (word?.stored) events.poke()
     else tell(word?.wake ?? { kind: 'due' })
   })
@@ -61,12 +67,17 @@ export async function connectNodes(parts: Parts): Promise<Nodes> {
       if (event.kind === 'state') tellNotifier()
       spread({ event })
     },
+    wanted: (channelCode) => spread({ wanted: channelCode }),
     stored: () => {
       events.poke()
       spread({ stored: true })
     },
     close: async () => stopListening?.(),
   }
+}
+
+function freesChannel(event: TransferEvent): boolean {
+  return event.kind === 'state' && event.direction === 'RECEPCION' && isOver(event.status)
 }
 
 function read(payload: string): Word | undefined {

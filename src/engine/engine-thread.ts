@@ -36,13 +36,15 @@ export type ThreadParts = {
   owner: string
   log: Log
   heard: (event: TransferEvent) => void
+  /** The engine has a file for a channel whose reception another node may have. */
+  wanted: (channelCode: string) => void
   /** Another thread and other times, for tests. */
   worker?: URL
   patience?: Patience
 }
 
 export function startEngineThread(parts: ThreadParts): EngineThread {
-  const { config, owner, log, heard } = parts
+  const { config, owner, log, heard, wanted } = parts
   let state: 'running' | 'stopping' = 'running'
   let worker: Worker
   let past: Counters = { emitted: 0, received: 0 }
@@ -70,6 +72,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
       made.on('message', (message: FromEngine) => {
         watchdog.heard()
         if (message.kind === 'event') heard(message.event)
+        if (message.kind === 'channel wanted') wanted(message.channelCode)
         if (message.kind === 'counters') current = message.counters
         if (message.kind === 'ready') resolve()
       })

@@ -7,6 +7,7 @@ import { makeKnownAddresses } from '../accounts/known-addresses.ts'
 import { makeLimiter } from '../accounts/limiter.ts'
 import type { Config } from '../config.ts'
 import { zoneOf } from '../domain/time.ts'
+import { isOver } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/database/store.ts'
@@ -18,11 +19,11 @@ import { makeSessionHost } from './sessions/session-host.ts'
 import { FinishingReceptions } from './receiving/finishing-receptions.ts'
 import { Dispatcher } from './scheduling/dispatcher.ts'
 import { openProtocols } from './sessions/protocols.ts'
-import type { RunningTransfer } from './running-transfer.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './scheduling/heartbeat.ts'
 import { clearLeftovers, clearStrayIncoming } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
+import { Receptions } from './receiving/receptions.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
 import { SessionPool } from './sessions/session-pool.ts'
@@ -38,6 +39,8 @@ export type EngineParts = {
   log: Log
   owner: string
   publish: Publish
+  /** A file waits here for a channel whose reception another node may have. */
+  askNodes: (channelCode: string) => void
 }
 
 export type Counters = { emitted: number; received: number }
@@ -45,6 +48,10 @@ export type Counters = { emitted: number; received: number }
 export type Engine = {
   wake(): void
   cancel(transferId: string): void
+  /** A file waits on another node for a reception that this one may have. */
+  letGo(channelCode: string): void
+  /** A reception of the channel is over on another node. */
+  freed(channelCode: string): void
   counters: Counters
   stop(): Promise<void>
 }
@@ -53,7 +60,12 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config } = parts
   const stopping = new AbortController()
   const counters: Counters = { emitted: 0, received: 0 }
-  const context = makeContext(parts, stopping.signal, counters)
+  const publish: Publish = (event) => {
+    parts.publish(event)
+    if (event.kind === 'state' && event.direction === 'RECEPCION' && isOver(event.status))
+      receptions.freed(event.channelCode)
+  }
+  const context = makeContext({ ...parts, publish }, stopping.signal, counters)
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const protocols = await openProtocols(config, context)
   const { transports } = protocols
@@ -63,29 +75,28 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     if (!host) throw new Error(`no host for ${protocol}`)
     return host
   }
-  const sessions = new SessionPool(context, transports, hostOf)
-  const fetching = new Map<string, RunningTransfer>()
   const finishing = new FinishingReceptions()
+  const background = (contactId: string, running: Promise<void>) => {
+    finishing.add(contactId, running)
+    dispatcher.background(running)
+  }
+  const receptions: Receptions = new Receptions({
+    context,
+    hold: (held) => dispatcher.hold(held),
+    release: (held) => dispatcher.release(held),
+    background,
+    askNodes: parts.askNodes,
+  })
+  const sessions = new SessionPool(context, transports, hostOf, (reach) => receptions.sessionDone(reach))
   const memory = new OfferMemory()
   const protocolOf = (protocol: string) => transports.get(protocol)
-  const runner: Runner = { context, sessions, protocolOf, fetching }
+  const runner: Runner = { context, sessions, protocolOf, receptions }
   const dispatcher = new Dispatcher(context, config.workers, {
     run: (claim, signal, given) => runTransfer(runner, claim, signal, given),
     clear: (transferId) => clearCancelled(context, transports, transferId),
   })
   for (const protocol of transports.values()) {
-    const reception = {
-      context,
-      capabilities: protocol.capabilities,
-      memory,
-      joins: (code: string) => fetching.get(code),
-      hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
-      release: (held: { id: string; fence: number }) => dispatcher.release(held),
-      background: (contactId: string, running: Promise<void>) => {
-        finishing.add(contactId, running)
-        dispatcher.background(running)
-      },
-    }
+    const reception = { context, capabilities: protocol.capabilities, memory, receptions, background }
     hosts.set(
       protocol.protocol,
       makeSessionHost({
@@ -110,16 +121,20 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   return {
     wake: () => dispatcher.wake(),
     cancel: (transferId) => dispatcher.cancel(transferId),
+    letGo: (channelCode) => receptions.letGo(channelCode),
+    freed: (channelCode) => receptions.freed(channelCode),
     counters,
     stop: async () => {
       stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       clearInterval(refreshing)
       await automation.stop()
+      receptions.closeAll()
       // Listeners first: nobody new comes in. Whoever is on the line may finish during the drain.
       const closing = Promise.all(listeners.map((listener) => listener.close()))
       await dispatcher.drain(config.drainSeconds * 1000)
       await sessions.closeAll()
       await closing
+      await receptions.ended()
     },
   }
 }

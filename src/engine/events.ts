@@ -9,6 +9,8 @@ export type Publish = (event: TransferEvent) => void
 const EVERY_MS = 250
 
 export type ProgressMeter = {
+  /** A file that was not known when the transfer began, and where it goes on. */
+  begins(index: number, position: number): void
   moved(file: { index: number; name: string; size: number }, position: number): void
   fileDone(index: number, size: number): void
 }
@@ -23,7 +25,12 @@ type Subject = {
   bytesDone: number
   /** Where files under way begin. Octets of an earlier attempt are shown, but do not count as moved by this one. */
   startAt: ReadonlyMap<number, number>
+  /** More files may come: each small one looks like the last. */
+  grows?: boolean
 }
+
+/** Smaller files of a transfer that grows are shown when their time has come, and not each by itself. */
+const SHOWN_BY_ITSELF = 1024 * 1024
 
 export function makeProgress(
   publish: Publish,
@@ -37,6 +44,10 @@ export function makeProgress(
   let sentBytes = bytes
   let rate = 0
   return {
+    begins(index, position) {
+      positions.set(index, position)
+      bytes += position
+    },
     moved(file, position) {
       const delta = position - (positions.get(file.index) ?? 0)
       positions.set(file.index, position)
@@ -44,7 +55,8 @@ export function makeProgress(
       // The partner may have kept less than we believed. Then the position goes back, and nothing was moved.
       if (delta > 0) counted(delta)
       const at = Date.now()
-      const last = filesDone + 1 >= subject.totalFiles && position >= file.size
+      const alone = !subject.grows || position >= SHOWN_BY_ITSELF
+      const last = alone && filesDone + 1 >= subject.totalFiles && position >= file.size
       if (at - sentAt < EVERY_MS && !last) return
       if (sentAt > 0 && at > sentAt) {
         const now = ((bytes - sentBytes) * 1000) / (at - sentAt)
@@ -71,7 +83,8 @@ export function makeProgress(
     fileDone(index, size) {
       filesDone++
       bytes += size - (positions.get(index) ?? 0)
-      positions.set(index, size)
+      if (subject.grows) positions.delete(index)
+      else positions.set(index, size)
     },
   }
 }

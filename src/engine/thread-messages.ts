@@ -7,10 +7,16 @@ import type { Counters } from './engine.ts'
 /** What the thread is started with. */
 export type ThreadData = { config: Config; owner: string }
 
-export type ToEngine = { kind: 'wake' } | { kind: 'cancelled'; transferId: string } | { kind: 'stop' }
+export type ToEngine =
+  | { kind: 'wake' }
+  | { kind: 'cancelled'; transferId: string }
+  /** Another node has a file for the channel and waits for the reception under way here; or has ended its own. */
+  | { kind: 'channel wanted' | 'channel free'; channelCode: string }
+  | { kind: 'stop' }
 
 export type FromEngine =
   | { kind: 'ready' }
   | { kind: 'stopped' }
   | { kind: 'event'; event: TransferEvent }
+  | { kind: 'channel wanted'; channelCode: string }
   | { kind: 'counters'; counters: Counters }

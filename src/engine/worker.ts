@@ -27,6 +27,7 @@ const engine = await startEngine({
   log,
   owner,
   publish: (event) => say({ kind: 'event', event }),
+  askNodes: (channelCode) => say({ kind: 'channel wanted', channelCode }),
 })
 const upkeep = startNodeUpkeep({ config, store, seal, master, log, owner, now: Date.now })
 // Also how the node knows that this thread still answers.
@@ -38,6 +39,8 @@ say({ kind: 'ready' })
 async function heard(message: ToEngine, engine: Engine): Promise<void> {
   if (message.kind === 'wake') engine.wake()
   if (message.kind === 'cancelled') engine.cancel(message.transferId)
+  if (message.kind === 'channel wanted') engine.letGo(message.channelCode)
+  if (message.kind === 'channel free') engine.freed(message.channelCode)
   if (message.kind !== 'stop') return
   await upkeep.stop()
   await engine.stop()

@@ -15,10 +15,10 @@ import { startAutomation } from '../../src/engine/scheduling/automation.ts'
 import { clearCancelled } from '../../src/engine/staging/clear-cancelled.ts'
 import { makeSessionHost } from '../../src/engine/sessions/session-host.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
-import type { RunningTransfer } from '../../src/engine/running-transfer.ts'
 import { FinishingReceptions } from '../../src/engine/receiving/finishing-receptions.ts'
 import { Heartbeat } from '../../src/engine/scheduling/heartbeat.ts'
 import { OfferMemory } from '../../src/engine/receiving/offer-memory.ts'
+import { Receptions } from '../../src/engine/receiving/receptions.ts'
 import { makeTransferPlan, snapshotOf } from '../../src/engine/transfer-plan.ts'
 import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import type { Runner } from '../../src/engine/scheduling/run-transfer.ts'
@@ -77,6 +77,8 @@ export class Rig {
   readonly sessions: SessionPool
   readonly dispatcher: Dispatcher
   readonly runner: Runner
+  readonly receptions: Receptions
+  readonly #finishing = new FinishingReceptions()
   readonly events: TransferEvent[] = []
   readonly counted = { EMISION: 0, RECEPCION: 0 }
   readonly #hosts = new Map<string, SessionHost>()
@@ -90,19 +92,30 @@ export class Rig {
     this.context = this.#makeContext(options)
     const known: readonly Transport<never>[] = options.transports ?? [folderTransport]
     const transports = new Map(known.map((one) => [one.protocol, one]))
-    this.sessions = new SessionPool(this.context, transports, (protocol) => this.host(protocol))
-    const fetching = new Map<string, RunningTransfer>()
+    this.receptions = new Receptions({
+      context: this.context,
+      hold: (held) => this.dispatcher.hold(held),
+      release: (held) => this.dispatcher.release(held),
+      background: (contactId, running) => this.#background(contactId, running),
+      askNodes: (code) => options.beside?.receptions.letGo(code),
+    })
+    this.sessions = new SessionPool(
+      this.context,
+      transports,
+      (protocol) => this.host(protocol),
+      (reach) => this.receptions.sessionDone(reach),
+    )
     this.runner = {
       context: this.context,
       sessions: this.sessions,
       protocolOf: (protocol) => transports.get(protocol),
-      fetching,
+      receptions: this.receptions,
     }
     this.dispatcher = new Dispatcher(this.context, options.workers ?? 2, {
       run: (claim, signal, given) => runTransfer(this.runner, claim, signal, given),
       clear: (transferId) => clearCancelled(this.context, transports, transferId),
     })
-    for (const protocol of known) this.#addHost(protocol, fetching)
+    for (const protocol of known) this.#addHost(protocol)
   }
 
   #makeContext(options: RigOptions): EngineContext {
@@ -131,20 +144,20 @@ export class Rig {
     }
   }
 
-  #addHost(protocol: Protocol, fetching: Map<string, RunningTransfer>): void {
-    const { context, dispatcher, sessions } = this
-    const finishing = new FinishingReceptions()
+  #background(contactId: string, running: Promise<void>): void {
+    this.#finishing.add(contactId, running)
+    this.dispatcher.background(running)
+  }
+
+  #addHost(protocol: Protocol): void {
+    const { context, dispatcher, sessions, receptions } = this
+    const finishing = this.#finishing
     const reception = {
       context,
       capabilities: protocol.capabilities,
       memory: new OfferMemory(),
-      joins: (code: string) => fetching.get(code),
-      hold: (held: { id: string; fence: number }) => dispatcher.hold(held),
-      release: (held: { id: string; fence: number }) => dispatcher.release(held),
-      background: (contactId: string, running: Promise<void>) => {
-        finishing.add(contactId, running)
-        dispatcher.background(running)
-      },
+      receptions,
+      background: (contactId: string, running: Promise<void>) => this.#background(contactId, running),
     }
     this.#hosts.set(
       protocol.protocol,
@@ -186,8 +199,10 @@ export class Rig {
     if (this.#state === 'stopped') return
     this.#state = 'stopped'
     this.#stopping.abort(new NodeError('unavailable', 'the node is stopping'))
+    this.receptions.closeAll()
     await this.dispatcher.drain(drainMs)
     await this.sessions.closeAll()
+    await this.receptions.ended()
   }
 
   automate(t: TestContext): void {
@@ -294,6 +309,8 @@ export class Rig {
     } catch (thrown) {
       fault = thrown
     }
+    this.receptions.sessionDone(lent.session.reach)
+    await this.receptions.ended()
     await lent.giveBack(fault === undefined)
     return fault
   }

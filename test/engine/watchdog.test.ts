@@ -36,6 +36,7 @@ async function startThread(t: TestContext, givenUpMs: number) {
     config: readConfig({ ESCLUSA_DATA_DIR: '/nowhere', ESCLUSA_DRAIN_SECONDS: '0' }),
     owner: 'node',
     log,
+    wanted: () => {},
     heard: (event) => void owners.push(String(event)),
     worker: pathToFileURL(file),
     patience: { silentMs: 1500, givenUpMs },

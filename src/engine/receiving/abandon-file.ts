@@ -1,41 +1,46 @@
-// A file that does not get to its place: what came of it is kept for a resumption, put into quarantine or removed, and
-// its transfer fails.
+// A file that does not get to its place: what came of it is kept for a resumption, put into quarantine or removed. Its
+// reception ends FAILED by it, and goes on with the other files until then; only a line that broke closes it.
 
 import { NodeError } from '../../errors.ts'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { removeHalfFile } from '../../store/transfers/receptions.ts'
-import type { RunningTransfer } from '../running-transfer.ts'
 import { removeReceived } from '../staging/staging.ts'
-import { failReception } from './fail-reception.ts'
 import type { PartFile } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
 import type { ReceivingContext } from './receiving-context.ts'
+import type { Reception } from './reception.ts'
+import { isUnavailable, naming } from './refusal.ts'
 
 export type Abandoned = {
   receiving: ReceivingContext
   key: FileKey
   name: string
+  record: TransferFileRecord
   /** Undefined: it was not even opened. */
   file: PartFile | undefined
-  /** Undefined: it has no transfer yet. It may get one while it is being abandoned. */
-  running: () => RunningTransfer | undefined
-  /** It joined a fetch: the transfer is the fetch's to end. */
-  joined: boolean
+  /** Undefined: it is part of none yet. It may become part of one while it is being abandoned. */
+  reception: () => Reception | undefined
 }
 
 export async function abandonFile(abandoned: Abandoned, given: unknown, keep: boolean): Promise<void> {
-  const { receiving, key, file } = abandoned
-  const signal = abandoned.running()?.signal
+  const { receiving, key, name, file } = abandoned
+  const signal = abandoned.reception()?.running.signal
   const reason: unknown = signal?.aborted ? signal.reason : given
   const done = await putAway(abandoned, reason, keep)
   receiving.memory.failed(key, reason, receiving.context.now())
-  const ours = await failTransfer(abandoned, reason)
+  const ours = await takeBack(abandoned, reason)
   if (done && ours && file) await remove(abandoned, file.path)
+  const reception = abandoned.reception()
+  if (!reception) return
+  reception.refuse(naming(reason, name))
+  if (keep) reception.close()
 }
 
 /** Keeps it for a resumption or puts it into quarantine. True: nobody needs the bytes here any more. */
 async function putAway(
-  { receiving, key, name, file, running }: Abandoned,
+  { receiving, key, name, file, reception }: Abandoned,
   reason: unknown,
   keep: boolean,
 ): Promise<boolean> {
@@ -46,7 +51,7 @@ async function putAway(
   await file?.close()
   // Another node may hold the transfer now and work on the same file.
   if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
-  const transfer = running()?.transfer
+  const transfer = reception()?.running.transfer
   if (transfer && (code === 'bad_signature' || code === 'bad_envelope'))
     await quarantine(context, transfer, name, file.path, reason).catch((thrown: unknown) =>
       context.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
@@ -54,20 +59,26 @@ async function putAway(
   return true
 }
 
-/** Whether the file is ours alone now. Another node may have taken the transfer over while this one slept. */
-async function failTransfer(abandoned: Abandoned, reason: unknown): Promise<boolean> {
-  const { receiving, joined } = abandoned
-  const running = abandoned.running()
-  const { release, context } = receiving
-  const reset = reason instanceof NodeError && reason.code === 'cancelled'
-  if (!running || joined) return true
+/**
+ * Whether the file is ours alone now: another node may have taken the transfer over while this one slept. A row that says
+ * WHOLE says so no longer, before the bytes go: a node that takes the transfer over would count it as placed.
+ */
+async function takeBack({ receiving, record, reception }: Abandoned, reason: unknown): Promise<boolean> {
+  const running = reception()?.running
+  const { context } = receiving
+  if (!running || (reason instanceof NodeError && reason.code === 'cancelled')) return true
   const { held } = running
-  const failed = await failReception(running, reason).catch((thrown: unknown) => {
-    context.log.warn({ err: thrown, transfer: held.id }, 'a failed reception could not be recorded')
+  try {
+    await context.store.write(async (tx) => {
+      await requireHeld(tx, context.store.dialect, held)
+      await updateFile(tx, held, record.index, { phase: 'MOVING', path: '', staged_path: null })
+    })
+    return true
+  } catch (thrown) {
+    if (thrown instanceof NodeError && thrown.code === 'cancelled') return true
+    context.log.warn({ err: thrown, transfer: held.id }, 'a refused file could not be recorded')
     return false
-  })
-  release(held)
-  return failed || reset
+  }
 }
 
 async function remove({ receiving, key }: Abandoned, path: string): Promise<void> {
@@ -78,8 +89,4 @@ async function remove({ receiving, key }: Abandoned, path: string): Promise<void
   } catch (thrown) {
     context.log.error({ err: thrown, path }, 'a refused file could not be removed')
   }
-}
-
-export function isUnavailable(thrown: unknown): boolean {
-  return thrown instanceof NodeError && thrown.code === 'unavailable'
 }

@@ -1,6 +1,6 @@
 // One file on its way in, from the offer to its place: the stages that receive-offer.ts lists, for one session's file.
 //
-// State: the stage it is in (below), the `.part` that the bytes go to, and, once it has one, the transfer with its
+// State: the stage it is in (below), the `.part` that the bytes go to, and, once it is part of one, the reception with its
 // claim. `position` says how much of an earlier try is here.
 // Moves: open -> completing -> in place -> over; from open and completing also straight to over, by `abandon`, by a
 // reset, or because the same file comes again over another session. It ends once; whatever comes later is refused.
@@ -11,10 +11,9 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
-import { parkClaim, requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { findHalfFile, putHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import { insertFiles, markEncrypted } from '../../store/transfers/transfers.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
@@ -23,10 +22,11 @@ import { PartFile } from './part-file.ts'
 import { proposeKey } from './propose-key.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { ReceivingContext } from './receiving-context.ts'
-import { newRecord, progressFor } from './incoming-record.ts'
-import { beginReception } from './begin-reception.ts'
-import { abandonFile, isUnavailable } from './abandon-file.ts'
-import { finishReception } from './finish-reception.ts'
+import { newRecord } from './incoming-record.ts'
+import { abandonFile } from './abandon-file.ts'
+import { finishFile } from './finish-file.ts'
+import type { Reception } from './reception.ts'
+import { isUnavailable, naming } from './refusal.ts'
 import { placeWhole, recordPlaced } from './place-file.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { localPath, removeReceived } from '../staging/staging.ts'
@@ -36,6 +36,9 @@ import { unwrap } from './unwrap.ts'
 /** open: bytes come. completing: the partner said that is all. in place: under its real name. over: nothing more. */
 type Stage = 'open' | 'completing' | 'in place' | 'over'
 
+/** What was agreed about a file before the first of its bytes. */
+export type Agreed = { plan: TransferPlan; snapshot: string; inbound: Inbound; key: FileKey }
+
 export class IncomingFile implements Incoming {
   position = 0
   #stage: Stage = 'open'
@@ -43,19 +46,18 @@ export class IncomingFile implements Incoming {
   readonly #receiving: ReceivingContext
   #offer: Offer
   readonly #plan: TransferPlan
+  readonly #snapshot: string
   #inbound: Inbound
   readonly #key: FileKey
   #file: PartFile | undefined
-  #running: RunningTransfer | undefined
-  /** It joined a fetch: the transfer is the fetch's to end. */
-  #joined = false
+  #reception: Reception | undefined
   #record: TransferFileRecord
-  #moved: (position: number) => void = () => {}
 
-  constructor(receiving: ReceivingContext, offer: Offer, plan: TransferPlan, inbound: Inbound, key: FileKey) {
+  constructor(receiving: ReceivingContext, offer: Offer, { plan, snapshot, inbound, key }: Agreed) {
     this.#receiving = receiving
     this.#offer = offer
     this.#plan = plan
+    this.#snapshot = snapshot
     this.#inbound = inbound
     this.#key = key
     this.#record = newRecord(offer, inbound)
@@ -87,23 +89,32 @@ export class IncomingFile implements Incoming {
       await this.abandon(thrown, false)
       throw thrown
     }
-    const signal = this.#running?.signal
-    if (signal?.aborted) this.#stopped(signal.reason)
-    signal?.addEventListener('abort', () => this.#stopped(signal.reason), { once: true })
+    const signal = this.#reception?.running.signal
+    if (signal?.aborted) this.stopped(signal.reason)
+  }
+
+  /** It is not received after all: nobody is to wait for it. */
+  async forget(reason?: unknown): Promise<void> {
+    if (this.#reception) await this.abandon(reason, false)
+    else if (this.#stage === 'open') this.#end()
   }
 
   /**
-   * False: it gets its transfer later, when it is whole. That is so for a file that comes while another of its channel
-   * does, and for one whose final name is not known yet: it must not keep the channel busy until then.
+   * False: it becomes part of a reception later, when it is whole. That is so for a file that the one under way cannot
+   * take, and for one whose final name is not known yet: it must not keep the channel busy until then.
    */
   async #beginsNow(path: string): Promise<boolean> {
     if (this.#offer.provisional) return false
+    const free = this.#receiving.receptions.whenFree(this.#key.channelCode)
     try {
       await this.#begin(path)
       return true
     } catch (thrown) {
-      if (thrown instanceof NodeError && thrown.code === 'conflict') return false
-      throw thrown
+      if (!isConflict(thrown)) throw thrown
+      free.ask()
+      return false
+    } finally {
+      free.done()
     }
   }
 
@@ -123,8 +134,8 @@ export class IncomingFile implements Incoming {
   }
 
   /** Reset, lost or draining. Here the file is over at once. The partner hears of it at its next octet. */
-  #stopped(reason: unknown): void {
-    if (this.#stage !== 'open') return
+  stopped(reason: unknown): void {
+    if (this.#stage !== 'open' || !this.#file) return
     const keep = reason instanceof NodeError && reason.code === 'unavailable'
     this.#receiving.background(this.#plan.contact.id, this.abandon(reason, keep))
   }
@@ -141,32 +152,21 @@ export class IncomingFile implements Incoming {
   }
 
   async #begin(path: string): Promise<void> {
-    const { context, joins, hold } = this.#receiving
-    const { channel } = this.#inbound
-    const fetching = joins(channel.code)
-    if (fetching) {
-      this.#joined = true
-      this.#record.index = fetching.transfer.files.length
-      fetching.transfer.files.push(this.#record)
-      await context.store.write(async (tx) => {
-        await requireHeld(tx, context.store.dialect, fetching.held)
-        await insertFiles(tx, fetching.transfer.id, [this.#record])
-        if (this.#offer.encryptedSession) await markEncrypted(tx, fetching.transfer.id)
-      })
-      this.#running = { ...fetching, plan: this.#plan }
-    } else {
-      const { transfer, held } = await beginReception(context, channel, this.#record, this.#offer, path)
-      this.#running = { context, transfer, held, plan: this.#plan, signal: hold(held) }
-      context.publish({
-        kind: 'state',
-        transferId: transfer.id,
-        channelCode: channel.code,
-        direction: 'RECEPCION',
-        status: 'IN_PROGRESS',
-        at: context.now(),
-      })
-    }
-    this.#moved = progressFor(this.#running, this.#record, this.#offer)
+    this.#reception = await this.#receiving.receptions.enter({
+      channel: this.#inbound.channel,
+      snapshot: this.#snapshot,
+      plan: this.#plan,
+      offer: this.#offer,
+      record: this.#record,
+      path,
+      file: this,
+    })
+    const { index, position } = this.#record
+    this.#reception.progress.begins(index, position)
+  }
+
+  #running(): RunningTransfer | undefined {
+    return this.#reception && { ...this.#reception.running, plan: this.#plan }
   }
 
   read(into: Uint8Array, position: number): Promise<number> {
@@ -181,7 +181,8 @@ export class IncomingFile implements Incoming {
   async write(chunk: Uint8Array, position: number): Promise<void> {
     this.#requireOpen()
     await this.#opened().write(chunk, position)
-    this.#moved(position + chunk.length)
+    const { index, name } = this.#record
+    this.#reception?.progress.moved({ index, name, size: this.#offer.size ?? 0 }, position + chunk.length)
   }
 
   async rename(name: string): Promise<void> {
@@ -194,7 +195,7 @@ export class IncomingFile implements Incoming {
     refuseUnfit(capabilities, offer, this.#plan, inbound)
     const { directoryIndex: directory } = inbound
     const changes = { name, ...(directory !== null && { directory }) }
-    const running = this.#running
+    const running = this.#running()
     if (running)
       await context.store.write(async (tx) => {
         await requireHeld(tx, context.store.dialect, running.held)
@@ -214,7 +215,7 @@ export class IncomingFile implements Incoming {
     if (this.#key.date === '') return
     const { context } = this.#receiving
     await context.store.write(async (tx) => {
-      if (this.#running) await requireHeld(tx, context.store.dialect, this.#running.held)
+      if (this.#reception) await requireHeld(tx, context.store.dialect, this.#reception.running.held)
       await putHalfFile(tx, this.#key, { path: this.#opened().path, position }, context.now())
     })
   }
@@ -225,13 +226,16 @@ export class IncomingFile implements Incoming {
     try {
       await this.#put(await this.#whole(end))
     } catch (thrown) {
-      const unsure = this.#running !== undefined && isUnavailable(thrown)
+      const unsure = this.#reception !== undefined && isUnavailable(thrown)
       if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
       else await this.abandon(thrown, false)
+      // It may have become part of a reception while it was being abandoned.
+      this.#reception?.refuse(naming(thrown, this.#record.name))
+      this.#reception?.leave(this)
       throw thrown
     }
+    this.#finish()
     this.#end()
-    this.#finishLater()
   }
 
   async #whole(end: { size: number; sha256?: string }): Promise<{ size: number; sha256: string }> {
@@ -249,8 +253,12 @@ export class IncomingFile implements Incoming {
   }
 
   #requireOpen(): void {
-    this.#running?.signal.throwIfAborted()
+    this.#reception?.running.signal.throwIfAborted()
     if (this.#stage !== 'open') throw new NodeError('connection_lost', `${this.#offer.name} is over`)
+  }
+
+  #isOver(): boolean {
+    return this.#stage === 'over'
   }
 
   #inPlace(): boolean {
@@ -259,6 +267,7 @@ export class IncomingFile implements Incoming {
 
   #end(): void {
     this.#stage = 'over'
+    this.#reception?.leave(this)
     this.#ended.resolve()
   }
 
@@ -268,32 +277,34 @@ export class IncomingFile implements Incoming {
    * is told to ask again later.
    */
   async #leaveToNext(reason: unknown): Promise<void> {
-    this.#end()
     await this.#file?.close()
-    const { context, release } = this.#receiving
-    const { held, transfer } = this.#run()
+    const { context } = this.#receiving
     context.log.warn(
-      { err: reason, transfer: transfer.id },
+      { err: reason, transfer: this.#run().transfer.id },
       'a received file is here but that could not be recorded',
     )
-    if (this.#joined) return
-    await context.store.write((tx) => parkClaim(tx, held, context.now())).catch(() => {})
-    release(held)
+    if (this.#reception) {
+      this.#reception.left = true
+      this.#reception.close()
+    }
+    this.#end()
   }
 
-  /** A file that came while another was on its way in gets its transfer now. They take turns. */
+  /** Waits until the channel has a place for it, where the reception under way could not take it. */
   async #awaitTurn(): Promise<void> {
-    const deadline = this.#receiving.context.now() + this.#plan.timeouts.ackMs
-    while (!this.#running) {
+    const { context, receptions } = this.#receiving
+    const deadline = context.now() + this.#plan.timeouts.ackMs
+    while (!this.#reception) {
+      const free = receptions.whenFree(this.#key.channelCode)
       try {
         await this.#begin(this.#opened().path)
       } catch (thrown) {
-        const again =
-          thrown instanceof NodeError &&
-          thrown.code === 'conflict' &&
-          this.#receiving.context.now() < deadline
-        if (!again) throw thrown
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        if (!isConflict(thrown) || context.now() >= deadline) throw thrown
+        free.ask()
+        await free.promise
+        if (this.#isOver()) throw new NodeError('connection_lost', `${this.#offer.name} is over`)
+      } finally {
+        free.done()
       }
     }
   }
@@ -310,12 +321,13 @@ export class IncomingFile implements Incoming {
     await this.#preScript(path)
     await placeWhole(running, this.#record, path, this.#inbound)
     this.#stage = 'in place'
-    await recordPlaced(running, this.#record, received.path)
+    await recordPlaced(running, this.#record, received.path, this.#receiving.capabilities.receipts)
   }
 
   #run(): RunningTransfer {
-    if (!this.#running) throw new Error('a reception is finished before it has a transfer')
-    return this.#running
+    const running = this.#running()
+    if (!running) throw new Error('a file is finished before it is part of a reception')
+    return running
   }
 
   async #preScript(path: string): Promise<void> {
@@ -325,33 +337,44 @@ export class IncomingFile implements Incoming {
     await runStep(this.#run(), 'preReception', script, { name, path, size, hash })
   }
 
-  #finishLater(): void {
+  /** Acted upon at once, beside what comes next. */
+  #finish(): void {
     const running = this.#run()
-    if (this.#joined) return
-    const { background, release, capabilities } = this.#receiving
-    const finishing = finishReception(running, capabilities.receipts).finally(() => release(running.held))
-    background(this.#plan.contact.id, finishing)
+    const record = this.#record
+    this.#reception?.progress.fileDone(record.index, record.position)
+    if (record.phase !== 'PLACED') return
+    const { background, capabilities } = this.#receiving
+    const acting = this.#reception?.act(() =>
+      finishFile(running, record, capabilities.receipts).catch((thrown: unknown) => {
+        throw naming(thrown, record.name)
+      }),
+    )
+    if (acting) background(this.#plan.contact.id, acting)
   }
 
   async abandon(given: unknown, keep: boolean): Promise<void> {
     if (this.#stage === 'in place' || this.#stage === 'over') return
     this.#stage = 'over'
+    const abandoned = {
+      receiving: this.#receiving,
+      key: this.#key,
+      name: this.#offer.name,
+      record: this.#record,
+      file: this.#file,
+      reception: () => this.#reception,
+    }
     try {
-      await abandonFile(
-        {
-          receiving: this.#receiving,
-          key: this.#key,
-          name: this.#offer.name,
-          file: this.#file,
-          running: () => this.#running,
-          joined: this.#joined,
-        },
-        given,
-        keep,
-      )
+      await abandonFile(abandoned, given, keep)
     } finally {
       // Only now: if the same file is offered again, it needs what was kept here, and a free channel.
+      const last = this.#reception?.endsWithout(this) === true
+      this.#reception?.leave(this)
+      if (last) await this.#receiving.receptions.over(this.#reception)
       this.#end()
     }
   }
+}
+
+function isConflict(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'conflict'
 }

@@ -1,9 +1,7 @@
-// The row of a file on its way in, before anything of it has come, and the meter of what comes.
+// The row of a file on its way in, before anything of it has come.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import type { RunningTransfer } from '../running-transfer.ts'
-import { makeProgress } from '../events.ts'
 import type { Inbound } from './route-offer.ts'
 import type { Offer } from '../transports/transport.ts'
 
@@ -36,28 +34,4 @@ export function newRecord(offer: Offer, inbound: Inbound): TransferFileRecord {
 /** What names the file between the two ends. */
 export function fileKeyOf(channelCode: string, file: TransferFileRecord): FileKey {
   return { channelCode, name: file.keyName, date: file.keyDate, time: file.keyTime }
-}
-
-export function progressFor(
-  running: RunningTransfer,
-  file: TransferFileRecord,
-  offer: Offer,
-): (position: number) => void {
-  const { context, transfer } = running
-  const size = offer.size ?? 0
-  const meter = makeProgress(
-    context.publish,
-    {
-      transferId: transfer.id,
-      channelCode: transfer.channelCode,
-      direction: 'RECEPCION',
-      totalBytes: size,
-      totalFiles: 1,
-      filesDone: 0,
-      bytesDone: 0,
-      startAt: new Map([[file.index, file.position]]),
-    },
-    (octets) => context.counted('RECEPCION', octets),
-  )
-  return (position) => meter.moved({ index: file.index, name: file.name, size }, position)
 }

@@ -14,6 +14,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { receivedPath } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
+import { hasAction, recordDone } from './finish-file.ts'
 import { fileKeyOf } from './incoming-record.ts'
 import type { Inbound } from './route-offer.ts'
 
@@ -69,20 +70,27 @@ function expectedOf({ size, hash }: TransferFileRecord) {
   return { size: size ?? 0, sha256: hash ?? '' }
 }
 
-/** Records PLACED, and remembers the file so that it is not received again. Then removes the received bytes. */
+/**
+ * Records PLACED, or DONE where nothing is to be done with it, and remembers the file so that it is not received again.
+ * Then removes the received bytes.
+ */
 export async function recordPlaced(
-  { context, held, transfer }: RunningTransfer,
+  running: RunningTransfer,
   file: TransferFileRecord,
   received: string,
+  owesReceipts: boolean,
 ): Promise<void> {
+  const { context, held, transfer, plan } = running
   const key = fileKeyOf(transfer.channelCode, file)
+  const phase = hasAction(plan, file) ? 'PLACED' : 'DONE'
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
-    await updateFile(tx, held, file.index, { phase: 'PLACED', position: file.position })
+    if (phase === 'DONE') await recordDone(tx, running, file, { pathPost: null, owesReceipts })
+    else await updateFile(tx, held, file.index, { phase, position: file.position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
     await removeHalfFile(tx, key, received)
   })
-  file.phase = 'PLACED'
+  file.phase = phase
   await rm(received, { force: true })
 }
 

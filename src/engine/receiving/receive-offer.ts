@@ -1,13 +1,16 @@
 // Files that partners hand over. The order, each step durable before the next:
 //
-//   1 offered   a REMOTE transfer IN_PROGRESS under our lease, its file MOVING
+//   1 offered   a row MOVING in the reception under way for the channel; the first file begins it: a transfer
+//               IN_PROGRESS under our lease
 //   2 moving    bytes to a `.part`, restart points recorded now and then
 //   3 whole     synced, checked, unwrapped, pre-script done, a free name chosen: WHOLE
 //   4 placed    linked to that name, folder synced; then PLACED with the memory against receiving it again
 //   5 acknowledged: `complete` resolves, and the transport tells the partner
-//   6 done      post-action, receipt owed, COMPLETED
+//   6 done      post-action, receipt owed: DONE; at once where there is no action, together with PLACED
 //
-// A file whose final name is not known yet, or that comes while another of its channel does, gets its transfer at 3.
+// The reception ends (reception.ts) when the partner gives the turn, ends the session or brings nothing for a while:
+// COMPLETED, or FAILED by the first file that was refused. A file whose final name is not known yet, or that comes while
+// the channel's reception cannot take it, becomes part of one at 3.
 //
 // A crash before 3 leaves a half file that the partner may resume. From 3 on the node finishes alone. A partner that
 // missed the acknowledgement and offers the file again is told that it is here.
@@ -25,23 +28,31 @@ import type { Incoming, Offer } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 export async function receiveOffer(receiving: ReceivingContext, offer: Offer): Promise<Incoming> {
-  const { context } = receiving
+  const { context, memory } = receiving
   const inbound = await chooseInbound(context, offer)
-  const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(inbound.channel))
+  const snapshot = snapshotOf(inbound.channel)
+  const plan = await makeTransferPlan(context.store.db, context.seal, snapshot)
   refuseUnfit(receiving.capabilities, offer, plan, inbound)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
-  const asked = offer.reach.openedBy === 'partner' || receiving.joins(key.channelCode) !== undefined
-  if (!asked) receiving.memory.requireWorthTrying(key, context.now())
-  await receiving.memory.openOf(key)?.supersede()
-  const before = namesOneFile(offer.key) ? await findReceived(context.store.db, key) : undefined
-  if (before) {
-    await dropHalf(context, key)
-    return receivedBefore(offer, before.size)
+  const asked = offer.reach.openedBy === 'partner' || receiving.receptions.isFetched(key.channelCode)
+  if (!asked) memory.requireWorthTrying(key, context.now())
+  for (let open = memory.openOf(key); open; open = memory.openOf(key)) await open.supersede()
+  // At once: of two that come together, the second must find the first.
+  const incoming = new IncomingFile(receiving, offer, { plan, snapshot, inbound, key })
+  memory.opened(key, incoming)
+  try {
+    const before = namesOneFile(offer.key) ? await findReceived(context.store.db, key) : undefined
+    if (before) {
+      await dropHalf(context, key)
+      await incoming.forget()
+      return receivedBefore(offer, before.size)
+    }
+    await incoming.open()
+    return incoming
+  } catch (thrown) {
+    await incoming.forget(thrown)
+    throw thrown
   }
-  const reception = new IncomingFile(receiving, offer, plan, inbound, key)
-  receiving.memory.opened(key, reception)
-  await reception.open()
-  return reception
 }
 
 /** Removes the half file of a try that a crash cut off while another try put the file in place. */

@@ -201,7 +201,7 @@ async function send(context: EngineContext, channel: ChannelRecord, wake: () => 
   }
 }
 
-/** Fetches whatever the partner has. Each file gets a transfer of its own. */
+/** Fetches whatever the partner has: one transfer for each channel that it has files for. */
 async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
   const { config } = channel
   if (goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'))
@@ -210,7 +210,7 @@ async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal
 
 /** Calls the partner and gives it the turn. The receipts that we owe go with the call. */
 async function callAndListen(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
-  const { context, sessions } = runner
+  const { context, sessions, receptions } = runner
   if (!mayCall(channel) || (await callNotBefore(context, channel.contactId)) > 0) return
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   if (isSpooled(plan, protocolFor(runner, plan))) return
@@ -220,6 +220,7 @@ async function callAndListen(runner: Runner, channel: ChannelRecord, signal: Abo
     await lent.session.fetch(signal)
     ok = true
   } finally {
+    receptions.sessionDone(lent.session.reach)
     await lent.giveBack(ok)
   }
 }

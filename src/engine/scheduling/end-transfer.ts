@@ -9,7 +9,7 @@ import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { failReception } from '../receiving/fail-reception.ts'
+import { failReception } from '../receiving/end-reception.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -26,7 +26,7 @@ export async function ended(
   if (error.code === 'lease_lost') return
   if (error.code === 'cancelled' && (await wasReset(context, held))) return context.staging.clear(transfer.id)
   if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(context, transfer, held)
-  if (running && transfer.direction === 'RECEPCION') return void (await failReception(running, error))
+  if (running && transfer.direction === 'RECEPCION') return failReception(running, error)
   const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0
   if (error.retry && transfer.attempts < retries) return tryLater(context, transfer, held, error)
   await fail(context, transfer, held, running, error)

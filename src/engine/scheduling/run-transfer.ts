@@ -13,7 +13,7 @@ import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nextOpening } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { PARKED } from '../../domain/transfer.ts'
-import type { TransferRecord } from '../../domain/transfer.ts'
+import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -31,8 +31,11 @@ import { announce, ended } from './end-transfer.ts'
 import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import { finishReception } from '../receiving/finish-reception.ts'
+import { endReception } from '../receiving/end-reception.ts'
+import { finishFile } from '../receiving/finish-file.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
+import type { Receptions } from '../receiving/receptions.ts'
+import { isLeft, naming } from '../receiving/refusal.ts'
 import { receivedPath } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Protocol, Session } from '../transports/transport.ts'
@@ -42,8 +45,7 @@ export type Runner = {
   context: EngineContext
   sessions: SessionPool
   protocolOf: (protocol: string) => Protocol | undefined
-  /** Fetches under way, by channel: files offered for that channel join the transfer. */
-  fetching: Map<string, RunningTransfer>
+  receptions: Receptions
 }
 
 /** `given` is the session to use when the partner is on the line. Without it a session is found or opened. */
@@ -229,41 +231,69 @@ async function settleReceipts(running: RunningTransfer): Promise<void> {
 /** A reception that nobody holds: its node died, or somebody asked for a fetch. */
 async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<void> {
   const { transfer, plan } = running
-  const unfinished = transfer.files.some((file) => file.phase === 'MOVING')
-  if (transfer.type === 'RETRY' && (unfinished || transfer.files.length === 0))
-    return fetchInto(runner, running)
+  const { receipts } = protocolFor(runner, plan).capabilities
+  let refused = await settleReceived(running, receipts)
   const broken = transfer.files.find((file) => file.phase === 'MOVING')
-  if (broken) throw new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`)
-  for (const file of transfer.files) {
-    const staged = file.stagedPath ?? ''
-    const received = receivedPath(staged)
-    if (file.phase === 'WHOLE') {
-      const directory =
-        directoriesFor(plan.channel, 'RECEPCION').find(({ index }) => index === file.directory)?.directory ??
-        {}
-      await placeWhole(running, file, staged, { directory })
-      await recordPlaced(running, file, received)
-    } else if (received !== '') await rm(received, { force: true })
-  }
-  await finishReception(running, protocolFor(runner, plan).capabilities.receipts)
+  if (transfer.type === 'RETRY' && (broken || transfer.files.length === 0))
+    refused = (await fetchInto(runner, running)) ?? refused
+  else if (broken)
+    refused ??= {
+      reason: new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`),
+    }
+  running.signal.throwIfAborted()
+  await endReception(running, refused)
 }
 
-async function fetchInto(runner: Runner, running: RunningTransfer): Promise<void> {
-  const { transfer, context, held } = running
+/** Brings every file that was whole to its end. One that fails does not hold up the others; the first one is returned. */
+async function settleReceived(
+  running: RunningTransfer,
+  owesReceipts: boolean,
+): Promise<{ reason: unknown } | undefined> {
+  let refused: { reason: unknown } | undefined
+  for (const file of running.transfer.files) {
+    try {
+      await settleFile(running, file, owesReceipts)
+    } catch (thrown) {
+      if (isLeft(thrown)) throw thrown
+      refused ??= { reason: naming(thrown, file.name) }
+    }
+  }
+  return refused
+}
+
+async function settleFile(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  owesReceipts: boolean,
+): Promise<void> {
+  const staged = file.stagedPath ?? ''
+  const received = receivedPath(staged)
+  if (file.phase === 'WHOLE') {
+    const directories = directoriesFor(running.plan.channel, 'RECEPCION')
+    const directory = directories.find(({ index }) => index === file.directory)?.directory ?? {}
+    await placeWhole(running, file, staged, { directory })
+    await recordPlaced(running, file, received, owesReceipts)
+  } else if (received !== '' && file.phase !== 'MOVING') await rm(received, { force: true })
+  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts)
+}
+
+async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ reason: unknown } | undefined> {
+  const { transfer, context, held, signal } = running
   transfer.files = transfer.files.filter((file) => file.phase !== 'MOVING')
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
     await removeUnfinishedFiles(tx, transfer.id)
   })
   const lent = await borrow(runner, running)
-  runner.fetching.set(transfer.channelCode, running)
+  const reception = runner.receptions.adopt(running)
   let ok = false
   try {
-    await lent.session.fetch(running.signal)
+    await lent.session.fetch(signal)
     ok = true
   } finally {
-    runner.fetching.delete(transfer.channelCode)
+    reception.close()
+    await reception.quiet
     await lent.giveBack(ok)
   }
-  await finishReception(running, protocolFor(runner, running.plan).capabilities.receipts)
+  return reception.refused
 }

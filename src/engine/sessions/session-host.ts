@@ -43,8 +43,15 @@ export function makeSessionHost({
     isKnown: (address) => context.knownAddresses.has(address),
     proven: (contactId, address) => context.knownAddresses.note(`partner ${contactId}`, address),
     reached: (reach) => reachedNow(context, reach),
-    opened: (session) => sessions.add(session),
-    turn: (session) => handOver(context, launcher, session),
+    opened: (session) => {
+      sessions.add(session)
+      const { ended } = session
+      ended.addEventListener('abort', () => reception.receptions.sessionDone(session.reach), { once: true })
+    },
+    turn: (session) => {
+      reception.receptions.sessionDone(session.reach)
+      return handOver(context, launcher, session)
+    },
     offer: (offer) => receiveOffer(reception, offer),
     receipt: (reach, receipt) =>
       takeReceipt(context, reach, receipt, protocol.keyName, () => launcher.wake()),

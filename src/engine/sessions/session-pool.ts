@@ -31,6 +31,8 @@ export class SessionPool {
   readonly #context: EngineContext
   readonly #transports: ReadonlyMap<string, Transport<never>>
   readonly #hostOf: (protocol: string) => SessionHost
+  /** The partner has had its turn in a session that this node opened. */
+  readonly #spoken: (reach: Reach) => void
   readonly #opened = new Map<string, Kept>()
   readonly #opening = new Map<string, Promise<Session>>()
   readonly #called = new Map<string, Set<Session>>()
@@ -41,10 +43,12 @@ export class SessionPool {
     context: EngineContext,
     transports: ReadonlyMap<string, Transport<never>>,
     hostOf: (protocol: string) => SessionHost,
+    spoken: (reach: Reach) => void,
   ) {
     this.#context = context
     this.#transports = transports
     this.#hostOf = hostOf
+    this.#spoken = spoken
   }
 
   /** The partner opened this session. Channels may use it until it ends. */
@@ -116,6 +120,7 @@ export class SessionPool {
       .catch((thrown: unknown) =>
         log.info({ err: thrown, contact: session.contactId }, 'the partner’s turn broke off'),
       )
+      .finally(() => this.#spoken(session.reach))
   }
 
   async #close(key: string, kept: Kept): Promise<void> {

@@ -1,0 +1,66 @@
+// The end of a reception: COMPLETED, or FAILED by the reason of the file that was refused first. Every file that came is
+// dealt with by then (finish-file.ts). Written once, under the claim; when that is not ours any more, nothing is written.
+
+import { NodeError, messageOf } from '../../errors.ts'
+import { addHistory } from '../../store/channels.ts'
+import { requireHeld } from '../../store/transfers/leases.ts'
+import { moveTransfer } from '../../store/transfers/transfers.ts'
+import { runStep } from '../actions/script-steps.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
+
+export async function endReception(
+  running: RunningTransfer,
+  refused: { reason: unknown } | undefined,
+): Promise<void> {
+  if (refused) return failReception(running, refused.reason)
+  const { context, transfer, held } = running
+  const now = context.now()
+  await context.store.write(async (tx) => {
+    await requireHeld(tx, context.store.dialect, held)
+    await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
+    await addHistory(tx, transfer.channelCode, [
+      { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
+    ])
+  })
+  announce(running, { status: 'COMPLETED', at: now })
+}
+
+export async function failReception(running: RunningTransfer, reason: unknown): Promise<void> {
+  const { context, transfer, held, plan } = running
+  if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost')) return
+  // The database did not answer. Whoever claims the transfer next will see how far it got.
+  if (reason instanceof NodeError && reason.code === 'unavailable' && !context.stopping.aborted) return
+  const now = context.now()
+  const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
+  const moved = await context.store.write(async (tx) => {
+    const move = { from: 'IN_PROGRESS', to: 'FAILED', now, fence: held.fence, error } as const
+    if (!(await moveTransfer(tx, transfer.id, move))) return false
+    await addHistory(tx, transfer.channelCode, [
+      { at: now, event: 'TRANSFER_FAILED', detail: `${transfer.id}: ${error.message}` },
+    ])
+    return true
+  })
+  if (!moved) return
+  context.log.warn(
+    { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: reason },
+    'a reception failed',
+  )
+  announce(running, { status: 'FAILED', error: error.message, at: now })
+  const script = plan.channel.integrations?.exceptionFile
+  if (script)
+    await runStep(
+      { ...running, signal: AbortSignal.timeout(context.scriptMs) },
+      'exception',
+      script,
+      undefined,
+      error.message,
+    ).catch(() => {})
+}
+
+function announce(
+  { context, transfer }: RunningTransfer,
+  end: { status: 'COMPLETED' | 'FAILED'; error?: string; at: number },
+): void {
+  const { id: transferId, channelCode } = transfer
+  context.publish({ kind: 'state', transferId, channelCode, direction: 'RECEPCION', ...end })
+}

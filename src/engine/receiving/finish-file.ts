@@ -1,0 +1,91 @@
+// What is done with a file that is in its place: its post-action, then DONE, together with the receipt that is owed for it.
+// Where the channel has no action, place-file.ts writes the same with PLACED, and there is nothing left to do here.
+
+import { stat } from 'node:fs/promises'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { Tx } from '../../store/database/store.ts'
+import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { moveOriginal, placesOf } from '../actions/post-action.ts'
+import { runStep } from '../actions/script-steps.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
+import { owe } from './owe-receipt.ts'
+import { isLeft } from './refusal.ts'
+
+/** Whether something is to be done once the file is in its place. */
+export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): boolean {
+  const {
+    postReceptionAction: action,
+    postReceptionDirectory,
+    postReceptionFile,
+  } = channel.integrations ?? {}
+  if (action === 'RECEPTION_MOVE') return postReceptionDirectory !== undefined && file.content === 'FILE'
+  return action === 'RECEPTION_EXECUTE' && postReceptionFile !== undefined
+}
+
+/** Also called by a node that takes over a reception. Throws when the action fails; the partner then hears of it too. */
+export async function finishFile(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  owesReceipts: boolean,
+): Promise<void> {
+  const { context, held } = running
+  try {
+    const pathPost = await act(running, file)
+    await context.store.write(async (tx) => {
+      await requireHeld(tx, context.store.dialect, held)
+      await recordDone(tx, running, file, { pathPost, owesReceipts })
+    })
+    file.phase = 'DONE'
+  } catch (thrown) {
+    if (owesReceipts && !isLeft(thrown))
+      await context.store.write(async (tx) => {
+        await requireHeld(tx, context.store.dialect, held)
+        await owe(running, file, tx, thrown)
+      })
+    throw thrown
+  }
+}
+
+/** The file is done, and its receipt owed, in the caller's write. */
+export async function recordDone(
+  tx: Tx,
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  { pathPost, owesReceipts }: { pathPost: string | null; owesReceipts: boolean },
+): Promise<void> {
+  const action = running.plan.channel.integrations?.postReceptionAction ?? null
+  await updateFile(tx, running.held, file.index, {
+    phase: 'DONE',
+    position: file.position,
+    action_post: action,
+    path_post: pathPost,
+  })
+  if (owesReceipts) await owe(running, file, tx, undefined)
+}
+
+async function act(running: RunningTransfer, file: TransferFileRecord): Promise<string | null> {
+  if (!hasAction(running.plan, file)) return null
+  const {
+    postReceptionAction: action,
+    postReceptionDirectory = '',
+    postReceptionFile = '',
+    postReceptionRename,
+  } = running.plan.channel.integrations ?? {}
+  if (action === 'RECEPTION_MOVE')
+    return moveReceived(running, file, postReceptionDirectory, postReceptionRename === true)
+  await runStep(running, 'postReception', postReceptionFile, file)
+  return null
+}
+
+async function moveReceived(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  directory: string,
+  rename: boolean,
+): Promise<string> {
+  const now = await stat(file.path).catch(() => undefined)
+  const modifiedAt = now ? Math.floor(now.mtimeMs) : null
+  const original = { path: file.path, size: file.size, hash: file.hash, modifiedAt }
+  return moveOriginal(original, { directory, rename, ...placesOf(running) })
+}

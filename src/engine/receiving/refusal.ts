@@ -1,0 +1,22 @@
+// What the reason says for which a file or a reception does not come to its end.
+
+import { NodeError, messageOf } from '../../errors.ts'
+
+/** The database does not answer, or the node stops: how far it got is to be seen later. */
+export function isUnavailable(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'unavailable'
+}
+
+/** Somebody else goes on with the transfer, or nobody needs to. */
+export function isLeft(thrown: unknown): boolean {
+  return thrown instanceof NodeError && LEFT.has(thrown.code)
+}
+
+const LEFT: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'unavailable'])
+
+/** A transfer of many files says which one it was. */
+export function naming(reason: unknown, name: string): unknown {
+  const message = messageOf(reason)
+  if (!(reason instanceof NodeError) || message.includes(name)) return reason
+  return new NodeError(reason.code, `${name}: ${message}`, { cause: reason })
+}
