@@ -195,7 +195,7 @@ for (const [how, done] of [
       contactId: 'acme',
       reach,
       ended: over.signal,
-      close: close as Session['close'],
+      close,
     } as Session
     rig.host().opened(session)
     await bring(rig, 'a.txt', reach)
