@@ -4,7 +4,6 @@
 
 import type { ToEngine } from './engine/thread-messages.ts'
 import type { TransferEvent } from './contract/event.ts'
-import { isOver } from './domain/transfer.ts'
 import type { Wake } from './http/context.ts'
 import type { EventHub } from './http/platform/events.ts'
 import type { Log } from './log.ts'
@@ -76,8 +75,9 @@ export async function connectNodes(parts: Parts): Promise<Nodes> {
   }
 }
 
+/** Or may have: one look too many does no harm. */
 function freesChannel(event: TransferEvent): boolean {
-  return event.kind === 'state' && event.direction === 'RECEPCION' && isOver(event.status)
+  return event.kind === 'state' && event.direction === 'RECEPCION' && event.status !== 'IN_PROGRESS'
 }
 
 function read(payload: string): Word | undefined {
