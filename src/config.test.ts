@@ -30,6 +30,8 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_SSH_SOCKET_MEMORY: [['no', '0'], /one of on, off/],
   ESCLUSA_CODE_PAGE: [['850', '37'], /one of 1047, 037, 500, 1145, 1148/],
   ESCLUSA_KEEP_TRANSFERS_DAYS: [['0', 'ten'], /whole number from 1 to/],
+  ESCLUSA_SIGN_IN_SECONDS: [['0', '601', 'soon'], /whole number from 1 to 600/],
+  ESCLUSA_CALLERS_PER_ADDRESS: [['0', '10001'], /whole number from 1 to 10000/],
   ESCLUSA_KEEP_QUARANTINE_DAYS: [['0', 'never'], /whole number from 1 to/],
   ESCLUSA_KEEP_HISTORY_DAYS: [['0', '1.5'], /whole number from 1 to/],
   ESCLUSA_ARCHIVE_DIR: [['archive', './x'], /must be an absolute path/],
