@@ -37,7 +37,7 @@ export class Line implements Transport<never> {
   readonly protocol: string
   readonly capabilities: Capabilities
   readonly sections: Protocol['sections']
-  readonly recognises: Protocol['recognises']
+  readonly callerIds: Protocol['callerIds']
   readonly keyName = (name: string) => name
   readonly calls: Call<unknown>[] = []
   readonly sessions: Session[] = []
@@ -60,7 +60,7 @@ export class Line implements Transport<never> {
     }
     const played = [SFTP, OFTP2].find(({ protocol }) => protocol === this.protocol) ?? folderTransport
     this.sections = played.sections
-    this.recognises = played.recognises
+    this.callerIds = played.callerIds
   }
 
   get addresses(): string[] {

@@ -8,7 +8,7 @@ import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { listContacts } from '../../store/contacts.ts'
+import { findContact, listContacts } from '../../store/contacts.ts'
 import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
@@ -22,6 +22,7 @@ import type {
   Reach,
   Reached,
 } from '../transports/transport.ts'
+import { CallerIndex } from './caller-index.ts'
 import { addressAllowed, certificateRefusal, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
 
 export async function admitCaller(
@@ -114,18 +115,18 @@ function waysOf(channels: readonly Channel[]): Reached['ways'] {
   return sends && goesNow('RECEPCION') ? 'B' : sends ? 'S' : 'R'
 }
 
-export async function contactOf(
+const indexes = new WeakMap<EngineContext, Map<string, CallerIndex>>()
+
+export function contactOf(
   context: EngineContext,
-  { protocol, sections, recognises }: Protocol,
+  protocol: Protocol,
   caller: Caller,
 ): Promise<ContactRecord | undefined> {
-  const id = caller.id.trim()
-  for (const contact of await listContacts(context.store.db)) {
-    if (contact.protocol !== protocol) continue
-    const remoteCodes = (contact.data.remoteCodes ?? []).flatMap(({ code }) =>
-      code === undefined ? [] : [code],
-    )
-    if (recognises({ settings: contact.settings[sections.called], remoteCodes }, id)) return contact
-  }
-  return undefined
+  const some = indexes.get(context) ?? new Map<string, CallerIndex>()
+  indexes.set(context, some)
+  const { db } = context.store
+  const contacts = { all: () => listContacts(db), one: (id: string) => findContact(db, id) }
+  const index = some.get(protocol.protocol) ?? new CallerIndex(contacts, protocol)
+  some.set(protocol.protocol, index)
+  return index.find(caller.id.trim())
 }

@@ -185,8 +185,8 @@ export interface Protocol {
   readonly capabilities: Capabilities
   /** The contact's section for calls that this node makes, and the one for calls that the partner makes. */
   readonly sections: { readonly calling: SectionName; readonly called: SectionName }
-  /** Whether a caller with that id is this contact. `settings` is the contact's section for its calls. */
-  recognises(contact: { settings: unknown; remoteCodes: readonly string[] }, callerId: string): boolean
+  /** What this contact calls itself when it calls. `settings` is the contact's section for its calls. */
+  callerIds(contact: { settings: unknown; remoteCodes: readonly string[] }): readonly string[]
   /** How the protocol spells a file's name in keys and receipts. */
   keyName(name: string): string
   /** What the contact asks of certificates that callers show, where the protocol has such lines. */

@@ -50,7 +50,7 @@ export const folderTransport: Transport<Settings> = {
   capabilities: CAPABILITIES,
   sections: { calling: 'folder', called: 'folder' },
   // Nobody calls through a folder.
-  recognises: () => false,
+  callerIds: () => [],
   keyName: (name) => name,
   async connect(call, host) {
     const folder = call.settings

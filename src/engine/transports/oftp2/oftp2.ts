@@ -30,9 +30,9 @@ export const OFTP2: Protocol = {
   },
   sections: { calling: 'oftp2', called: 'oftp2' },
   // A caller gives the contact's own id, or one of its remote codes where it has none.
-  recognises: ({ settings, remoteCodes }, callerId) => {
+  callerIds: ({ settings, remoteCodes }) => {
     const own = (settings as { id?: string } | undefined)?.id
-    return own === undefined ? remoteCodes.includes(callerId) : own === callerId
+    return own === undefined ? remoteCodes : [own]
   },
   keyName: datasetName,
   lineDemands: (settings) => (settings as Oftp2Settings | undefined)?.tls,

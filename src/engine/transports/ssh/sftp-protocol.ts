@@ -16,7 +16,9 @@ export const SFTP: Protocol = {
     defaultPort: 22,
   },
   sections: { calling: 'sftp', called: 'access' },
-  recognises: ({ settings }, callerId) =>
-    (settings as { username?: string } | undefined)?.username === callerId,
+  callerIds: ({ settings }) => {
+    const username = (settings as { username?: string } | undefined)?.username
+    return username === undefined ? [] : [username]
+  },
   keyName: (name) => name,
 }
