@@ -7,6 +7,8 @@ import { SETTINGS } from '../src/config.ts'
 import { CONDITIONS, EVERYWHERE, OTHER_CODES } from '../src/contract/conditions.ts'
 import { BASE_PATH, operations } from '../src/contract/operations.ts'
 import type { Operation } from '../src/contract/operations.ts'
+import { COLUMNS, FIELD_EFFECTS } from '../src/domain/fields/effects.ts'
+import type { FieldEffect } from '../src/domain/fields/effects.ts'
 import { ERROR_CODES } from '../src/errors.ts'
 
 const EXITS = ['done', 'failed', 'wrong use', 'refused by the node', 'not reachable']
@@ -15,6 +17,7 @@ export const generated: Record<string, () => string> = {
   'errors.md': errors,
   'settings.md': settings,
   'operations.md': operationsTable,
+  'fields.md': fields,
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -38,6 +41,42 @@ itself (within the channel’s \`retries\`), and the exit code of the command li
 or commands and never a request; on a transfer the message stands in its \`error\` field.
 
 ${table(['code', 'what it means', 'HTTP', 'tried again', 'exit code'], rows)}
+`
+}
+
+const CALLERS: Record<(typeof COLUMNS)[number], string> = {
+  'oftp2 local': 'OFTP2, this node calls',
+  'oftp2 remote': 'OFTP2, the partner calls',
+  'sftp local': 'SFTP, this node calls',
+  'sftp remote': 'SFTP, the partner calls',
+  folder: 'folder',
+}
+
+function fields(): string {
+  const reasons: string[] = []
+  const mark = (cell: FieldEffect['cells']['folder']) => {
+    if (typeof cell === 'string') return cell
+    if (!reasons.includes(cell.warned)) reasons.push(cell.warned)
+    return `warned (${reasons.indexOf(cell.warned) + 1})`
+  }
+  const rows = FIELD_EFFECTS.map(({ field, values, cells }) => [
+    `\`${field}\`${values === undefined ? '' : ` ${values}`}`,
+    ...COLUMNS.map((column) => mark(cells[column])),
+  ])
+  return `# What every channel field does, protocol by protocol
+
+A field acts, is a label, or is warned about: \`check\`, \`apply\` and the platform operations (\`warnings\` of a change, and of
+\`GET /platform/v1/channels/{channelCode}\` after an update through the interface) name it and say why, in the same words.
+None is silently without effect. Where either end may call, a field is warned about only if it does nothing whoever calls.
+A value that is wrong everywhere (a path outside the roots, a key that is not RSA) is refused by all of them.
+
+${table(['field', ...COLUMNS.map((column) => CALLERS[column])], rows)}
+
+The reasons:
+
+${reasons.map((reason, index) => `${index + 1}. ${reason}`).join('\n')}
+
+Also warned about: \`validationHashFiles\` false beside \`crc\` true, because either of the two switches the one comparison of hashes on.
 `
 }
 

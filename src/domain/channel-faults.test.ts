@@ -112,3 +112,19 @@ test('an RSA key that can be factored is refused, ours and the partner’s', () 
 test('a user is named once', () => {
   assert.deepEqual(pointers({ users: ['ana', 'eva', 'ana'] }), ['/users/2'])
 })
+
+test('a key that nothing here can use is refused when it is set, not when a file leaves', () => {
+  const keys = {
+    ed25519: generateKeyPairSync('ed25519'),
+    ec: generateKeyPairSync('ec', { namedCurve: 'prime256v1' }),
+  }
+  for (const [kind, { privateKey, publicKey }] of Object.entries(keys)) {
+    const rsaLocalKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const rsaRemoteKey = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const message = `is of type ${kind}: RSA keys alone are supported`
+    assert.deepEqual(channelFaults({ security: { rsaLocalKey, rsaRemoteKey } }, ROOTS), [
+      { pointer: '/security/rsaLocalKey', message },
+      { pointer: '/security/rsaRemoteKey', message },
+    ])
+  }
+})

@@ -44,6 +44,9 @@ function keyFault(read: () => KeyObject, wanted: string): string | undefined {
   } catch {
     return `is not ${wanted}`
   }
+  const { asymmetricKeyType: kind } = key
+  if (kind !== 'rsa')
+    return `is ${kind === undefined ? 'no RSA key' : `of type ${kind}`}: RSA keys alone are supported`
   const bits = key.asymmetricKeyDetails?.modulusLength
   if (bits === undefined || bits >= LEAST_RSA_BITS) return undefined
   return `is an RSA key of ${bits} bits: at least ${LEAST_RSA_BITS} are needed`

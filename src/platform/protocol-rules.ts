@@ -1,5 +1,5 @@
-// What a protocol requires of a contact and its channels, and which fields have no effect with it. There is a warning
-// for those: a field that is set and does nothing misleads the reader.
+// What a protocol requires of a contact and its channels. Which fields do nothing with it stands in
+// domain/fields.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -7,6 +7,8 @@ import { isAbsolute } from 'node:path'
 import type { Fault } from '../domain/channel-rules.ts'
 import { parseCode } from '../domain/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
+import { idleFields } from '../domain/fields/idle.ts'
+import type { Carrier } from '../domain/fields/idle.ts'
 import { UNREAD } from './references.ts'
 import type { PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
 
@@ -100,16 +102,12 @@ function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say
 
 // Channels
 
-/** How a contact's channels are carried: by which protocol, and on SFTP whether it is called, may call, or both. */
-export type Carrier = { protocol: ProtocolName; called: boolean; access: boolean }
-
 export function carrierOf(protocol: ProtocolName, sections: { sftp?: unknown; access?: unknown }): Carrier {
   return { protocol, called: sections.sftp !== undefined, access: sections.access !== undefined }
 }
 
 export function channelFindings(channel: PlatformChannel, carrier: Carrier): Findings {
-  const without = IDLE_FIELDS[carrier.protocol].filter(({ isSet }) => isSet(channel, carrier))
-  const warnings = without.map(({ pointer, why }) => ({ pointer, message: why }))
+  const warnings = idleFields(channel, carrier)
   if (carrier.protocol !== 'oftp2') return { faults: [], warnings }
   const proof = proofFindings(channel)
   return {
@@ -153,59 +151,4 @@ function applicationFaults({ code, alias }: PlatformChannel): Findings['faults']
       message: `the application ${application} does not fit OFTP2 (${form}): give the channel an alias that does`,
     },
   ]
-}
-
-type Idle = { pointer: string; why: string; isSet: (channel: PlatformChannel, carrier: Carrier) => boolean }
-
-const transmission = (channel: PlatformChannel) => channel.connection?.advancedConfigurationTransmission ?? {}
-const calls = (channel: PlatformChannel) => channel.connection?.advancedConfigurationConnection ?? {}
-const TRANSMISSION = '/connection/advancedConfigurationTransmission'
-const CALLS = '/connection/advancedConfigurationConnection'
-
-/** The partner calls and takes its files. The node knows when it has taken them. */
-function isTaken(channel: PlatformChannel, carrier: Carrier): boolean {
-  return carrier.access && (!carrier.called || calls(channel).callingEnd === 'REMOTO')
-}
-
-const receipts = (why: string, acts: (channel: PlatformChannel, carrier: Carrier) => boolean): Idle => ({
-  pointer: `${TRANSMISSION}/downloadConf`,
-  why: `${why}: transfers would wait for a receipt in vain`,
-  isSet: (channel, carrier) => transmission(channel).downloadConf === true && !acts(channel, carrier),
-})
-const sessionKeys = (protocol: string, instead: string): Idle => ({
-  pointer: '/security',
-  why: `localKey, remoteKey and authentication have no effect over ${protocol}: ${instead}`,
-  isSet: ({ security }) => Boolean(security?.localKey ?? security?.remoteKey ?? security?.authentication),
-})
-const IDLE_FIELDS: Record<ProtocolName, readonly Idle[]> = {
-  oftp2: [],
-  sftp: [
-    receipts('an SFTP server that this node calls gives none', isTaken),
-    sessionKeys('SFTP', 'the contact’s sftp and access sections hold the accounts'),
-  ],
-  folder: [
-    receipts('a folder gives none', () => false),
-    {
-      pointer: `${TRANSMISSION}/compression`,
-      why: 'SI has no effect with a folder: there is no session to compress; use LZW or VARIABLE',
-      isSet: (channel) => transmission(channel).compression === 'SI',
-    },
-    sessionKeys('a folder', 'there is no session'),
-    {
-      pointer: '/connection/ips',
-      why: 'have no effect with a folder: nobody is called',
-      isSet: ({ connection }) => (connection?.ips?.length ?? 0) > 0,
-    },
-    {
-      pointer: `${CALLS}/validateIp`,
-      why: 'has no effect with a folder: nobody calls',
-      isSet: (channel) => calls(channel).validateIp === true,
-    },
-    {
-      pointer: '/security/ciphrate',
-      why: 'a folder is not an encrypted session: transfers will be refused; use FILE',
-      isSet: ({ security }) =>
-        security?.cryptography === true && /^(TRANSMISION|ALL)$/.test(security.ciphrate ?? ''),
-    },
-  ],
 }

@@ -422,7 +422,10 @@ test('a contact has what its protocol needs', async (t) => {
   const warnings = (sections: object) =>
     read(withChannel({ connection }, { protocol: 'sftp', ...sections })).warnings
   assert.deepEqual(warnings({ access }), [], 'that the partner has taken the file is its receipt')
-  assert.match(warnings({ sftp }).join(), /downloadConf an SFTP server that this node calls gives none/)
+  assert.match(
+    warnings({ sftp }).join(),
+    /downloadConf has no effect: an SFTP server that this node calls gives no receipt/,
+  )
 })
 
 test('weak passwords and wrong hashes are refused', async (t) => {

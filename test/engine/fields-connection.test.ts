@@ -378,6 +378,52 @@ field(
 )
 
 field(
+  'connection.advancedConfigurationConnection.callingEnd',
+  'REMOTO makes nobody wait with a folder: files are put and taken at once',
+  async (t) => {
+    const rig = await runningRig(t, (rig) =>
+      channelOf(rig, { connection: { advancedConfigurationConnection: { callingEnd: 'REMOTO' } } }),
+    )
+    await rig.put('a.txt', 'a file')
+    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+    await rig.putChannel('BANCO-ACME-ENTRADA', channelOf(rig, connection({ callingEnd: 'REMOTO' })), {
+      automation: { every: '1s' },
+    })
+    await rig.offer('b.txt', 'another')
+    rig.automate(t)
+    await waitFor('it was fetched', async () => (await rig.list('in')).includes('b.txt'), 60_000)
+  },
+)
+
+field(
+  'connection.advancedConfigurationTransmission.timeoutAck',
+  'channels of one partner with other time-outs do not share a session that was opened with these',
+  async (t) => {
+    for (const other of [30, 90]) {
+      const { rig, line } = await lineRig(t, transmission({ timeoutAck: 30 }))
+      await rig.putChannel('BANCO-ACME-OTRA', channelOf(rig, transmission({ timeoutAck: other })))
+      await rig.sendAndEnd()
+      await rig.put('b.txt', 'b')
+      await rig.sendAndEnd('BANCO-ACME-OTRA')
+      assert.deepEqual(
+        line.calls.map(({ timeouts }) => timeouts.ackMs),
+        other === 30 ? [30_000] : [30_000, 90_000],
+      )
+    }
+  },
+)
+
+field(
+  'connection.advancedConfigurationTransmission.timeoutAck',
+  'a caller is waited for as long as the most patient of its channels asks for',
+  async (t) => {
+    const { rig } = await lineRig(t, transmission({ timeoutAck: 30 }), { protocol: 'oftp2' })
+    await rig.putChannel('BANCO-ACME-OTRA', channelOf(rig, transmission({ timeoutAck: 90 })))
+    assert.equal((await rig.host('oftp2').admit(callerOf())).timeouts.ackMs, 90_000)
+  },
+)
+
+field(
   'connection.advancedConfigurationConnection.desconnection',
   'true hangs up after each transfer, false keeps the session',
   async (t) => {

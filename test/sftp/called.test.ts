@@ -160,6 +160,37 @@ for (const [client, exchange] of Object.entries(CLIENTS))
     },
   )
 
+for (const wish of ['validationHashFiles', 'crc'] as const)
+  test(
+    `with ${wish} a transfer is complete when the partner has fetched it, and not before`,
+    { skip: need('sftp') },
+    async (t) => {
+      const partner = await scene(t)
+      const connection = wish === 'crc' ? { advancedConfigurationTransmission: { crc: true } } : {}
+      // Applied over what there is, so what another test relies on is cleared.
+      await partner.apply(partner.access, {
+        connection,
+        ...(wish !== 'crc' && { validationHashFiles: true }),
+      })
+      const bytes = sampleBytes(300_001, 8)
+      await partner.put('down.bin', bytes)
+      const id = await partner.send()
+      const { db } = partner.node.store
+      const waits = () =>
+        db.selectFrom('transfer').select('receipts_until').where('id', '=', id).executeTakeFirst()
+      await waitFor('it to wait for the partner', async () => (await waits())?.receipts_until ?? null, 60_000)
+      assert.deepEqual(
+        await partner.transfers(),
+        ['EMISION IN_PROGRESS'],
+        'complete before anybody fetched it',
+      )
+      const { code, out } = await sftp(partner, 'get /NOMINA/out/down.bin down.bin\n')
+      assert.equal(code, 0, out)
+      assert.equal((await partner.ended(id)).state, 'COMPLETED')
+      assert.ok((await readFile(join(partner.folder, 'down.bin'))).equals(bytes))
+    },
+  )
+
 test('the name that counts is the one given at last', { skip: need('sftp') }, async (t) => {
   const partner = await scene(t)
   const inbound = (group: string, folder: string) => ({

@@ -85,7 +85,7 @@ export function samplePlatform(files: string): Platform {
         ],
         connection: {
           ips: ['127.0.0.1'],
-          advancedConfigurationConnection: { callingEnd: 'REMOTO', retries: 3 },
+          advancedConfigurationConnection: { callingEnd: 'REMOTO', retries: 3, validateIp: true },
         },
         security: {
           version: '1',

@@ -23,6 +23,10 @@ export const ChannelSetup = Type.Object(
     protocol: oneOf(PROTOCOLS, 'How its files are carried.'),
     alias: Type.Optional(out('What travels instead of the application.')),
     automation,
+    warnings: Type.Array(Type.String(), {
+      description:
+        'What is set and does nothing here, or may not be what was meant, in the words of `esclusa check`.',
+    }),
     revision: Type.Integer({ format: 'int32', description: 'Grows with every change.' }),
   },
   { description: 'What the interface does not show of a channel.' },

@@ -211,9 +211,10 @@ async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal
 /** Calls the partner and gives it the turn. The receipts that we owe go with the call. */
 async function callAndListen(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
   const { context, sessions, receptions } = runner
-  if (!mayCall(channel) || (await callNotBefore(context, channel.contactId)) > 0) return
+  if (channel.config.deactivateChannel || (await callNotBefore(context, channel.contactId)) > 0) return
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
-  if (isSpooled(plan, protocolFor(runner, plan))) return
+  const protocol = protocolFor(runner, plan)
+  if (isSpooled(plan, protocol) || !(mayCall(channel) || protocol.capabilities.nobodyCalls)) return
   const lent = await sessions.lend(plan, 0)
   let ok = false
   try {

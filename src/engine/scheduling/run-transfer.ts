@@ -38,7 +38,7 @@ import type { Receptions } from '../receiving/receptions.ts'
 import { isLeft, naming } from '../receiving/refusal.ts'
 import { receivedPath } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
-import type { Protocol, Session } from '../transports/transport.ts'
+import type { Capabilities, Protocol, Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 export type Runner = {
@@ -96,10 +96,9 @@ async function notBefore(
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   // The partner is on the line, but not for this channel: it waits for what it waited for.
   if (given) return given.reach.refusal(channel) ? { at: Math.max(1, transfer.dueAt) } : undefined
-  if (callingEnd(plan) === 'REMOTO')
-    return isSpooled(plan, protocolFor(runner, plan)) || (await sessions.calledBy(plan))
-      ? undefined
-      : { at: PARKED }
+  const protocol = protocolFor(runner, plan)
+  if (callingEnd(plan, protocol) === 'REMOTO')
+    return isSpooled(plan, protocol) || (await sessions.calledBy(plan)) ? undefined : { at: PARKED }
   const at = await callNotBefore(context, contactId)
   return at > 0 ? { at, down: contactId } : undefined
 }
@@ -137,7 +136,7 @@ async function start(
 
 async function emit(runner: Runner, running: RunningTransfer, given?: Session): Promise<void> {
   const { plan } = running
-  const { capabilities } = protocolFor(runner, plan)
+  const capabilities = capabilitiesFor(plan, protocolFor(runner, plan))
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
@@ -149,6 +148,11 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
   } finally {
     await lent.giveBack(ok)
   }
+}
+
+/** Whoever takes its files by itself tells no hash of what it got: that it has taken them is all that can be known. */
+function capabilitiesFor(plan: TransferPlan, protocol: Protocol): Capabilities {
+  return isSpooled(plan, protocol) ? { ...protocol.capabilities, remoteHash: false } : protocol.capabilities
 }
 
 export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {
@@ -166,11 +170,13 @@ function lentAs(session: Session): Lent {
 /** After a reset nobody waits for a call that is being made. It may end on its own. */
 async function borrow(runner: Runner, { context, plan, transfer, signal }: RunningTransfer): Promise<Lent> {
   const { sessions } = runner
-  if (isSpooled(plan, protocolFor(runner, plan))) return lentAs(spoolSession(context, plan, transfer))
+  const protocol = protocolFor(runner, plan)
+  if (isSpooled(plan, protocol)) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
-  const called = callingEnd(plan) === 'LOCAL' ? undefined : await sessions.calledBy(plan)
-  if (called && (called.prompt !== false || callingEnd(plan) === 'REMOTO')) return lentAs(called)
-  if (callingEnd(plan) === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
+  const end = callingEnd(plan, protocol)
+  const called = end === 'LOCAL' ? undefined : await sessions.calledBy(plan)
+  if (called && (called.prompt !== false || end === 'REMOTO')) return lentAs(called)
+  if (end === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
   const lending = sessions.lend(plan, transfer.attempts)
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
@@ -183,7 +189,8 @@ async function borrow(runner: Runner, { context, plan, transfer, signal }: Runni
   })
 }
 
-function callingEnd({ channel }: TransferPlan) {
+function callingEnd({ channel }: TransferPlan, { capabilities }: Protocol) {
+  if (capabilities.nobodyCalls) return 'LOCAL'
   return channel.connection?.advancedConfigurationConnection?.callingEnd ?? 'INDISTINTO'
 }
 

@@ -21,6 +21,7 @@ import type {
   Protocol,
   Reach,
   Reached,
+  Timeouts,
 } from '../transports/transport.ts'
 import { CallerIndex } from './caller-index.ts'
 import { addressAllowed, certificateRefusal, openChannelsOf, reachOfCaller, takesCalls } from './reach.ts'
@@ -51,9 +52,20 @@ export async function admitCaller(
     reach,
     guessable: channels.some(asksPassword),
     ways: waysOf(plans.map(({ channel }) => channel)),
-    timeouts: first.timeouts,
+    timeouts: longest(plans),
     security: first.security,
     compression: first.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+  }
+}
+
+/** A session of several channels is as patient as the most patient of them asks for. */
+function longest(plans: readonly TransferPlan[]): Timeouts {
+  const most = (name: keyof Timeouts) => Math.max(...plans.map(({ timeouts }) => timeouts[name]))
+  return {
+    connectMs: most('connectMs'),
+    syncMs: most('syncMs'),
+    ackMs: most('ackMs'),
+    idleMs: most('idleMs'),
   }
 }
 

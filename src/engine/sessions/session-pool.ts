@@ -173,9 +173,10 @@ export class SessionPool {
 }
 
 /** Channels share a session when everything that was agreed at its start is the same. */
-function keyOf({ contact, localId, remoteId, security, channel }: TransferPlan): string {
-  const ips = channel.connection?.ips ?? []
-  return JSON.stringify([contact.id, localId, remoteId, security, ips, contact.settings])
+function keyOf({ contact, localId, remoteId, security, channel, timeouts }: TransferPlan): string {
+  const { ips = [], advancedConfigurationTransmission: transmission } = channel.connection ?? {}
+  const agreed = [security, ips, timeouts, transmission?.compression === 'SI']
+  return JSON.stringify([contact.id, localId, remoteId, agreed, contact.settings])
 }
 
 type Address = { host: string; port: number }

@@ -38,6 +38,8 @@ export type Capabilities = {
   receipts: boolean
   /** The transport can tell the SHA-256 of what lies at the partner's end. */
   remoteHash: boolean
+  /** There is no line between the two ends: files are put and taken at once, whatever the channel says of calls. */
+  nobodyCalls?: true
   /** The protocol's port when the contact names none; undefined where there is no port. */
   defaultPort: number | undefined
   /** The port of encrypted sessions, where it is another one. */

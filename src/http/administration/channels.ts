@@ -9,6 +9,7 @@ import type { Present } from '../../platform/plan.ts'
 import { findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findContact } from '../../store/contacts.ts'
+import type { ContactRecord } from '../../store/contacts.ts'
 import type { Context } from '../context.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { changedMeanwhile, channelTag, requireMatch, showTag } from '../revision.ts'
@@ -27,8 +28,20 @@ const channelSetup: PlatformHandler<'channelSetup'> = async (context, { input, u
     protocol: contact?.protocol ?? 'oftp2',
     ...(channel.alias !== null && { alias: channel.alias }),
     ...(channel.automation && { automation: channel.automation as ChannelSetup['automation'] }), // checked when written
+    warnings: contact ? await warningsOf(context, channel, contact) : [],
     revision: channel.revision,
   }
+}
+
+/** What the platform file's rules say of it, as it is now. */
+async function warningsOf(
+  { seal }: Context,
+  channel: ChannelRecord,
+  { protocol, settings }: ContactRecord,
+): Promise<string[]> {
+  const { carrierOf, channelFindings } = await import('../../platform/protocol-rules.ts')
+  const { warnings } = channelFindings(toPlatformChannel(channel, seal), carrierOf(protocol, settings))
+  return warnings.map(({ pointer, message }) => `${pointer} ${message}`)
 }
 
 const createChannel: PlatformHandler<'createChannel'> = (context, call) => make(context, call, call.body)

@@ -42,6 +42,7 @@ const CAPABILITIES: Capabilities = {
   pickup: false,
   receipts: false,
   remoteHash: true,
+  nobodyCalls: true,
   defaultPort: undefined,
 }
 
