@@ -36,6 +36,8 @@ export type Config = Readonly<{
   sshPacketMemory: boolean
   sshSocketMemory: boolean
   codePage: CodePage
+  maxOpenedMegabytes: number
+  diskReserveMegabytes: number
   keepAuditDays: number | undefined
   workers: number
   drainSeconds: number
@@ -113,6 +115,11 @@ export const SETTINGS = {
     'on or off: SFTP callers’ sockets read into one place; off is Node as it comes',
   ],
   ESCLUSA_CODE_PAGE: ['1047', `EBCDIC code page: ${oneOrOther(CODE_PAGES)}`],
+  ESCLUSA_MAX_OPENED_MEGABYTES: [
+    '10240',
+    'what one compressed file that is received may become, where its channel names no maxOpenedMegabytes',
+  ],
+  ESCLUSA_DISK_RESERVE_MEGABYTES: ['256', 'room on the disks that partners’ files leave free'],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
@@ -182,6 +189,8 @@ export function readConfig(env: Env): Config {
     sshPacketMemory: onOrOff('ESCLUSA_SSH_PACKET_MEMORY'),
     sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
     codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),
+    maxOpenedMegabytes: integer('ESCLUSA_MAX_OPENED_MEGABYTES', 1, 1_000_000_000),
+    diskReserveMegabytes: integer('ESCLUSA_DISK_RESERVE_MEGABYTES', 0, 1_000_000_000),
     keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
     workers: workers(get('ESCLUSA_WORKERS')),
     drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', 0, 3600),

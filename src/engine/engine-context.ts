@@ -27,6 +27,8 @@ export type EngineContext = {
   leaseMs: number
   heartbeat: Heartbeat
   scriptMs: number
+  /** What partners' files may take of this node. */
+  limits: { maxOpenedOctets: number; diskReserveOctets: number }
   now: () => number
   /** Counts failed sign-ins, together with all other doors. */
   limiter: Limiter

@@ -32,6 +32,9 @@ import { makeStaging } from './staging/staging.ts'
 import type { SessionHost } from './transports/transport.ts'
 import type { EngineContext } from './engine-context.ts'
 
+/** As settings and the platform file count. */
+const MEGABYTE = 1024 * 1024
+
 export type EngineParts = {
   config: Config
   store: Store
@@ -158,6 +161,10 @@ function makeContext(
     leaseMs,
     heartbeat: new Heartbeat({ store, owner, leaseMs, now: Date.now }),
     scriptMs: config.scriptSeconds * 1000,
+    limits: {
+      maxOpenedOctets: config.maxOpenedMegabytes * MEGABYTE,
+      diskReserveOctets: config.diskReserveMegabytes * MEGABYTE,
+    },
     now: Date.now,
     limiter: makeLimiter(store),
     knownAddresses: makeKnownAddresses(store, Date.now),

@@ -36,6 +36,8 @@ export type TransferPlan = {
   verifyHash: boolean
   awaitReceipt: boolean
   receiptMs: number
+  /** What one received file may become; the node's own limit without it. */
+  maxOpenedOctets: number | undefined
 }
 
 const CONNECT_SECONDS = 30
@@ -85,6 +87,7 @@ function planOf(
     verifyHash: channel.validationHashFiles === true || transmission.crc === true,
     awaitReceipt: transmission.downloadConf === true,
     receiptMs: seconds(transmission.timeoutAck, RECEIPT_SECONDS),
+    maxOpenedOctets: record.maxOpenedMegabytes ? record.maxOpenedMegabytes * 1024 * 1024 : undefined,
   }
 }
 

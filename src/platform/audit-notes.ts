@@ -165,7 +165,7 @@ export function shownChannelRecord(
       ]
     }),
   )
-  const { contactId, alias, automation, calendar, keep, config } = channel
+  const { contactId, alias, automation, calendar, keep, maxOpenedMegabytes, config } = channel
   const security = { ...config.security, ...secrets }
   return {
     contact: contactId,
@@ -173,6 +173,7 @@ export function shownChannelRecord(
     automation,
     ...(calendar && { calendar }),
     ...(keep && { keep }),
+    ...(maxOpenedMegabytes && { maxOpenedMegabytes }),
     ...config,
     ...(Object.keys(security).length > 0 && { security }),
   }

@@ -19,6 +19,7 @@ export function toPlatformChannel(record: ChannelRecord, seal: Seal | undefined)
     ...(record.alias !== null && { alias: record.alias }),
     ...(record.calendar && { calendar: record.calendar }),
     ...(record.keep && { keep: record.keep }),
+    ...(record.maxOpenedMegabytes && { maxOpenedMegabytes: record.maxOpenedMegabytes }),
     ...(record.automation !== null && { automation: record.automation as PlatformChannel['automation'] }), // written by apply alone
     ...config,
   }

@@ -224,6 +224,7 @@ function channelOf(channel: PlatformChannel, before: ChannelRecord | undefined, 
     automation: channel.automation ?? null,
     calendar: channel.calendar ?? null,
     keep: channel.keep ?? null,
+    maxOpenedMegabytes: channel.maxOpenedMegabytes ?? null,
     revision: before?.revision ?? 1,
   }
 }
@@ -239,8 +240,10 @@ function shownChannel({
   automation,
   calendar = null,
   keep = null,
+  maxOpenedMegabytes = null,
   config,
   secrets,
 }: ChannelRecord): Record<string, unknown> {
-  return { contact: contactId, alias, automation, calendar, keep, ...withoutEmptySecurity(config), secrets }
+  const own = { contact: contactId, alias, automation, calendar, keep, maxOpenedMegabytes }
+  return { ...own, ...withoutEmptySecurity(config), secrets }
 }

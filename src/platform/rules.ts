@@ -226,6 +226,7 @@ export function plainChannel(channel: PlatformChannel): Channel {
     automation: _automation,
     calendar: _calendar,
     keep: _keep,
+    maxOpenedMegabytes: _maxOpenedMegabytes,
     security,
     ...shown
   } = channel

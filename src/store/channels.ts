@@ -29,6 +29,8 @@ export type ChannelRecord = {
   calendar?: string | null | undefined
   /** How long its transfers and history are kept, where the settings say otherwise. */
   keep?: Keep | null | undefined
+  /** What one received file may become when it is opened; the node's own limit without it. */
+  maxOpenedMegabytes?: number | null | undefined
   revision: number
 }
 
@@ -288,6 +290,7 @@ function parseRow(row: ChannelRow): ChannelRecord {
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
     calendar: row.calendar,
     keep: row.keep === null ? null : (JSON.parse(row.keep) as Keep),
+    maxOpenedMegabytes: row.max_opened_megabytes,
     revision: row.revision,
   }
 }
@@ -310,6 +313,7 @@ export function toRow(channel: ChannelRecord): ChannelRow {
     automation: channel.automation === null ? null : JSON.stringify(channel.automation),
     calendar: channel.calendar ?? null,
     keep: channel.keep ? JSON.stringify(channel.keep) : null,
+    max_opened_megabytes: channel.maxOpenedMegabytes ?? null,
     revision: channel.revision,
   }
 }

@@ -130,6 +130,7 @@ export class Rig {
       zone: zoneOf('UTC'),
       roots: { fileRoots: [this.place.files], scriptRoots: [this.place.scripts] },
       limiter: makeLimiter(this.store),
+      limits: { maxOpenedOctets: 2 ** 40, diskReserveOctets: 0 },
       knownAddresses: makeKnownAddresses(this.store, Date.now),
       codePage: '1047',
       staging: makeStaging(this.place.dataDir),

@@ -16,7 +16,7 @@ import {
   PROTOCOLS,
   SftpSettings,
 } from '../contact-settings.ts'
-import { closed, name, oneOf, secretText, text } from '../schema.ts'
+import { closed, integer, name, oneOf, secretText, text } from '../schema.ts'
 import { Subscription } from '../subscription.ts'
 import { Type } from '../type.ts'
 import { AUTHS, ROLES } from '../user.ts'
@@ -113,6 +113,8 @@ export const PlatformChannel = closed({
   ),
   calendar: optional(calendarName('')),
   keep: optional(closed({ transfersDays: optional(days), historyDays: optional(days) })),
+  /** What one received file may become when it is opened; ESCLUSA_MAX_OPENED_MEGABYTES without it. */
+  maxOpenedMegabytes: optional(integer(1, 1_000_000_000)),
   ...Channel.properties,
   security: optional(
     closed({

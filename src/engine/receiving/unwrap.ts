@@ -3,15 +3,19 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { dirname } from 'node:path'
 import { NodeError } from '../../errors.ts'
+import { DiskRoom } from '../../files/disk-room.ts'
+import type { EngineContext } from '../engine-context.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { FileSource, piecesOf } from '../staging/file-source.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { localPath, stage } from '../staging/staging.ts'
 import type { Digest, FileFlaw, Offer } from '../transports/transport.ts'
-import { incomingSteps } from '../staging/wire-form.ts'
+import { incomingSteps, openingLimit } from '../staging/wire-form.ts'
 
 export type Received = { path: string; size: number; sha256: string }
 
@@ -43,13 +47,14 @@ async function openUnchecked(
   { plan, signal }: RunningTransfer,
   { directory }: Inbound,
   offer: Offer,
-  { path }: Received,
+  { path, size }: Received,
 ): Promise<void> {
   try {
     const wire = { plan, directory, capabilities, codePage: context.codePage }
-    const steps = incomingSteps(wire, offer, 'unchecked')
+    const steps = incomingSteps(wire, offer, openingLimit(size, maxOpened(context, plan)), 'unchecked')
     await using source = await FileSource.open(path)
-    await stage(piecesOf(source, signal), steps, localPath(path))
+    const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
+    await stage(piecesOf(source, signal), [...steps, room.step], localPath(path))
   } catch (thrown) {
     context.log.info({ err: thrown, path }, 'a file for quarantine does not open')
   }
@@ -69,15 +74,21 @@ async function unwrapChecked(
       cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
   const wireHash = await receiptHash(received, offer.receiptDigest)
-  const steps = incomingSteps({ plan, directory, capabilities, codePage: context.codePage }, offer)
+  const wire = { plan, directory, capabilities, codePage: context.codePage }
+  const steps = incomingSteps(wire, offer, openingLimit(received.size, maxOpened(context, plan)))
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
   await using source = await FileSource.open(received.path)
-  const size = await stage(piecesOf(source, signal), steps, path)
+  const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
+  const size = await stage(piecesOf(source, signal), [...steps, room.step], path)
   // It opened, so it was encrypted; where protocols do not say so before.
   if (plan.encryptFiles) await noteEncryption(running)
   await using local = await FileSource.open(path)
   return { path, size, hash: await local.finish(), wireHash }
+}
+
+function maxOpened({ limits }: EngineContext, { maxOpenedOctets }: TransferPlan): number {
+  return maxOpenedOctets ?? limits.maxOpenedOctets
 }
 
 /** The hash that our receipt shows: of the bytes as transmitted, in the digest that the partner announced. */

@@ -17,6 +17,8 @@ import { sign } from '../transforms/cms/sign.ts'
 import { verify } from '../transforms/cms/verify.ts'
 import { gunzip, gzip } from '../transforms/gzip.ts'
 import { LZW_MARK, lzwCompress, lzwExpand } from '../transforms/lzw.ts'
+import { OutputBudget } from '../transforms/output-limit.ts'
+import type { OutputLimit } from '../transforms/output-limit.ts'
 import {
   NEWLINES,
   canonicalKind,
@@ -185,17 +187,19 @@ export type Arrived = { format: RecordFormat; envelope: Envelope | undefined }
 export function incomingSteps(
   wire: Wire,
   arrived: Arrived,
+  /** All layers count against it together. */
+  limit: OutputLimit,
   signature: 'checked' | 'unchecked' = 'checked',
 ): Step[] {
   const { plan, directory, capabilities } = wire
   const { envelope } = arrived
   const steps: Step[] = []
   if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
-  if (envelope?.compressed) steps.push(unpacking(decompress(BOMB_LIMIT)))
-  else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked)
+  if (envelope?.compressed) steps.push(unpacking(decompress(limit)))
+  else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked(limit))
   if (plan.signedFilesOnly || envelope?.signed)
     steps.push(signature === 'checked' ? verifyStep(plan) : contentIfSigned(plan))
-  if (directory.compression) steps.push(unpacking(gunzip(BOMB_LIMIT)))
+  if (directory.compression) steps.push(unpacking(gunzip(limit)))
   const records = recordOptions(directory)
   const back = translationOf(wire)
   if (capabilities.records) {
@@ -230,7 +234,10 @@ function unpacking(step: Step): Step {
   }
 }
 
-const BOMB_LIMIT = { maxRatio: 1100 }
+/** For one file: what it may become, by its size as received and in all. zlib reaches 1030 on zeros. */
+export function openingLimit(received: number, maxOctets: number): OutputLimit {
+  return { budget: new OutputBudget(received, { maxOctets, maxRatio: 1100 }) }
+}
 
 function expectsLzw(plan: TransferPlan): boolean {
   const compression = plan.channel.connection?.advancedConfigurationTransmission?.compression
@@ -238,15 +245,17 @@ function expectsLzw(plan: TransferPlan): boolean {
 }
 
 /** Expands a file that begins with the LZW mark. One that was not worth compressing comes without it. */
-const lzwIfMarked: Step = async function* (source) {
-  const pieces = blocks(source)[Symbol.asyncIterator]()
-  const first = await pieces.next()
-  if (first.done) return
-  async function* whole() {
-    yield first.value as Buffer
-    yield* { [Symbol.asyncIterator]: () => pieces }
+function lzwIfMarked(limit: OutputLimit): Step {
+  return async function* expanded(source) {
+    const pieces = blocks(source)[Symbol.asyncIterator]()
+    const first = await pieces.next()
+    if (first.done) return
+    async function* whole() {
+      yield first.value as Buffer
+      yield* { [Symbol.asyncIterator]: () => pieces }
+    }
+    yield* first.value.subarray(0, LZW_MARK.length).equals(LZW_MARK) ? lzwExpand(limit)(whole()) : whole()
   }
-  yield* first.value.subarray(0, LZW_MARK.length).equals(LZW_MARK) ? lzwExpand(BOMB_LIMIT)(whole()) : whole()
 }
 
 export async function startsLikeLzw(path: string): Promise<boolean> {

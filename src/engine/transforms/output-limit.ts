@@ -1,5 +1,7 @@
 // The guard against decompression bombs: what comes out of a decompressor is counted while it comes, and stopped at a
-// size or at a ratio to what went in. No limit is set by default, because files of any size are the node's business.
+// size or at a ratio to what went in. A file may wear several layers (zlib around gzip), each of them within its ratio;
+// so they share a budget, whose ratio is to the octets that were received. No limit is set by default, because files of
+// any size are the node's business.
 
 import { NodeError } from '../../errors.ts'
 
@@ -7,6 +9,22 @@ export type OutputLimit = {
   maxOctets?: number
   /** Octets out for one octet in. zlib alone reaches 1030 on zeros, so a sensible limit is not far below that. */
   maxRatio?: number
+  /** Shared by the layers of one file. */
+  budget?: OutputBudget
+}
+
+/** What all layers of one file make together. */
+export class OutputBudget {
+  readonly #made: OutputGuard
+
+  constructor(received: number, limit: { maxOctets: number; maxRatio: number }) {
+    this.#made = new OutputGuard(limit)
+    this.#made.took(received)
+  }
+
+  made(octets: number): void {
+    this.#made.made(octets)
+  }
 }
 
 /** The ratio says nothing about short outputs, where headers weigh as much as content. */
@@ -17,10 +35,12 @@ export class OutputGuard {
   octetsOut = 0
   readonly #maxOctets: number
   readonly #maxRatio: number
+  readonly #budget: OutputBudget | undefined
 
   constructor(limit: OutputLimit) {
     this.#maxOctets = limit.maxOctets ?? Infinity
     this.#maxRatio = limit.maxRatio ?? Infinity
+    this.#budget = limit.budget
   }
 
   took(octets: number): void {
@@ -29,6 +49,7 @@ export class OutputGuard {
 
   made(octets: number): void {
     this.octetsOut += octets
+    this.#budget?.made(octets)
     if (this.octetsOut > this.#maxOctets)
       throw new NodeError('bad_envelope', `the content opens to more than ${this.#maxOctets} octets`)
     if (this.octetsOut > RATIO_FREE_OCTETS && this.octetsOut > this.octetsIn * this.#maxRatio)

@@ -192,6 +192,7 @@ export type ChannelRow = {
   automation: string | null
   calendar: string | null
   keep: string | null
+  max_opened_megabytes: number | null
   revision: number
 }
 

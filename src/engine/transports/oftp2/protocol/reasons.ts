@@ -143,7 +143,6 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
   'file_refused',
   'not_found',
   'duplicate_file',
-  'name_taken',
   'conflict',
   'forbidden',
   'too_large',
@@ -175,8 +174,16 @@ export function fileReasonOf(error: unknown): { reason: FileReason; retry: boole
   return {
     reason,
     retry: error.retry,
-    text: SPEAKABLE.has(error.code) ? error.message : FILE_REASONS[reason],
+    text: textOf(error, reason),
   }
+}
+
+/** Whatever the code: no message that holds a path of this node leaves it. */
+const NAMES_A_PATH = /(^|[\s"'“(:])\/[^\s/]/u
+
+function textOf({ code, message }: NodeError, reason: FileReason): string {
+  if (code === 'no_space') return 'no room for the file now'
+  return SPEAKABLE.has(code) && !NAMES_A_PATH.test(message) ? message : FILE_REASONS[reason]
 }
 
 /** Reasons that the standard knows at a file's end alone (5.3.10). */

@@ -1,0 +1,45 @@
+// The room on a disk that partners' files must leave free. Asking the file system for every block would cost more than
+// writing it, so it is asked now and then, as octets are written.
+
+import { statfs } from 'node:fs/promises'
+import { NodeError } from '../errors.ts'
+
+const EVERY_OCTETS = 16 * 1024 * 1024
+
+export class DiskRoom {
+  readonly #folder: string
+  readonly #reserve: number
+  #written = EVERY_OCTETS
+
+  constructor(folder: string, reserveOctets: number) {
+    this.#folder = folder
+    this.#reserve = reserveOctets
+  }
+
+  /** Throws no_space where `octets` more would take of the reserve. */
+  async require(octets: number): Promise<void> {
+    if (this.#reserve === 0) return
+    const { bavail, bsize } = await statfs(this.#folder)
+    if (bavail * bsize - octets < this.#reserve)
+      throw new NodeError('no_space', `less than ${this.#reserve} octets would be left on the disk`)
+  }
+
+  /** Octets are about to be written. The first are looked at, then those after every 16 MiB. */
+  wrote(octets: number): Promise<void> | undefined {
+    this.#written += octets
+    if (this.#written < EVERY_OCTETS) return undefined
+    this.#written = 0
+    return this.require(octets)
+  }
+
+  /** A step of a pipeline that ends it when room gets short. */
+  readonly step = async function* (
+    this: DiskRoom,
+    source: AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      await this.wrote(chunk.length)
+      yield chunk
+    }
+  }.bind(this)
+}
