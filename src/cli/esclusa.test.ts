@@ -81,6 +81,7 @@ test('wrong use exits 2 with a word of help, and help itself 0', async (t) => {
     'history',
     'transfers',
     'send',
+    'fetch',
     'retry',
     'reset',
   ])

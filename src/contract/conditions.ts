@@ -98,6 +98,10 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
     404: 'There is no such quarantined file.',
     409: 'It was released or discarded already.',
   },
+  fetchTransfer: {
+    400: `The channel’s direction is EMISION, or it has no inbound directory. ${NO_BODY}`,
+    409: 'The channel is inactive or reception.active is false; a reception is pending or in progress; the partner calls for the channel (callingEnd REMOTO), or its contact names no place to fetch from.',
+  },
   listEvents: { 400: 'The query is malformed, before or after is no id of an event, or both are given.' },
   testSubscription: SUBSCRIPTION,
   enableSubscription: SUBSCRIPTION,

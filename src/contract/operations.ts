@@ -21,7 +21,7 @@ import { Type } from './type.ts'
 
 export const BASE_PATH = '/connect-back'
 
-const OPERATORS = [
+export const OPERATORS = [
   'ROLE_GLOBALADMIN',
   'ROLE_ADMIN',
   'ROLE_ADVOPERATOR',

@@ -9,6 +9,7 @@ import { sessionOperations } from './account/session.ts'
 import { administrationOperations } from './administration/operations.ts'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
+import { OPERATORS } from './operations.ts'
 import type { Operation, Part } from './operations.ts'
 import { ExpectedDay, ExpectedDays, notificationOperations } from './notifications.ts'
 import { keyOperations } from './administration/keys.ts'
@@ -16,7 +17,7 @@ import { pageOf } from './page.ts'
 import { quarantineOperations } from './administration/quarantine.ts'
 import { oneOf } from './schema.ts'
 import { transferSearchOperations } from './transfer-search.ts'
-import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
+import { Transfer, TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
 import { ROLES, TRANSFER_READERS } from './user.ts'
 import { Type } from './type.ts'
 
@@ -230,11 +231,12 @@ const FailureQuery = query({
   hours: Int('How far back to look; 168 at the most.', 24, 168),
   ...paging,
 })
+const channelCode = Type.String({
+  pattern: CHANNEL_CODE_PATTERN,
+  description: '<localCode>-<remoteCode>-<application>',
+})
 const TransferParams = Type.Object({
-  channelCode: Type.String({
-    pattern: CHANNEL_CODE_PATTERN,
-    description: '<localCode>-<remoteCode>-<application>',
-  }),
+  channelCode,
   transferId: Type.String({ maxLength: 255, description: 'Identifier of the transfer.' }),
 })
 
@@ -284,6 +286,21 @@ export const platformOperations = {
     badCode: 404,
     ok: TransferFacts,
     codes: [400, 401, 403, 404, 500],
+  },
+  fetchTransfer: {
+    method: 'POST',
+    tag: 'Platform',
+    path: '/platform/v1/channels/{channelCode}/fetch',
+    summary: 'Call the partner and take the files that it has for the channel',
+    details:
+      'For channels where this node calls. The answer is a reception that waits; it completes when the partner has handed over what it had, also if that was nothing, and fails if it has a file that fits no directory of the channel.',
+    roles: OPERATORS,
+    auth: 'operate',
+    params: Type.Object({ channelCode }),
+    badCode: 400,
+    emptyBody: true,
+    ok: Transfer,
+    codes: [400, 401, 403, 404, 409, 500],
   },
   ...administrationOperations,
   ...transferSearchOperations,

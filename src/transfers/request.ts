@@ -172,6 +172,8 @@ export function keyOf(now: number, index: number): { keyDate: string; keyTime: s
 
 type Insertion = {
   type: TransferType
+  /** That of the failed one where it is a retry, else EMISION unless it says otherwise. */
+  direction?: TransferDirection
   files: TransferFileRecord[]
   now: number
   retryOf: { id: string; direction: TransferDirection } | null
@@ -183,7 +185,7 @@ export async function insert(
   made: Insertion,
 ): Promise<TransferRecord> {
   const id = newId(made.now)
-  const direction = made.retryOf?.direction ?? 'EMISION'
+  const direction = made.retryOf?.direction ?? made.direction ?? 'EMISION'
   await asking.store.write(async (tx) => {
     const current = await lockChannel(tx, asking.store.dialect, channel.code)
     requireOpen(current.config, direction)

@@ -21,6 +21,7 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   endOwnSession: { params: { sessionId: 'x' } },
   changeOwnPassword: { body: { current: 'x', password: 'x' } },
   changeOwnLanguage: { body: { language: 'es' } },
+  fetchTransfer: { params: { channelCode: PLAIN } },
   transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
   readUser: { params: { username: 'operator' } },
   createUser: { body: { username: 'eva', email: 'eva@b.es', role: 'ROLE_OPERATOR' } },

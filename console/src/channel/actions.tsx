@@ -1,19 +1,24 @@
-// Send, retry, reset. Each asks first and says what it will do. If the node refuses, its own message is shown.
+// Send, fetch, retry, reset. Each asks first and says what it will do. If the node refuses, its own message is shown.
 
 import type { Transfer } from '../../../sdk/index.ts'
 import { Anchor, Button, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import { notifications } from '@mantine/notifications'
-import { IconPlayerSkipBack, IconRefresh, IconSend } from '@tabler/icons-react'
+import { IconDownload, IconPlayerSkipBack, IconRefresh, IconSend } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { useSession } from '../session/session.tsx'
 
-export type Action = 'send' | 'retry' | 'reset'
+export type Action = 'send' | 'fetch' | 'retry' | 'reset'
 
-const OPERATIONS = { send: 'sendTransfer', retry: 'retryTransfer', reset: 'resetChannel' } as const
-const ICONS = { send: IconSend, retry: IconRefresh, reset: IconPlayerSkipBack }
+const OPERATIONS = {
+  send: 'sendTransfer',
+  fetch: 'fetchTransfer',
+  retry: 'retryTransfer',
+  reset: 'resetChannel',
+} as const
+const ICONS = { send: IconSend, fetch: IconDownload, retry: IconRefresh, reset: IconPlayerSkipBack }
 
 /** A function that asks and then acts. Undefined if the user may not. */
 export function useChannelAction(
@@ -27,6 +32,7 @@ export function useChannelAction(
   const { mutate, isPending } = useMutation({
     mutationFn: async (): Promise<Transfer | undefined> => {
       if (action === 'send') return client.sendTransfer({ channelCode: code })
+      if (action === 'fetch') return client.platform.fetchTransfer({ channelCode: code })
       if (action === 'retry') return client.retryTransfer({ channelCode: code })
       await client.resetChannel({ channelCode: code })
       return undefined
@@ -34,6 +40,7 @@ export function useChannelAction(
     onSuccess: (transfer) => {
       const title = {
         send: words.channel.sent,
+        fetch: words.channel.fetched,
         retry: words.channel.retried,
         reset: words.channel.resetDone,
       }[action]
@@ -63,11 +70,13 @@ export function useChannelAction(
   if (!rights.may(OPERATIONS[action])) return undefined
   const title = {
     send: words.channel.sendTitle,
+    fetch: words.channel.fetchTitle,
     retry: words.channel.retryTitle,
     reset: words.channel.resetTitle,
   }
   const text = {
     send: words.channel.sendText(code),
+    fetch: words.channel.fetchText,
     retry: words.channel.retryText,
     reset: words.channel.resetText,
   }

@@ -172,17 +172,22 @@ export const en = {
   },
   channel: {
     send: 'Send files',
+    fetch: 'Fetch files',
     retry: 'Retry',
     reset: 'Reset',
     sendTitle: 'Send files now?',
     sendText: (code: string) =>
       `The files configured in ${code} are gathered and sent to the partner. Files sent before are left out unless the channel allows duplicates.`,
+    fetchTitle: 'Fetch files now?',
+    fetchText:
+      'The node calls the partner and takes what it has for the channel. If it has nothing, the transfer completes without files.',
     retryTitle: 'Retry the failed transfer?',
     retryText: 'A new transfer takes the same files and goes on from where the failed one stopped.',
     resetTitle: 'Reset the channel?',
     resetText:
       'Transfers that wait or move are cancelled, their connections closed and half files removed. An error is cleared. What was cancelled cannot be taken up again.',
     sent: 'The transfer has started',
+    fetched: 'The reception has started',
     retried: 'The retry has started',
     resetDone: 'The channel was reset',
     refused: 'The node did not do it',

@@ -173,17 +173,22 @@ export const es: Words = {
   },
   channel: {
     send: 'Enviar ficheros',
+    fetch: 'Recoger ficheros',
     retry: 'Reintentar',
     reset: 'Reiniciar',
     sendTitle: '¿Enviar ficheros ahora?',
     sendText: (code) =>
       `Se reúnen los ficheros configurados en ${code} y se envían al interlocutor. Los ya enviados se omiten salvo que el canal admita duplicados.`,
+    fetchTitle: '¿Recoger ficheros ahora?',
+    fetchText:
+      'El nodo llama al interlocutor y recoge lo que tiene para el canal. Si no tiene nada, la transferencia se completa sin ficheros.',
     retryTitle: '¿Reintentar la transferencia fallida?',
     retryText: 'Una transferencia nueva toma los mismos ficheros y sigue desde donde se detuvo la fallida.',
     resetTitle: '¿Reiniciar el canal?',
     resetText:
       'Las transferencias en espera o en curso se cancelan, sus conexiones se cierran y los ficheros a medias se eliminan. Un error queda borrado. Lo cancelado no se puede retomar.',
     sent: 'La transferencia ha empezado',
+    fetched: 'La recepción ha empezado',
     retried: 'El reintento ha empezado',
     resetDone: 'El canal se ha reiniciado',
     refused: 'El nodo no lo ha hecho',

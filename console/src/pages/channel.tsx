@@ -3,6 +3,7 @@
 import { Stack, Tabs } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
+import type { Channel } from '../../../sdk/index.ts'
 import { ActionButton } from '../channel/actions.tsx'
 import { HistoryTab } from '../channel/history-tab.tsx'
 import { useChannelStatus, useConfiguration } from '../channel/queries.ts'
@@ -46,6 +47,7 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
           {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (
             <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
           )}
+          {isFetched(channel) && value !== 'INACTIVE' && <ActionButton action="fetch" code={code} />}
           {value === 'ERROR' && <ActionButton action="retry" code={code} primary />}
           {(value === 'ERROR' || value === 'IN_PROGRESS' || value === 'PENDING') && (
             <ActionButton action="reset" code={code} />
@@ -68,6 +70,11 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
       </Tabs>
     </Stack>
   )
+}
+
+/** Whether this node may call for what the channel receives. What else stands in the way, the node says. */
+function isFetched({ direction, connection }: Channel): boolean {
+  return direction !== 'EMISION' && connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'
 }
 
 type ContentProps = Parameters<typeof SummaryTab>[0] & { tab: Tab }

@@ -1,4 +1,4 @@
-// `esclusa transfers`, `transfer`, `send`, `retry` and `reset`.
+// `esclusa transfers`, `transfer`, `send`, `fetch`, `retry` and `reset`.
 
 import { collect, pages } from '../../../sdk/index.ts'
 import type { Client, Transfer } from '../../../sdk/index.ts'
@@ -87,6 +87,10 @@ type Starting = ClientFlags & { watch?: boolean }
 
 export async function send(channelCode: string, options: Starting): Promise<void> {
   await start(options, (client) => client.sendTransfer({ channelCode }))
+}
+
+export async function fetch(channelCode: string, options: Starting): Promise<void> {
+  await start(options, (client) => client.platform.fetchTransfer({ channelCode }))
 }
 
 export async function retry(channelCode: string, options: Starting): Promise<void> {

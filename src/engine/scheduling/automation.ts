@@ -215,7 +215,7 @@ async function callAndListen(runner: Runner, channel: ChannelRecord, signal: Abo
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   const protocol = protocolFor(runner, plan)
   if (isSpooled(plan, protocol) || !(mayCall(channel) || protocol.capabilities.nobodyCalls)) return
-  const lent = await sessions.lend(plan, 0)
+  const lent = await sessions.lend(plan, 0, 'fetch')
   let ok = false
   try {
     await lent.session.fetch(signal)

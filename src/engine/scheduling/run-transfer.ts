@@ -99,6 +99,8 @@ async function notBefore(
   const protocol = protocolFor(runner, plan)
   if (callingEnd(plan, protocol) === 'REMOTO')
     return isSpooled(plan, protocol) || (await sessions.calledBy(plan)) ? undefined : { at: PARKED }
+  // Somebody asked for a fetch: that is worth a call, and while it waits the partner could bring nothing by itself.
+  if (transfer.direction === 'RECEPCION') return undefined
   const at = await callNotBefore(context, contactId)
   return at > 0 ? { at, down: contactId } : undefined
 }
@@ -174,10 +176,12 @@ async function borrow(runner: Runner, { context, plan, transfer, signal }: Runni
   if (isSpooled(plan, protocol)) return lentAs(spoolSession(context, plan, transfer))
   signal.throwIfAborted()
   const end = callingEnd(plan, protocol)
-  const called = end === 'LOCAL' ? undefined : await sessions.calledBy(plan)
+  const fetches = transfer.direction === 'RECEPCION'
+  // In a session that the partner opened, it brings its files when it likes.
+  const called = end === 'LOCAL' || fetches ? undefined : await sessions.calledBy(plan)
   if (called && (called.prompt !== false || end === 'REMOTO')) return lentAs(called)
   if (end === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
-  const lending = sessions.lend(plan, transfer.attempts)
+  const lending = sessions.lend(plan, transfer.attempts, fetches ? 'fetch' : 'push')
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
@@ -241,7 +245,8 @@ async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<
   const { receipts } = protocolFor(runner, plan).capabilities
   let refused = await settleReceived(running, receipts)
   const broken = transfer.files.find((file) => file.phase === 'MOVING')
-  if (transfer.type === 'RETRY' && (broken || transfer.files.length === 0))
+  const asked = transfer.type === 'RETRY' || transfer.type === 'MANUAL'
+  if (asked && (broken || transfer.files.length === 0))
     refused = (await fetchInto(runner, running)) ?? refused
   else if (broken)
     refused ??= {
@@ -293,14 +298,16 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ re
   })
   const lent = await borrow(runner, running)
   const reception = runner.receptions.adopt(running)
+  const fetch = runner.sessions.fetches.begin(running.plan)
   let ok = false
   try {
     await lent.session.fetch(signal)
     ok = true
   } finally {
+    fetch.end()
     reception.close()
     await reception.quiet
     await lent.giveBack(ok)
   }
-  return reception.refused
+  return reception.refused ?? (fetch.refused && { reason: fetch.refused })
 }

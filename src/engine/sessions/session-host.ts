@@ -52,7 +52,11 @@ export function makeSessionHost({
       reception.receptions.sessionDone(session.reach)
       return handOver(context, launcher, session)
     },
-    offer: (offer) => receiveOffer(reception, offer),
+    offer: (offer) =>
+      receiveOffer(reception, offer).catch((thrown: unknown) => {
+        sessions.fetches.refused(offer, thrown)
+        throw thrown
+      }),
     receipt: (reach, receipt) =>
       takeReceipt(context, reach, receipt, protocol.keyName, () => launcher.wake()),
     receiptsOwed: async (reach) => {

@@ -12,6 +12,7 @@ import { NodeError } from '../../errors.ts'
 import { channelsOfContact, findChannel } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
+import { Fetches } from './fetches.ts'
 import { SharedTurn } from './shared-turn.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { reachOfCall } from './reach.ts'
@@ -28,6 +29,7 @@ export type Lent = {
 }
 
 export class SessionPool {
+  readonly fetches = new Fetches()
   readonly #context: EngineContext
   readonly #transports: ReadonlyMap<string, Transport<never>>
   readonly #hostOf: (protocol: string) => SessionHost
@@ -66,8 +68,10 @@ export class SessionPool {
   }
 
   /** Opens a session, or lends an open one. `attempt` picks the first address where the channel rotates them. */
-  async lend(plan: TransferPlan, attempt: number): Promise<Lent> {
+  async lend(plan: TransferPlan, attempt: number, use: 'push' | 'fetch' = 'push'): Promise<Lent> {
     const key = keyOf(plan)
+    const kept = this.#opened.get(key)
+    if (use === 'fetch' && kept?.session.spent) await this.#close(key, kept)
     const known = this.#opened.get(key)
     if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
     let opening = this.#opening.get(key)
@@ -76,8 +80,8 @@ export class SessionPool {
       this.#opening.set(key, opening)
     }
     const session = await opening
-    const kept = this.#opened.get(key)
-    if (kept?.session === session) return this.#use(key, kept, plan)
+    const now = this.#opened.get(key)
+    if (now?.session === session) return this.#use(key, now, plan)
     const turn = new SharedTurn(() => this.#letPartnerSpeak(session))
     const fresh: Kept = { session, users: 0, idle: undefined, turn }
     this.#opened.set(key, fresh)

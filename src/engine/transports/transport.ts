@@ -128,6 +128,8 @@ export interface Session {
   readonly encrypted: boolean
   /** Aborted when the session is over, with the reason. */
   readonly ended: AbortSignal
+  /** True: it cannot give the partner the turn any more; whoever wants to fetch calls anew. */
+  readonly spent?: boolean
   /** False: what is pushed may have to wait for as long as the partner likes. */
   readonly prompt?: boolean
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>

@@ -1,4 +1,4 @@
-// Operations 12 to 16: transfers listed, read, started, retried and reset.
+// Operations 12 to 16: transfers listed, read, started, retried and reset; and receptions asked for, which is the node's own.
 
 import type { Transfer, TransferFile } from '../../contract/transfer.ts'
 import { nextDay, showTime, startOfDay } from '../../domain/time.ts'
@@ -7,12 +7,14 @@ import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.t
 import { NodeError } from '../../errors.ts'
 import { pageOfTransfers } from '../../store/transfers/transfer-pages.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
+import { requestFetch } from '../../transfers/fetch.ts'
 import { requestSend } from '../../transfers/request.ts'
 import { requestRetry } from '../../transfers/retry.ts'
 import type { Asking } from '../../transfers/request.ts'
 import { resetChannel as reset } from '../../transfers/reset.ts'
 import { actorOf } from '../actor.ts'
 import type { Call, Context, Handler, Written } from '../context.ts'
+import type { PlatformHandler } from '../platform/handler.ts'
 import { readStatus } from './channels.ts'
 import { reachChannel } from '../guard.ts'
 import { askedPage, writePage } from './paging.ts'
@@ -79,10 +81,15 @@ export const retryTransfer: Handler<'retryTransfer'> = async (context, call) => 
   return started(context, await requestRetry(asking(context, call, 'TRANSFER_RETRIED'), channel))
 }
 
+export const fetchTransfer: PlatformHandler<'fetchTransfer'> = async (context, call) => {
+  const channel = await reachChannel(context, call.user, call.input.channelCode)
+  return started(context, await requestFetch(asking(context, call, 'TRANSFER_FETCHED'), channel))
+}
+
 function asking(
   context: Context,
-  call: Call<'sendTransfer' | 'retryTransfer'>,
-  action: 'TRANSFER_SENT' | 'TRANSFER_RETRIED',
+  call: Pick<Call<'sendTransfer'>, 'user' | 'request' | 'input'>,
+  action: 'TRANSFER_SENT' | 'TRANSFER_RETRIED' | 'TRANSFER_FETCHED',
 ): Asking {
   return {
     store: context.store,

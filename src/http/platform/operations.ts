@@ -31,6 +31,7 @@ import { makeHours, overview } from './overview.ts'
 import { makeTransferSearch } from './transfer-search.ts'
 import { makeNotificationHandlers } from '../notifications/handlers.ts'
 import { askedPage } from '../integration/paging.ts'
+import { fetchTransfer } from '../integration/transfers.ts'
 
 /** Made once per server. It keeps what it knows of channels between requests. */
 export function makePlatformHandlers(): PlatformHandlers {
@@ -74,6 +75,7 @@ export function makePlatformHandlers(): PlatformHandlers {
       )
       return makePage(await failuresToWire(context, board, some), ids.length, asked)
     },
+    fetchTransfer,
     transferFacts: async (context, { input, user }) => {
       const channel = await reachChannel(context, user, input.channelCode)
       const transfer = await findTransfer(context.store.db, input.transferId)

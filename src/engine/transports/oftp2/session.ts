@@ -89,6 +89,11 @@ export class Oftp2Session implements Session {
     return this.conversation.ended
   }
 
+  /** The partner handed an unused turn over a while ago, and the standard forbids handing it back. */
+  get spent(): boolean {
+    return this.conversation.state === 'IDLESPCD' && performance.now() - this.#turnAt > UNUSED_MS
+  }
+
   /** A partner that cannot be asked for the turn may keep it for as long as the session lasts. */
   get prompt(): boolean {
     return this.#turning || this.conversation.agreement?.wishes === true
@@ -148,7 +153,7 @@ export class Oftp2Session implements Session {
         if (this.conversation.state === 'IDLESPCD') {
           // The partner has just handed the turn over and has nothing more to say, so there is nothing to wait for. The
           // standard forbids handing an unused turn back. The session ends, and the next call begins with a fresh turn.
-          if (performance.now() - this.#turnAt > UNUSED_MS && !this.#speaker.more) this.conversation.sayEnd()
+          if (this.spent && !this.#speaker.more) this.conversation.sayEnd()
           return resolve()
         }
         this.#fetching.push({ resolve, reject })

@@ -1,0 +1,59 @@
+// Receptions that somebody asks for, where this node calls: the engine takes what the partner has, in one transfer.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
+import { requestFetch } from '../../src/transfers/fetch.ts'
+import { testOnBoth } from '../support/harness.ts'
+import { CODE, channelOf, runningRig } from './rig.ts'
+import type { Rig } from './rig.ts'
+
+async function fetch(rig: Rig) {
+  const asking = { store: rig.store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
+  const { id } = await requestFetch(asking, await rig.channel())
+  rig.wake()
+  return rig.ended(id)
+}
+
+const onlyTexts = (rig: Rig): Channel => {
+  const { directories = [] } = channelOf(rig)
+  return channelOf(rig, {
+    directories: directories.map((directory) => ({ ...directory, fileGroupsName: '*.txt' })),
+  })
+}
+
+testOnBoth('a fetch takes all that the partner has, in one transfer', async (t, database) => {
+  const rig = await runningRig(t, channelOf, { database })
+  await rig.offer('a.txt', 'a')
+  await rig.offer('b.txt', 'b')
+  const { state, direction, type, files } = await fetch(rig)
+  assert.deepEqual([state, direction, type], ['COMPLETED', 'RECEPCION', 'MANUAL'])
+  assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt'])
+  assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt'])
+  assert.deepEqual(await rig.history(), ['TRANSFER_REQUESTED', 'TRANSFER_STARTED', 'TRANSFER_COMPLETED'])
+})
+
+test('a fetch that finds nothing completes without files', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  const { state, files } = await fetch(rig)
+  assert.deepEqual([state, files], ['COMPLETED', []])
+})
+
+test('a fetch that finds only files that fit no directory fails and names one', async (t) => {
+  const rig = await runningRig(t, onlyTexts)
+  await rig.offer('a.bin', 'a')
+  const { state, error } = await fetch(rig)
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /a\.bin/)
+  assert.deepEqual(await rig.list('in'), [])
+})
+
+test('a failed fetch can be asked for again, and by a retry', async (t) => {
+  const rig = await runningRig(t, onlyTexts)
+  await rig.offer('a.bin', 'a')
+  await fetch(rig)
+  await rig.offer('b.txt', 'b')
+  const again = await rig.ended((await rig.retry(CODE)).id)
+  assert.equal(again.type, 'RETRY')
+  assert.deepEqual(await rig.list('in'), ['b.txt'])
+})
