@@ -112,7 +112,7 @@ export function channelFindings(channel: PlatformChannel, carrier: Carrier): Fin
   const proof = proofFindings(channel)
   return {
     faults: [...applicationFaults(channel), ...proof.faults],
-    warnings: [...warnings, ...proof.warnings],
+    warnings: [...warnings, ...proof.warnings, ...unprovenHashes(channel)],
   }
 }
 
@@ -136,6 +136,20 @@ function proofFindings({ security = {} }: PlatformChannel): Findings {
       found.warnings.push({ pointer, message: `${message}; it is not here, and one in the database stays` })
   }
   return found
+}
+
+/** Only a signed receipt has a hash (RFC 5024, 5.3.13), and one is asked for where the partner's key is known. */
+function unprovenHashes(channel: PlatformChannel): Fault[] {
+  const { validationHashFiles, direction, security } = channel
+  const { crc } = channel.connection?.advancedConfigurationTransmission ?? {}
+  if (direction === 'RECEPCION' || typeof security?.rsaRemoteKey === 'string') return []
+  const message =
+    'proves nothing over OFTP2 without security.rsaRemoteKey: only a signed receipt shows a hash, so any receipt will do'
+  const place = security?.rsaRemoteKey === null ? '' : '; the key is not here, and one in the database stays'
+  return [
+    ...(validationHashFiles === true ? ['/validationHashFiles'] : []),
+    ...(crc === true ? ['/connection/advancedConfigurationTransmission/crc'] : []),
+  ].map((pointer) => ({ pointer, message: message + place }))
 }
 
 /** OFTP2 carries the application in eight characters of its own alphabet. */

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import * as fc from 'fast-check'
 import { stringify } from 'yaml'
 import { tempFolder } from '../../test/support/harness.ts'
+import { makeTestKey } from '../../test/support/cms-keys.ts'
 import { NodeError } from '../errors.ts'
 import { samplePlatform, SECRETS } from '../../test/support/platform-file.ts'
 import { readPlatform } from './read.ts'
@@ -461,6 +462,21 @@ test('any text that a field may hold comes back from an export’s YAML as it wa
       assert.deepEqual(value, written)
     }),
   )
+})
+
+test('a hash that no receipt can prove over OFTP2 is warned of', async (t) => {
+  const { read } = await reader(t)
+  const { certificatePem } = await makeTestKey('partner')
+  const of = (channel: object) =>
+    read(withChannel(channel)).warnings.map((line) => line.replace(/^.*:\d+:\d+: /, ''))
+  const why =
+    'proves nothing over OFTP2 without security.rsaRemoteKey: only a signed receipt shows a hash, so any receipt will do; ' +
+    'the key is not here, and one in the database stays'
+  const crc = { connection: { advancedConfigurationTransmission: { crc: true } } }
+  assert.deepEqual(of({ validationHashFiles: true }), [`/channels/0/validationHashFiles ${why}`])
+  assert.deepEqual(of(crc), [`/channels/0/connection/advancedConfigurationTransmission/crc ${why}`])
+  assert.deepEqual(of({ ...crc, validationHashFiles: true, security: { rsaRemoteKey: certificatePem } }), [])
+  assert.deepEqual(of({ validationHashFiles: true, direction: 'RECEPCION' }), [], 'it has nothing to send')
 })
 
 test('a file that is not there is told', async (t) => {

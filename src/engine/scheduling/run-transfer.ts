@@ -13,7 +13,7 @@ import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nextOpening } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { PARKED } from '../../domain/transfer.ts'
-import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import type { FilePhase, TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -71,11 +71,20 @@ export async function runTransfer(
     running = { context, transfer, held, plan, signal }
     await start(running, claim, snapshot)
     if (transfer.direction === 'RECEPCION') await goOnReceiving(runner, running)
-    else if (transfer.receiptsUntil !== null) await settleReceipts(running)
+    else if (transfer.receiptsUntil !== null || isConfirmed(transfer)) await settleReceipts(running)
     else await emit(runner, running, given)
   } catch (thrown) {
     await ended(context, transfer, held, running, signal.aborted ? (signal.reason ?? thrown) : thrown)
   }
+}
+
+/** A retry of a transfer whose receipts came after it had given up: there is nothing to call for. */
+function isConfirmed({ files }: TransferRecord): boolean {
+  return files.length > 0 && files.every(({ phase, receipt }) => isThere(phase) && receipt === 'POSITIVE')
+}
+
+function isThere(phase: FilePhase): boolean {
+  return phase === 'ARRIVED' || phase === 'DONE'
 }
 
 /** When to look again (PARKED: when something changes), and the partner that must be reachable first. */

@@ -1,0 +1,269 @@
+// The proof that a receipt gives, against a partner that keeps to RFC 5024: 5.3.3 (SFIDCIPH, SFIDSIGN), 5.3.13 and
+// 5.3.14 (hash and signature), 10.2 (suites). The partner's signatures are made and checked by openssl, not by our code.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { makeTestKey, noOpenssl, OpensslFolder } from '../support/cms-keys.ts'
+import type { TestKey } from '../support/cms-keys.ts'
+import { waitFor } from '../support/harness.ts'
+import { dataOf, n, octets, text, u2, x } from '../support/oftp2/foreign.ts'
+import type { ForeignLine } from '../support/oftp2/foreign.ts'
+import { awaiting, CREDIT, NODE_ID, startForeignNode } from './foreign-node.ts'
+import type { Foreign, ForeignNode } from './foreign-node.ts'
+
+const CONTENT = 'what the file holds'
+const DIGEST_OF_SUITE = { '02': 'sha1', '04': 'sha256', '06': 'sha512' } as const
+type Keys = { ours: TestKey; theirs: TestKey }
+type Bench = { node: ForeignNode; keys: Keys }
+
+const keysOf = ({ ours, theirs }: Keys) => ({
+  rsaLocalKey: `${ours.privateKeyPem.trim()}\n${ours.certificatePem}`,
+  rsaRemoteKey: theirs.certificatePem,
+})
+
+/** CMS SignedData with the content inside, by openssl. */
+function signed(key: TestKey, content: Buffer, digest: string): Buffer {
+  const folder = new OpensslFolder(key)
+  try {
+    folder.write('content', content)
+    const signer = '-signer cert.pem -inkey key.pem -nocerts -nosmimecap'
+    folder.cms(`-sign -nodetach -in content -out signature -outform DER ${signer} -md ${digest}`)
+    return folder.read('signature')
+  } finally {
+    folder.remove()
+  }
+}
+
+/** What openssl finds inside a signature that it has checked with that certificate. */
+function opened(key: TestKey, signature: Buffer): Buffer {
+  const folder = new OpensslFolder(key)
+  try {
+    folder.write('signature', signature)
+    folder.cms('-verify -in signature -inform DER -certfile cert.pem -nointern -noverify -out content')
+    return folder.read('content')
+  } finally {
+    folder.remove()
+  }
+}
+
+type Sent = { dataset: string; stamp: string; suite: string; sign: string }
+
+/** The partner takes the file; then it has the turn. */
+async function takeFile(line: ForeignLine): Promise<Sent> {
+  const sfid = text(await line.expect('H'))
+  line.say(`2${n(0, 17)}`)
+  const { content } = await line.expectFile(CREDIT)
+  assert.equal(content.toString(), CONTENT)
+  line.say('4N')
+  await line.expect('R')
+  return {
+    dataset: sfid.slice(1, 27),
+    stamp: sfid.slice(30, 48),
+    suite: sfid.slice(157, 159),
+    sign: sfid.slice(161, 162),
+  }
+}
+
+const eerp = ({ dataset, stamp }: Sent, { id }: Foreign, hash: Uint8Array, signature: Uint8Array) =>
+  octets(
+    `E${dataset}${x('', 3)}${stamp}${x('', 8)}${x(NODE_ID, 25)}${x(id, 25)}`,
+    u2(hash.length),
+    hash,
+    u2(signature.length),
+    signature,
+  )
+
+/** EERPDSN, EERPDATE, EERPTIME, EERPDEST, EERPORIG, EERPHSH, each with its padding (5.3.13). */
+const covered = ({ dataset, stamp }: Sent, { id }: Foreign, hash: Uint8Array) =>
+  octets(`${dataset}${stamp}${x(NODE_ID, 25)}${x(id, 25)}`, hash)
+
+type Answer = (sent: Sent, foreign: Foreign) => Buffer
+
+async function answered(
+  t: TestContext,
+  { node, keys }: Bench,
+  suite: keyof typeof DIGEST_OF_SUITE,
+  answer: Answer,
+): Promise<{ state: string; error: string | null }> {
+  const foreign = await node.relate(t, { validationHashFiles: true, security: keysOf(keys) }, { suite })
+  const id = await foreign.send('a.bin', CONTENT)
+  const { line } = await foreign.called('5')
+  const sent = await takeFile(line)
+  assert.deepEqual([sent.suite, sent.sign], [suite, 'Y'], 'SFIDCIPH and SFIDSIGN')
+  line.say(answer(sent, foreign))
+  await line.expect('P')
+  line.say('R')
+  return foreign.ended(id)
+}
+
+const hashOf = (digest: string) => createHash(digest).update(CONTENT).digest()
+
+async function hashOfSuite(t: TestContext, bench: Bench): Promise<void> {
+  for (const [suite, digest] of Object.entries(DIGEST_OF_SUITE)) {
+    const { state, error } = await answered(t, bench, suite as '02', (sent, foreign) => {
+      const hash = hashOf(digest)
+      return eerp(sent, foreign, hash, signed(bench.keys.theirs, covered(sent, foreign, hash), digest))
+    })
+    assert.equal(state, 'COMPLETED', `${suite}: ${error ?? ''}`)
+  }
+}
+
+async function wrongHash(t: TestContext, bench: Bench): Promise<void> {
+  const hash = createHash('sha1').update('something else').digest()
+  const { state, error } = await answered(t, bench, '02', (sent, foreign) =>
+    eerp(sent, foreign, hash, signed(bench.keys.theirs, covered(sent, foreign, hash), 'sha1')),
+  )
+  assert.equal(state, 'FAILED')
+  assert.equal(
+    error,
+    `a.bin: the partner’s receipt is negative: it shows the hash ${hash.toString('hex')}, sent was ${hashOf('sha1').toString('hex')}`,
+  )
+}
+
+async function unsigned(t: TestContext, bench: Bench): Promise<void> {
+  const { state, error } = await answered(t, bench, '04', (sent, foreign) =>
+    eerp(sent, foreign, new Uint8Array(0), new Uint8Array(0)),
+  )
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /it is not signed, though a signed one was asked for$/)
+}
+
+async function withoutKeys(t: TestContext, { node }: Bench): Promise<void> {
+  const foreign = await node.relate(t, { validationHashFiles: true })
+  const id = await foreign.send('a.bin', CONTENT)
+  const { line } = await foreign.called('5')
+  const sent = await takeFile(line)
+  assert.deepEqual([sent.suite, sent.sign], ['00', 'N'], 'nothing is asked for that cannot be checked')
+  line.say(eerp(sent, foreign, new Uint8Array(0), new Uint8Array(0)))
+  await line.expect('P')
+  line.say('R')
+  const { state, error } = await foreign.ended(id)
+  assert.equal(state, 'COMPLETED', error ?? '')
+}
+
+/** A level without signed receipts cannot prove anything: nothing is sent. */
+async function olderLevel(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const foreign = await node.relate(t, { validationHashFiles: true, security: keysOf(keys) })
+  const id = await foreign.send('a.bin', CONTENT)
+  const { line } = await foreign.called('4')
+  await line.expect('R')
+  line.say('F00\r')
+  const { state, error_code, error } = await foreign.ended(id)
+  assert.deepEqual([state, error_code], ['FAILED', 'insecure_session'])
+  assert.match(error ?? '', /validationHashFiles and crc ask for a signed receipt/)
+}
+
+/** The partner brings a plain file and asks for a receipt, signed or not. */
+async function bring(t: TestContext, foreign: Foreign, suite: string, sign: 'Y' | 'N'): Promise<Buffer> {
+  const { line } = await foreign.calls(t, '5')
+  line.say(
+    `H${x('FROM-THERE', 26)}   202611161213140007${x('FILES', 8)}${x(NODE_ID, 25)}${x(foreign.id, 25)}U00000`,
+    `${n(1, 13)}${n(1, 13)}${n(0, 17)}00${suite}00${sign}000`,
+  )
+  await line.expect('2')
+  line.say(dataOf(Buffer.from(CONTENT)))
+  line.say(`T${n(0, 17)}${n(CONTENT.length, 17)}`)
+  await line.expect('4')
+  line.say('R')
+  const receipt = await line.expect('E')
+  line.say('P')
+  await line.expect('R')
+  line.say('F00000\r')
+  return receipt
+}
+
+const HEAD = 106
+
+async function ourHash(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const digests = { '01': 'sha1', '02': 'sha1', '03': 'sha256', '04': 'sha256', '06': 'sha512' }
+  for (const [suite, digest] of Object.entries(digests)) {
+    const foreign = await node.relate(t, { security: keysOf(keys) })
+    const receipt = await bring(t, foreign, suite, 'Y')
+    const hash = hashOf(digest)
+    const head = `E${x('FROM-THERE', 26)}   202611161213140007${x('', 8)}${x(foreign.id, 25)}${x(NODE_ID, 25)}`
+    const proof = octets(head, u2(hash.length), hash)
+    assert.equal(text(receipt.subarray(0, proof.length)), text(proof), suite)
+    const at = proof.length + 2
+    assert.equal(receipt.readUInt16BE(proof.length), receipt.length - at, 'EERPSIGL')
+    const content = octets(
+      `${x('FROM-THERE', 26)}202611161213140007${x(foreign.id, 25)}${x(NODE_ID, 25)}`,
+      hash,
+    )
+    assert.deepEqual(opened(keys.ours, receipt.subarray(at)), content, suite)
+  }
+}
+
+async function oursUnsigned(t: TestContext, { node, keys }: Bench): Promise<void> {
+  for (const suite of ['00', '04']) {
+    const foreign = await node.relate(t, { security: keysOf(keys) })
+    const receipt = await bring(t, foreign, suite, 'N')
+    assert.deepEqual(receipt.subarray(HEAD), octets(u2(0), u2(0)), 'no hash and no signature')
+  }
+}
+
+/** The deadline passes; then the partner calls and says what became of the file. */
+async function late(t: TestContext, { node }: Bench): Promise<void> {
+  for (const answer of ['EERP', 'NERP'] as const) {
+    const foreign = await node.relate(t, awaiting())
+    const id = await foreign.send('a.bin', CONTENT)
+    const { line } = await foreign.called('5')
+    const sent = await takeFile(line)
+    line.say('F00000\r')
+    await waitFor(
+      'the transfer to wait for its receipt',
+      async () => (await foreign.transfer(id)).receipts_until,
+      60_000,
+    )
+    await node.store.db
+      .updateTable('transfer')
+      .set({ receipts_until: 1, due_at: 1 })
+      .where('id', '=', id)
+      .execute()
+    node.context.wake({ kind: 'due' })
+    assert.equal((await foreign.ended(id)).error_code, 'receipt_late')
+    const again = (await foreign.calls(t, '5')).line
+    const nerp = octets(
+      `N${sent.dataset}${x('', 6)}${sent.stamp}${x(NODE_ID, 25)}${x(foreign.id, 25)}${x(foreign.id, 25)}34006no way`,
+    )
+    again.say(answer === 'EERP' ? eerp(sent, foreign, new Uint8Array(0), new Uint8Array(0)) : nerp)
+    await again.expect('P')
+    again.say('F00000\r')
+    const { state, error } = await foreign.transfer(id)
+    assert.equal(state, 'FAILED', 'what was told stays told')
+    const said = answer === 'EERP' ? 'positive' : 'negative \\(processing failed \\(NERP 34\\): no way\\)'
+    assert.match(
+      error ?? '',
+      new RegExp(`no receipt came .*; a.bin: its receipt came later, at \\S+Z, and is ${said}$`),
+    )
+    const file = await foreign.file(id)
+    assert.equal(file.receipt, answer === 'EERP' ? 'POSITIVE' : 'NEGATIVE')
+    assert.ok(file.receipt_at)
+    if (answer === 'EERP') await completesByRetry(foreign)
+  }
+}
+
+/** The partner has said that it has the file: a retry sends nothing. */
+async function completesByRetry(foreign: Foreign): Promise<void> {
+  const { body } = await foreign.node.call('retryTransfer', { code: foreign.code, as: 'admin' })
+  const { state, error } = await foreign.ended(String(body.transferId))
+  assert.equal(state, 'COMPLETED', error ?? '')
+}
+
+const CASES: readonly [string, (t: TestContext, bench: Bench) => Promise<void>][] = [
+  ['the hash of a plain file’s receipt is that of the announced suite', hashOfSuite],
+  ['a signed receipt for other octets fails the transfer and says which hash it shows', wrongHash],
+  ['an unsigned receipt where a signed one is asked for fails the transfer', unsigned],
+  ['without keys no hash is asked for, and the receipt counts', withoutKeys],
+  ['a partner below 2.0 gets no file that must be proven', olderLevel],
+  ['ours shows the hash of the suite that the partner announced, and is signed', ourHash],
+  ['ours is not signed and has no hash where the partner did not ask', oursUnsigned],
+  ['a receipt that comes after its deadline is kept and shown', late],
+]
+
+test('what receipts prove, against a partner that keeps to the standard', { skip: noOpenssl }, async (t) => {
+  const [ours, theirs] = [await makeTestKey('node'), await makeTestKey('foreign')]
+  const bench = { node: await startForeignNode(t), keys: { ours, theirs } }
+  for (const [title, run] of CASES) await t.test(title, (inner) => run(inner, bench))
+})
