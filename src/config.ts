@@ -17,6 +17,7 @@ export type Config = Readonly<{
   trustedProxies: readonly string[]
   metricsToken: string | undefined
   metricsNetworks: readonly string[]
+  metricsChannels: number
   databaseUrl: string | undefined
   jwtSecret: string | undefined
   masterKey: string | undefined
@@ -83,6 +84,7 @@ export const SETTINGS = {
     'bearer token that may read /metrics, beside administrators; 16 bytes at least',
   ],
   ESCLUSA_METRICS_NETWORKS: ['none', 'addresses or networks that may read /metrics without a token'],
+  ESCLUSA_METRICS_CHANNELS: ['1000', 'how many channels have figures of their own at /metrics; 0 names none'],
   ESCLUSA_DATABASE_URL: ['SQLite in the data folder', 'postgres://… for several nodes on one platform'],
   ESCLUSA_JWT_SECRET: ['generated, kept', 'HMAC key of tokens, used as its UTF-8 bytes; 64 bytes at least'],
   ESCLUSA_MASTER_KEY: ['generated, kept', 'encrypts secrets at rest; 32 bytes at least'],
@@ -170,6 +172,7 @@ export function readConfig(env: Env): Config {
     trustedProxies: networks('ESCLUSA_TRUSTED_PROXIES', get('ESCLUSA_TRUSTED_PROXIES')),
     metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
     metricsNetworks: networks('ESCLUSA_METRICS_NETWORKS', get('ESCLUSA_METRICS_NETWORKS')),
+    metricsChannels: integer('ESCLUSA_METRICS_CHANNELS', 0, 100_000),
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),

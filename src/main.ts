@@ -15,6 +15,7 @@ import { BY_ITSELF, makeAuditTrail } from './audit/trail.ts'
 import type { Config } from './config.ts'
 import { networksOf } from './domain/network/networks.ts'
 import { zoneOf } from './domain/time.ts'
+import { NO_LAG } from './event-loop-lag.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
@@ -22,7 +23,7 @@ import { requireApart } from './files/root-overlap.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
 import { EventHub } from './http/platform/events.ts'
-import { addMetricsRoute } from './http/metrics.ts'
+import { makeMetrics } from './http/metrics/route.ts'
 import { addPlatformRoutes } from './http/health-and-console.ts'
 import { buildServer } from './http/server.ts'
 import { makeNoteUse } from './http/note-use.ts'
@@ -36,6 +37,7 @@ import { makeChannelAccess } from './store/channel-access.ts'
 import { noteSessionSeen } from './store/sessions.ts'
 import { noteTokenUse } from './store/tokens.ts'
 import { openStore } from './store/database/open.ts'
+import { timedWrites } from './store/watching/timed-writes.ts'
 import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
 import { makeSeal } from './store/seal.ts'
@@ -58,7 +60,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
   process.umask(0o077)
   const secrets = readSecrets(config)
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
-  const store = await openStore(config)
+  const metrics = makeMetrics()
+  const store = timedWrites(await openStore(config), metrics.wrote)
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
   const firstAdmin = await makeFirstAdministrator(store)
@@ -96,7 +99,13 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const readiness = addPlatformRoutes(app, context, events)
   let running: EngineThread | undefined
   const access = { token: config.metricsToken, networks: networksOf(config.metricsNetworks) }
-  addMetricsRoute(app, context, events, () => running?.counters() ?? { emitted: 0, received: 0 }, access)
+  const idle = { emitted: 0, received: 0, lag: NO_LAG }
+  metrics.addRoute(app, context, {
+    hub: events,
+    engine: () => running?.figures() ?? idle,
+    access,
+    mostChannels: config.metricsChannels,
+  })
   const wakes = await connectNodes({
     store,
     log,

@@ -6,6 +6,8 @@
 
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
+import { NO_LAG, worse } from '../event-loop-lag.ts'
+import type { Lag } from '../event-loop-lag.ts'
 import type { Log } from '../log.ts'
 import type { Counters } from './engine.ts'
 import type { TransferEvent } from '../contract/event.ts'
@@ -17,7 +19,8 @@ export type EngineThread = {
   /** Resolves when the engine listens and works. Messages sent before that wait for it. */
   ready: Promise<void>
   tell(message: ToEngine): void
-  counters(): Counters
+  /** What it has moved, and how late it got to its work since the last time this was asked. */
+  figures(): Counters & { lag: Lag }
   /** False while it has said nothing for a while. */
   answers(): boolean
   stop(): Promise<void>
@@ -49,6 +52,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
   let worker: Worker
   let past: Counters = { emitted: 0, received: 0 }
   let current: Counters = { emitted: 0, received: 0 }
+  let lag = NO_LAG
   let generation = 0
   let restart: NodeJS.Timeout | undefined
   let over = false
@@ -73,7 +77,10 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
         watchdog.heard()
         if (message.kind === 'event') heard(message.event)
         if (message.kind === 'channel wanted') wanted(message.channelCode)
-        if (message.kind === 'counters') current = message.counters
+        if (message.kind === 'counters') {
+          current = message.counters
+          lag = worse(lag, message.lag)
+        }
         if (message.kind === 'ready') resolve()
       })
       made.once('error', (error) => {
@@ -91,7 +98,15 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
   return {
     ready: launch(),
     tell: (message) => worker.postMessage(message),
-    counters: () => ({ emitted: past.emitted + current.emitted, received: past.received + current.received }),
+    figures: () => {
+      const figures = {
+        emitted: past.emitted + current.emitted,
+        received: past.received + current.received,
+        lag,
+      }
+      lag = NO_LAG
+      return figures
+    },
     answers: () => watchdog.answers,
     stop: async () => {
       state = 'stopping'

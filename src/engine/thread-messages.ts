@@ -2,6 +2,7 @@
 
 import type { Config } from '../config.ts'
 import type { TransferEvent } from '../contract/event.ts'
+import type { Lag } from '../event-loop-lag.ts'
 import type { Counters } from './engine.ts'
 
 /** What the thread is started with. */
@@ -19,4 +20,4 @@ export type FromEngine =
   | { kind: 'stopped' }
   | { kind: 'event'; event: TransferEvent }
   | { kind: 'channel wanted'; channelCode: string }
-  | { kind: 'counters'; counters: Counters }
+  | { kind: 'counters'; counters: Counters; lag: Lag }

@@ -3,6 +3,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { readSecrets } from '../files/secrets.ts'
+import { measureLag } from '../event-loop-lag.ts'
 import { makeLog } from '../log.ts'
 import { openStore } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
@@ -31,7 +32,9 @@ const engine = await startEngine({
 })
 const upkeep = startNodeUpkeep({ config, store, seal, master, log, owner, now: Date.now })
 // Also how the node knows that this thread still answers.
-const counting = setInterval(() => say({ kind: 'counters', counters: { ...engine.counters } }), 1000)
+const meter = measureLag()
+const count = () => say({ kind: 'counters', counters: { ...engine.counters }, lag: meter.read() })
+const counting = setInterval(count, 1000)
 
 port.on('message', (message: ToEngine) => void heard(message, engine))
 say({ kind: 'ready' })
@@ -46,7 +49,8 @@ async function heard(message: ToEngine, engine: Engine): Promise<void> {
   await engine.stop()
   clearInterval(counting)
   await store.close()
-  say({ kind: 'counters', counters: { ...engine.counters } })
+  count()
+  meter.stop()
   log.flush()
   say({ kind: 'stopped' })
   port.close()

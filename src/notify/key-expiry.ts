@@ -14,19 +14,26 @@ const DAY_MS = 86_400_000
 const TOLD_AT_DAYS = [0, 1, 7, 30]
 
 type Place = { pem: string; use: string; channelCode?: string; contactId?: string }
+type Ending = { fingerprint: string; subject: string; endsAt: number }
+export type Certificate = Ending & Omit<Place, 'pem'>
 
 export async function tellExpiringKeys(parts: NotifyParts, now: number): Promise<void> {
+  for await (const certificate of certificatesInUse(parts)) await tellIfSoon(parts, certificate, now)
+}
+
+/** Each once, where it is found first. */
+export async function* certificatesInUse(
+  parts: Pick<NotifyParts, 'store' | 'seal'>,
+): AsyncGenerator<Certificate> {
   const seen = new Set<string>()
-  for await (const place of places(parts))
-    for (const pem of place.pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []) {
+  for await (const { pem: text, ...place } of places(parts))
+    for (const pem of text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []) {
       const certificate = parse(pem)
       if (!certificate || seen.has(certificate.fingerprint)) continue
       seen.add(certificate.fingerprint)
-      await tellIfSoon(parts, place, certificate, now)
+      yield { ...certificate, ...place }
     }
 }
-
-type Ending = { fingerprint: string; subject: string; endsAt: number }
 
 /** One that does not parse was refused when it was set; here it is passed over. */
 function parse(pem: string): Ending | undefined {
@@ -44,8 +51,7 @@ function parse(pem: string): Ending | undefined {
 
 async function tellIfSoon(
   { store, zone }: NotifyParts,
-  { use, channelCode, contactId }: Place,
-  { fingerprint, subject, endsAt }: Ending,
+  { use, channelCode, contactId, fingerprint, subject, endsAt }: Certificate,
   now: number,
 ): Promise<void> {
   const days = Math.max(0, Math.floor((endsAt - now) / DAY_MS))
@@ -60,7 +66,7 @@ async function tellIfSoon(
 }
 
 /** Opening a channel's keys takes a while with thousands of channels: requests get their turn in between. */
-async function* places({ store, seal }: NotifyParts): AsyncGenerator<Place> {
+async function* places({ store, seal }: Pick<NotifyParts, 'store' | 'seal'>): AsyncGenerator<Place> {
   for (const { id, settings } of await listContacts(store.db)) {
     const { ca, cert } = settings.oftp2?.tls ?? {}
     if (ca !== undefined) yield { pem: ca, use: `oftp2.tls.ca of contact ${id}`, contactId: id }

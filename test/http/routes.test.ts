@@ -12,7 +12,8 @@ import { AUTHS, ROLES } from '../../src/contract/user.ts'
 import type { Auths, Role } from '../../src/contract/user.ts'
 import { networksOf } from '../../src/domain/network/networks.ts'
 import { addPlatformRoutes } from '../../src/http/health-and-console.ts'
-import { addMetricsRoute } from '../../src/http/metrics.ts'
+import { NO_LAG } from '../../src/event-loop-lag.ts'
+import { makeMetrics } from '../../src/http/metrics/route.ts'
 import { EventHub } from '../../src/http/platform/events.ts'
 import { buildServer } from '../../src/http/server.ts'
 import { putAccount } from '../../src/store/accounts.ts'
@@ -44,7 +45,8 @@ async function wholeServer(t: TestContext) {
   const hub = new EventHub()
   addPlatformRoutes(app, node.context, hub).ready = true
   const nobody = { token: undefined, networks: networksOf([]) }
-  addMetricsRoute(app, node.context, hub, () => ({ emitted: 0, received: 0 }), nobody)
+  const engine = () => ({ emitted: 0, received: 0, lag: NO_LAG })
+  makeMetrics().addRoute(app, node.context, { hub, engine, access: nobody, mostChannels: 10 })
   closeAfter(t, async () => {
     hub.close()
     await app.close()

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
-import { closeAfter, databases, startTestNode } from '../../test/support/harness.ts'
-import type { TestDatabase, TestNode } from '../../test/support/harness.ts'
-import { SECRETS } from '../../test/support/seed.ts'
-import { networksOf } from '../domain/network/networks.ts'
-import { EventHub } from './platform/events.ts'
-import { addMetricsRoute } from './metrics.ts'
-import type { MetricsAccess } from './metrics.ts'
-import { buildServer } from './server.ts'
+import { closeAfter, databases, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
+import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
+import { CLOSED, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
+import { putHealth } from '../../store/partner-health.ts'
+import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
+import { newFile } from '../../transfers/request.ts'
+import { networksOf } from '../../domain/network/networks.ts'
+import { EventHub } from '../platform/events.ts'
+import { makeMetrics } from './route.ts'
+import type { MetricsAccess } from './route.ts'
+import { buildServer } from '../server.ts'
 
 const ANYBODY: MetricsAccess = { token: undefined, networks: networksOf(['127.0.0.1']) }
 
@@ -19,11 +22,18 @@ type Door = {
   get: (url: string) => Promise<unknown>
 }
 
-function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, now?: () => number): Door {
+type Options = { now?: () => number; mostChannels?: number }
+
+function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, options: Options = {}): Door {
+  const { now, mostChannels = 100 } = options
   const context = { ...node.context, ...(now && { now }) }
   const app = buildServer(context, { log: pino({ level: 'silent' }) })
   const hub = new EventHub()
-  addMetricsRoute(app, context, hub, () => ({ emitted: 7, received: 11 }), access)
+  const metrics = makeMetrics()
+  metrics.wrote(0.02)
+  const lag = { p50: 0.001, p90: 0.002, p99: 0.25, max: 0.5 }
+  const engine = () => ({ emitted: 7, received: 11, lag })
+  metrics.addRoute(app, context, { hub, engine, access, mostChannels })
   closeAfter(t, () => app.close())
   const read = async (token?: string) => {
     const answer = await app.inject({
@@ -49,7 +59,7 @@ for (const database of databases)
 async function countsTransfers(t: TestContext, database: TestDatabase): Promise<void> {
   const node = await startTestNode(t, { database })
   let now = Date.now()
-  const { read } = openDoor(t, node, ANYBODY, () => now)
+  const { read } = openDoor(t, node, ANYBODY, { now: () => now })
   const row = {
     type: 'MANUAL',
     encryption: 0,
@@ -114,7 +124,12 @@ test('bytes, streams, answers, lag, memory and the version are shown', async (t)
   assert.equal(valueOf(text, 'esclusa_event_streams'), 1)
   assert.equal(valueOf(text, 'esclusa_http_requests_total{status="4xx"}'), 2)
   assert.ok(valueOf(text, 'process_resident_memory_bytes') > 1_000_000)
-  assert.ok(valueOf(text, 'esclusa_event_loop_lag_seconds{quantile="0.99"}') >= 0)
+  assert.ok(valueOf(text, 'esclusa_event_loop_lag_seconds{thread="http",quantile="0.99"}') >= 0)
+  assert.equal(valueOf(text, 'esclusa_event_loop_lag_seconds{thread="engine",quantile="0.99"}'), 0.25)
+  assert.equal(valueOf(text, 'esclusa_event_loop_lag_seconds_max{thread="engine"}'), 0.5)
+  assert.equal(valueOf(text, 'esclusa_database_write_seconds_bucket{le="0.025"}'), 1)
+  assert.ok(valueOf(text, 'esclusa_database_ping_seconds') > 0)
+  assert.match(text, /^esclusa_disk_free_bytes\{path="[^"]+"\} [1-9]\d*$/m)
   assert.match(text, /^esclusa_build_info\{version="\d+\.\d+\.\d+[^"]*",node="v\d+\.[^"]+"\} 1$/m)
 })
 
@@ -123,13 +138,15 @@ test('every line is of the text form, each metric with its help and type', async
   const { text } = await read()
   assert.ok(text.endsWith('\n'))
   const names = new Set<string>()
-  for (const line of text.trimEnd().split('\n')) {
-    const type = /^# TYPE (\w+) (counter|gauge)$/.exec(line)?.[1]
+  for (const line of text.split('\n').filter((one) => one !== '')) {
+    const type = /^# TYPE (\w+) (counter|gauge|histogram)$/.exec(line)?.[1]
     if (type) {
       assert.ok(!names.has(type), `${type} comes twice`)
       names.add(type)
     } else if (!/^# HELP \w+ \S/.test(line)) {
-      const found = /^(\w+)(\{(\w+="[^"\n]*",?)+\})? \d+(\.\d+)?(e[+-]?\d+)?$/.exec(line)
+      const found = /^(\w+?)(_bucket|_sum|_count)?(\{(\w+="[^"\n]*",?)+\})? -?\d+(\.\d+)?(e[+-]?\d+)?$/.exec(
+        line,
+      )
       assert.ok(found?.[1] && names.has(found[1]), `not a sample of a metric that was announced: ${line}`)
     }
   }
@@ -156,9 +173,68 @@ test('a token for the metrics opens them and nothing else', async (t) => {
   assert.equal(elsewhere.status, 401)
 })
 
-test('no channel, partner, person or secret is shown', async (t) => {
-  const { read } = openDoor(t, await startTestNode(t), ANYBODY)
-  const { text } = await read()
-  for (const word of ['BANCO', 'ACME', 'acme', 'globaladmin', ...Object.values(SECRETS)])
-    assert.ok(!text.includes(word), `shows ${word}`)
+test('channels and their partners have figures of their own, as many as the setting says', async (t) => {
+  const node = await startTestNode(t)
+  await node.store.write((tx) =>
+    putHealth(tx, { contactId: 'beta', failures: 5, openUntil: 0, error: null }, 1),
+  )
+  const { text } = await openDoor(t, node, ANYBODY).read()
+  assert.equal(valueOf(text, `esclusa_channel_status{channel="${PLAIN}",partner="acme",status="IDLE"}`), 1)
+  assert.equal(valueOf(text, 'esclusa_partner_up{partner="acme"}'), 1)
+  assert.equal(valueOf(text, 'esclusa_partner_up{partner="beta"}'), 0)
+  assert.equal(valueOf(text, 'esclusa_channels_unlisted'), 0)
+  const fewer = (await openDoor(t, node, ANYBODY, { mostChannels: 1 }).read()).text
+  assert.equal(fewer.match(/^esclusa_channel_status\{/gm)?.length, 1)
+  assert.equal(valueOf(fewer, 'esclusa_channels_unlisted'), 2)
+})
+
+testOnBoth(
+  'what ends is counted by channel: bytes, failures by code, last success, what waits',
+  async (t, database) => {
+    const node = await startTestNode(t, { database })
+    let now = Date.now()
+    const { read } = openDoor(t, node, ANYBODY, { now: () => now })
+    await read()
+    const began = now
+    await node.store.write(async (tx) => {
+      for (const [id, code, to] of [
+        ['done', FULL, 'COMPLETED'],
+        ['broken', PLAIN, 'FAILED'],
+        ['waits', CLOSED, undefined],
+      ] as const) {
+        const made = { type: 'MANUAL', requestedBy: null, retryOf: null, now: began } as const
+        const found = { directory: 0, name: 'a.txt', path: '/a.txt', size: 1234, modifiedAt: 1 }
+        const file = { ...newFile(found, 0), keyDate: '', keyTime: id }
+        await insertTransfer(tx, { id, channelCode: code, direction: 'EMISION', ...made, files: [file] })
+        if (to === undefined) continue
+        await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: began })
+        const error = to === 'FAILED' ? { error: { code: 'timed_out', message: 'late' } } : {}
+        await moveTransfer(tx, id, { from: 'IN_PROGRESS', to, now: began + 500, ...error })
+      }
+    })
+    now += 30_000
+    const { text } = await read()
+    const labels = (code: string, partner: string) => `channel="${code}",partner="${partner}"`
+    assert.equal(
+      valueOf(text, `esclusa_channel_failures_total{${labels(PLAIN, 'acme')},code="timed_out"}`),
+      1,
+    )
+    assert.equal(
+      valueOf(text, `esclusa_channel_bytes_total{${labels(FULL, 'acme')},direction="EMISION"}`),
+      1234,
+    )
+    const success = `esclusa_channel_last_success_timestamp_seconds{${labels(FULL, 'acme')},direction="EMISION"}`
+    assert.equal(valueOf(text, success), (began + 500) / 1000)
+    assert.equal(valueOf(text, `esclusa_channel_oldest_waiting_seconds{${labels(CLOSED, 'beta')}}`), 30)
+    assert.equal(valueOf(text, `esclusa_channel_status{${labels(PLAIN, 'acme')},status="ERROR"}`), 1)
+  },
+)
+
+test('no person or secret is shown, and no channel or partner where the setting is 0', async (t) => {
+  const node = await startTestNode(t)
+  const all = (await openDoor(t, node, ANYBODY).read()).text
+  for (const word of ['globaladmin', ...Object.values(SECRETS)])
+    assert.ok(!all.includes(word), `shows ${word}`)
+  const { text } = await openDoor(t, node, ANYBODY, { mostChannels: 0 }).read()
+  for (const word of ['BANCO', 'ACME', 'acme', 'beta']) assert.ok(!text.includes(word), `shows ${word}`)
 })
