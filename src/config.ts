@@ -73,7 +73,10 @@ export const SETTINGS = {
   ],
   ESCLUSA_HOST: ['127.0.0.1', 'address of the HTTP listener'],
   ESCLUSA_PORT: ['8080', 'port of the HTTP listener; 0 takes a free one'],
-  ESCLUSA_TLS_CERT: ['none', 'PEM certificate chain: HTTP over TLS (with ESCLUSA_TLS_KEY)'],
+  ESCLUSA_TLS_CERT: [
+    'none',
+    'PEM certificate chain: HTTP over TLS (with ESCLUSA_TLS_KEY); read again when it changes',
+  ],
   ESCLUSA_TLS_KEY: ['none', 'PEM private key of that certificate'],
   ESCLUSA_TRUSTED_PROXIES: [
     'none',

@@ -5,13 +5,15 @@
 
 import Fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation, OperationName } from '../contract/operations.ts'
 import { platformOperations } from '../contract/platform.ts'
 import type { PlatformOperationName } from '../contract/platform.ts'
 import { networksOf } from '../domain/network/networks.ts'
+import { watchPair } from '../files/tls-pair.ts'
+import type { RenewedIdentity } from '../files/tls-pair.ts'
 import type { Account } from '../store/accounts.ts'
 import { Written } from './context.ts'
 import type { Context } from './context.ts'
@@ -32,6 +34,7 @@ import {
 } from './read-request.ts'
 
 const BODY_LIMIT = 1_048_576
+const TLS_LEAST = 'TLSv1.2'
 const PRIVATE = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -51,6 +54,8 @@ export type HttpOptions = {
 
 export function buildServer(context: Context, options: HttpOptions): FastifyInstance {
   const proxies = networksOf(options.trustedProxies ?? [])
+  const names = 'ESCLUSA_TLS_CERT and ESCLUSA_TLS_KEY'
+  const identity = options.tls && watchPair(options.tls, names, (message) => options.log.warn(message))
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -82,8 +87,9 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
         ),
       ),
     clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
-    ...tlsOptions(options.tls),
+    ...(identity && { https: { cert: identity.cert, key: identity.key, minVersion: TLS_LEAST } }),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
+  if (identity) renewAtEachCall(app.server, identity)
   app.addHook('onRequest', (_request, reply, done) => {
     // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
@@ -107,16 +113,12 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   return app
 }
 
-function tlsOptions(tls: HttpOptions['tls']) {
-  return tls
-    ? {
-        https: {
-          cert: readFileSync(tls.certPath),
-          key: readFileSync(tls.keyPath),
-          minVersion: 'TLSv1.2' as const,
-        },
-      }
-    : {}
+/** A renewed certificate is shown to whoever connects next. */
+function renewAtEachCall(server: Server, { renewed }: RenewedIdentity): void {
+  server.prependListener('connection', () => {
+    const pair = renewed()
+    if (pair) (server as unknown as TlsServer).setSecureContext({ ...pair, minVersion: TLS_LEAST })
+  })
 }
 
 /** A handler gets calls of its own operation only. Their input was checked against that operation's schemas. */

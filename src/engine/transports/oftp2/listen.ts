@@ -14,7 +14,7 @@ import { encodeCommand } from './protocol/commands.ts'
 import { calledHandshake } from './protocol/handshake.ts'
 import { ESID_REASONS } from './protocol/reasons.ts'
 import { Oftp2Session } from './session.ts'
-import type { TlsIdentity } from './listener-certificate.ts'
+import type { TlsIdentity } from '../../../files/tls-pair.ts'
 import type { SessionCrypto } from './settings.ts'
 import { WorkspacePool } from './data/workspace.ts'
 
