@@ -64,6 +64,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/transport.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
+    'src/files/tls-pair.ts',
   ],
   'src/engine/transports/folder': [SECTIONS, 'src/engine/transports/transport.ts', 'src/files'],
   'src/engine/transports/sftp-client': [
