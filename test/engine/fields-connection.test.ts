@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestContext } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
-import { lzwExpand } from '../../src/engine/transforms/lzw.ts'
+import { lzwCompress } from '../../src/engine/transforms/lzw.ts'
 import { collect, once } from '../../src/engine/transforms/step.ts'
 import { NodeError } from '../../src/errors.ts'
 import { waitFor } from '../support/harness.ts'
@@ -289,27 +291,68 @@ field(
 
 field(
   'connection.advancedConfigurationTransmission.compression',
-  'NO and SI are the session’s, LZW and VARIABLE the file’s',
+  'NO and SI are the session’s; LZW and VARIABLE send gzip files, whose names say so',
   async (t) => {
     const text = 'the same words again and again. '.repeat(500)
     const noise = randomBytes(2000)
-    const packed = Buffer.from('ELZW')
-    for (const [compression, session, textPacked, noisePacked] of [
-      ['NO', false, false, false],
-      ['SI', true, false, false],
-      ['LZW', false, true, true],
-      ['VARIABLE', false, true, false],
+    for (const [compression, session, names] of [
+      ['NO', false, ['noise.bin', 'text.txt']],
+      ['SI', true, ['noise.bin', 'text.txt']],
+      ['LZW', false, ['noise.bin.gz', 'text.txt.gz']],
+      ['VARIABLE', false, ['noise.bin', 'text.txt.gz']],
     ] as const) {
       const { rig, line } = await lineRig(t, transmission({ compression }))
       await rig.put('text.txt', text)
       await rig.put('noise.bin', noise)
-      await rig.sendAndEnd()
+      const { files } = await rig.sendAndEnd()
       assert.equal(line.calls[0]?.compression, session, compression)
-      const [asText, asNoise] = [await rig.delivered('text.txt'), await rig.delivered('noise.bin')]
-      assert.equal(asText.subarray(0, 4).equals(packed), textPacked, compression)
-      assert.equal(asNoise.subarray(0, 4).equals(packed), noisePacked, compression)
-      if (textPacked) assert.equal((await collect(lzwExpand({})(once(asText)))).toString(), text)
+      assert.deepEqual((await rig.inbox()).filter((name) => !name.startsWith('a.txt')).sort(), names)
+      assert.deepEqual(
+        files.map(({ name }) => name).sort(),
+        ['a.txt', 'noise.bin', 'text.txt'],
+        'as they are called here',
+      )
+      for (const name of names) {
+        const came = await rig.delivered(name)
+        const opened = name.endsWith('.gz') ? gunzipSync(came) : came
+        assert.ok(
+          opened.equals(name.startsWith('text') ? Buffer.from(text) : noise),
+          `${compression} ${name}`,
+        )
+      }
     }
+  },
+)
+
+field(
+  'connection.advancedConfigurationTransmission.compression',
+  'a gzip file comes in under the name of what is in it, anything else as it is, LZW of the version before too',
+  async (t) => {
+    const rig = await runningRig(t, (rig) =>
+      channelOf(rig, {
+        ...transmission({ compression: 'VARIABLE' }),
+        directories: [
+          { direction: 'RECEPCION', filePath: join(rig.place.files, 'in'), fileGroupsName: '*.txt,no.gz' },
+        ],
+      }),
+    )
+    const lzw = await collect(lzwCompress()(once(Buffer.from('old'))))
+    await rig.offer('a.txt.gz', gzipSync('packed'))
+    await rig.offer('b.txt', 'plain')
+    await rig.offer('c.txt', lzw)
+    await rig.offer('no.gz', 'not gzip at all')
+    assert.equal(await rig.fetch(), undefined)
+    const inside = Object.fromEntries(
+      await Promise.all(
+        (await rig.list('in')).map(async (name) => [name, (await rig.read('in', name)).toString()] as const),
+      ),
+    )
+    assert.deepEqual(inside, {
+      'a.txt': 'packed',
+      'b.txt': 'plain',
+      'c.txt': 'old',
+      'no.gz': 'not gzip at all',
+    })
   },
 )
 
@@ -318,12 +361,17 @@ field(
   'a file that looks packed already comes back as it was',
   async (t) => {
     const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ compression: 'VARIABLE' })))
-    const tricky = Buffer.from('ELZW\x01 but it is not')
-    await rig.put('tricky.bin', tricky)
-    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
-    await rig.offer('tricky.bin', await rig.delivered('tricky.bin'))
-    assert.equal(await rig.fetch(), undefined)
-    assert.ok((await rig.read('in', 'tricky.bin')).equals(tricky))
+    const looks = {
+      'tricky.bin': Buffer.from('ELZW\x01 but it is not'),
+      'own.gz': gzipSync(randomBytes(500)),
+    }
+    for (const [name, bytes] of Object.entries(looks)) {
+      await rig.put(name, bytes)
+      assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+      await rig.offer(`${name}.gz`, await rig.delivered(`${name}.gz`))
+      assert.equal(await rig.fetch(), undefined)
+      assert.ok((await rig.read('in', name)).equals(bytes), name)
+    }
   },
 )
 

@@ -189,7 +189,7 @@ export class IncomingFile implements Incoming {
     this.#requireOpen()
     const { context, capabilities } = this.#receiving
     const offer: Offer = { ...this.#offer, name, provisional: false }
-    const inbound = await chooseInbound(context, offer)
+    const inbound = await chooseInbound(context, offer, capabilities)
     if (inbound.channel.code !== this.#inbound.channel.code)
       throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
     refuseUnfit(capabilities, offer, this.#plan, inbound)

@@ -39,6 +39,7 @@ export async function placeWhole(
       return rm(from, { force: true })
     const changes = {
       phase: 'WHOLE',
+      name: file.name,
       path: target,
       size: file.size,
       hash: file.hash,

@@ -29,7 +29,7 @@ import type { EngineContext } from '../engine-context.ts'
 
 export async function receiveOffer(receiving: ReceivingContext, offer: Offer): Promise<Incoming> {
   const { context, memory } = receiving
-  const inbound = await chooseInbound(context, offer)
+  const inbound = await chooseInbound(context, offer, receiving.capabilities)
   const snapshot = snapshotOf(inbound.channel)
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshot)
   refuseUnfit(receiving.capabilities, offer, plan, inbound)

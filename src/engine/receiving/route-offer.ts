@@ -1,6 +1,6 @@
 // Which channel a file offered by a partner belongs to, and whether it may come in there now.
 
-import type { Directory } from '../../contract/channel.ts'
+import type { Channel, Directory } from '../../contract/channel.ts'
 import { applicationOf, closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nameFault } from '../../domain/names/received-name.ts'
 import { isOpenAt } from '../../domain/time.ts'
@@ -11,6 +11,7 @@ import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Capabilities, FileFlaw, Offer } from '../transports/transport.ts'
+import { openedName, sendsGzip } from '../staging/gz-name.ts'
 import { formatMismatch } from '../staging/wire-form.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -18,7 +19,11 @@ import type { EngineContext } from '../engine-context.ts'
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number | null }
 
 /** Throws not_found if no channel takes the file, remote_refused or remote_busy if the channel is closed (for now). */
-export async function chooseInbound(context: EngineContext, offer: Offer): Promise<Inbound> {
+export async function chooseInbound(
+  context: EngineContext,
+  offer: Offer,
+  capabilities: Capabilities,
+): Promise<Inbound> {
   const channels = await channelsOfContact(context.store.db, offer.contactId)
   // Named, it is refused by what the channel asks for; not named, only channels that exist for the session are meant.
   const channel =
@@ -26,6 +31,7 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
       ? byName(
           channels.filter((one) => !offer.reach.refusal(one)),
           offer.name,
+          capabilities,
         )
       : byApplication(channels, offer.application)
   if (!channel) throw noChannel(offer)
@@ -42,7 +48,7 @@ export async function chooseInbound(context: EngineContext, offer: Offer): Promi
   if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
   if (!isOpenAt(hoursOfChannel(channel), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
-  return { channel, ...directoryFor(channel, offer) }
+  return { channel, ...directoryFor(channel, offer, capabilities) }
 }
 
 /** Refuses what does not fit the channel: session, envelope, format, name. */
@@ -87,27 +93,39 @@ function byApplication(channels: ChannelRecord[], application: string): ChannelR
 }
 
 /** The partner named no application: takes the only open channel, or the one whose file groups match the name. */
-function byName(channels: ChannelRecord[], name: string): ChannelRecord | undefined {
+function byName(
+  channels: ChannelRecord[],
+  name: string,
+  capabilities: Capabilities,
+): ChannelRecord | undefined {
   const open = channels.filter(
     ({ config }) => goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'),
   )
   if (open.length <= 1) return open[0]
   const matching = open.filter(({ config }) =>
     directoriesFor(config, 'RECEPCION').some(
-      ({ directory }) => directory.fileGroupsName && groupMatcher(directory.fileGroupsName)(name),
+      ({ directory }) => directory.fileGroupsName && takes(directory, config, name, capabilities),
     ),
   )
   return matching.length === 1 ? matching[0] : undefined
 }
 
+/** A gzip file belongs where the file in it does. */
+function takes(directory: Directory, channel: Channel, name: string, capabilities: Capabilities): boolean {
+  const belongs = groupMatcher(directory.fileGroupsName)
+  const opened = sendsGzip(channel, capabilities) ? openedName(name) : undefined
+  return belongs(name) || (opened !== undefined && belongs(opened))
+}
+
 function directoryFor(
   channel: ChannelRecord,
   { name, provisional = false }: Offer,
+  capabilities: Capabilities,
 ): Omit<Inbound, 'channel'> {
   if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: null }
   const directories = directoriesFor(channel.config, 'RECEPCION')
   const found =
-    directories.find(({ directory }) => groupMatcher(directory.fileGroupsName)(name)) ??
+    directories.find(({ directory }) => takes(directory, channel.config, name, capabilities)) ??
     (provisional ? directories[0] : undefined)
   if (!found)
     throw new NodeError(

@@ -10,6 +10,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { FileSource, piecesOf } from '../staging/file-source.ts'
+import { hasGz, openedName } from '../staging/gz-name.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
@@ -20,7 +21,14 @@ import { incomingSteps, openingLimit } from '../staging/wire-form.ts'
 export type Received = { path: string; size: number; sha256: string }
 
 /** `path` is the received file itself if both forms are the same, otherwise a file beside it. */
-export type Unwrapped = { path: string; size: number; hash: string; wireHash: string | null }
+export type Unwrapped = {
+  path: string
+  size: number
+  hash: string
+  wireHash: string | null
+  /** Another than it came under: it was gzip, and its name said so. */
+  name?: string
+}
 
 export async function unwrap(
   receiving: ReceivingContext,
@@ -51,7 +59,8 @@ async function openUnchecked(
 ): Promise<void> {
   try {
     const wire = { plan, directory, capabilities, codePage: context.codePage }
-    const steps = incomingSteps(wire, offer, openingLimit(size, maxOpened(context, plan)), 'unchecked')
+    const arrived = { ...offer, isGzip: hasGz(offer.name) ? () => {} : undefined }
+    const steps = incomingSteps(wire, arrived, openingLimit(size, maxOpened(context, plan)), 'unchecked')
     await using source = await FileSource.open(path)
     const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
     await stage(piecesOf(source, signal), [...steps, room.step], localPath(path))
@@ -74,8 +83,12 @@ async function unwrapChecked(
       cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
   const wireHash = await receiptHash(received, offer.receiptDigest)
+  const opened = openedName(offer.name)
+  let name: string | undefined
+  const isGzip = opened === undefined ? undefined : () => void (name = opened)
   const wire = { plan, directory, capabilities, codePage: context.codePage }
-  const steps = incomingSteps(wire, offer, openingLimit(received.size, maxOpened(context, plan)))
+  const limit = openingLimit(received.size, maxOpened(context, plan))
+  const steps = incomingSteps(wire, { ...offer, isGzip }, limit)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
   await using source = await FileSource.open(received.path)
@@ -84,7 +97,7 @@ async function unwrapChecked(
   // It opened, so it was encrypted; where protocols do not say so before.
   if (plan.encryptFiles) await noteEncryption(running)
   await using local = await FileSource.open(path)
-  return { path, size, hash: await local.finish(), wireHash }
+  return { path, size, hash: await local.finish(), wireHash, ...(name !== undefined && { name }) }
 }
 
 function maxOpened({ limits }: EngineContext, { maxOpenedOctets }: TransferPlan): number {

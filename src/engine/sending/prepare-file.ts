@@ -15,6 +15,7 @@ import { certificateOf } from './own-certificate.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { drainSteps, stage } from '../staging/staging.ts'
+import { hasGz } from '../staging/gz-name.ts'
 import { once } from '../transforms/step.ts'
 import { formId, outgoingForm, settleOptional, startsLikeLzw } from '../staging/wire-form.ts'
 import type { WireForm } from '../staging/wire-form.ts'
@@ -90,7 +91,7 @@ async function prepare(
     return form
   }
   const path = await stagedName(emission, file, id)
-  const settled = form.optional ? await smallestForm(emission, source, form, path) : form
+  const settled = form.optional ? await smallestForm(emission, source, form, path, file.name) : form
   const stagedPath =
     settled !== form && settled.steps.includes(form.optional ?? neverStep) ? `${path}.z` : path
   await stage(piecesOf(source, signal), settled.steps, stagedPath)
@@ -106,11 +107,12 @@ async function smallestForm(
   source: FileSource,
   form: WireForm,
   path: string,
+  name: string,
 ): Promise<WireForm> {
   const scratch = `${path}.try`
   try {
     const plain = await stage(piecesOf(source, emission.signal), form.steps, scratch)
-    const looksPacked = !emission.capabilities.envelopes && (await startsLikeLzw(scratch))
+    const looksPacked = !emission.capabilities.envelopes && (hasGz(name) || (await startsLikeLzw(scratch)))
     const packed = await stage(
       piecesOf(source, emission.signal),
       [...form.steps, form.optional ?? neverStep],
@@ -149,6 +151,7 @@ async function prepareCertificate(
     steps: [],
     optional: undefined,
     envelope: undefined,
+    suffix: '',
     format: { kind: 'U', recordLength: 0 },
   }
 }

@@ -20,6 +20,7 @@ import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
+import { nameOnWire } from '../staging/gz-name.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
@@ -117,13 +118,13 @@ async function sendFile(
 }
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
-  const { format, envelope } = await prepareFile(emission, file, directoryOf(emission, file))
+  const { format, envelope, suffix } = await prepareFile(emission, file, directoryOf(emission, file))
   await using source = await openWire(file)
   const wire: WireFile = {
     transferId: emission.transfer.id,
     key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
     application: emission.plan.application,
-    name: file.name,
+    name: nameOnWire(file.name, suffix),
     source,
     format,
     envelope,

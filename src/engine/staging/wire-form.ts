@@ -16,7 +16,7 @@ import { encrypt } from '../transforms/cms/encrypt.ts'
 import { sign } from '../transforms/cms/sign.ts'
 import { verify } from '../transforms/cms/verify.ts'
 import { gunzip, gzip } from '../transforms/gzip.ts'
-import { LZW_MARK, lzwCompress, lzwExpand } from '../transforms/lzw.ts'
+import { LZW_MARK, lzwExpand } from '../transforms/lzw.ts'
 import { OutputBudget } from '../transforms/output-limit.ts'
 import type { OutputLimit } from '../transforms/output-limit.ts'
 import {
@@ -28,6 +28,7 @@ import {
   translateCanonical,
 } from '../transforms/records.ts'
 import type { RecordOptions } from '../transforms/records.ts'
+import { GZ, sendsGzip } from './gz-name.ts'
 import { blocks } from '../transforms/step.ts'
 import type { Step } from '../transforms/step.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -44,6 +45,8 @@ export type WireForm = {
   optional: Step | undefined
   format: RecordFormat
   envelope: Envelope | undefined
+  /** What the name on the wire gets, to say how the file is packed. */
+  suffix: string
 }
 
 type Wire = { plan: TransferPlan; directory: Directory; capabilities: Capabilities; codePage: CodePage }
@@ -83,6 +86,7 @@ export function outgoingForm(wire: Wire): WireForm {
     optional,
     format: formatOf(wire, records, translated),
     envelope: enveloped ? envelopeOf(plan, layer !== undefined) : undefined,
+    suffix: layer && !optional && !capabilities.envelopes ? GZ : '',
   }
 }
 
@@ -103,6 +107,7 @@ export function formId(wire: Wire): string {
       plan.channel.security?.confidentiality,
       capabilities.records,
       capabilities.envelopes,
+      sendsGzip(plan.channel, capabilities) && GZ,
       keys,
     ],
   ]
@@ -123,14 +128,20 @@ export function settleOptional(
     ...(plan.encryptFiles ? [encryptStep(plan)] : []),
   ]
   const enveloped = capabilities.envelopes && (plan.signFiles || plan.encryptFiles || smaller)
-  return { ...form, steps, optional: undefined, envelope: enveloped ? envelopeOf(plan, smaller) : undefined }
+  return {
+    ...form,
+    steps,
+    optional: undefined,
+    envelope: enveloped ? envelopeOf(plan, smaller) : undefined,
+    suffix: smaller && !capabilities.envelopes ? GZ : '',
+  }
 }
 
-/** Where the partner is told of envelopes the CMS form of zlib; elsewhere LZW, which marks itself. */
+/** Where the partner is told of envelopes the CMS form of zlib; elsewhere gzip, which the name tells. */
 function compressionStep(compression: string, capabilities: Capabilities): Step | undefined {
   if (compression === 'NO') return undefined
   if (capabilities.envelopes) return compress()
-  return compression === 'SI' ? undefined : lzwCompress()
+  return compression === 'SI' ? undefined : gzip()
 }
 
 function signStep(plan: TransferPlan): Step {
@@ -181,7 +192,12 @@ function translationOf({ plan, directory }: Wire): Translated | undefined {
   return to && to !== directory.alphabet ? { from: directory.alphabet, to } : undefined
 }
 
-export type Arrived = { format: RecordFormat; envelope: Envelope | undefined }
+export type Arrived = {
+  format: RecordFormat
+  envelope: Envelope | undefined
+  /** The name says gzip; called when the bytes are. */
+  isGzip?: (() => void) | undefined
+}
 
 /** The steps that turn received bytes into the local file. `verify` and `decrypt` throw at the end of a bad stream. */
 export function incomingSteps(
@@ -196,7 +212,7 @@ export function incomingSteps(
   const steps: Step[] = []
   if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
   if (envelope?.compressed) steps.push(unpacking(decompress(limit)))
-  else if (!capabilities.envelopes && expectsLzw(plan)) steps.push(lzwIfMarked(limit))
+  else if (sendsGzip(plan.channel, capabilities)) steps.push(unpackedIfMarked(arrived.isGzip, limit))
   if (plan.signedFilesOnly || envelope?.signed)
     steps.push(signature === 'checked' ? verifyStep(plan) : contentIfSigned(plan))
   if (directory.compression) steps.push(unpacking(gunzip(limit)))
@@ -239,14 +255,14 @@ export function openingLimit(received: number, maxOctets: number): OutputLimit {
   return { budget: new OutputBudget(received, { maxOctets, maxRatio: 1100 }) }
 }
 
-function expectsLzw(plan: TransferPlan): boolean {
-  const compression = plan.channel.connection?.advancedConfigurationTransmission?.compression
-  return compression === 'LZW' || compression === 'VARIABLE'
-}
+const GZIP_MARK = Buffer.from([0x1f, 0x8b])
 
-/** Expands a file that begins with the LZW mark. One that was not worth compressing comes without it. */
-function lzwIfMarked(limit: OutputLimit): Step {
-  return async function* expanded(source) {
+/**
+ * Opens what is packed: gzip where the name says so, and LZW by its mark, which nodes before 0.2.0 sent. A file that was
+ * not worth compressing comes as it is.
+ */
+function unpackedIfMarked(isGzip: (() => void) | undefined, limit: OutputLimit): Step {
+  return async function* unpacked(source) {
     const pieces = blocks(source)[Symbol.asyncIterator]()
     const first = await pieces.next()
     if (first.done) return
@@ -254,7 +270,11 @@ function lzwIfMarked(limit: OutputLimit): Step {
       yield first.value as Buffer
       yield* { [Symbol.asyncIterator]: () => pieces }
     }
-    yield* first.value.subarray(0, LZW_MARK.length).equals(LZW_MARK) ? lzwExpand(limit)(whole()) : whole()
+    const begins = (mark: Buffer) => first.value.subarray(0, mark.length).equals(mark)
+    if (isGzip && begins(GZIP_MARK)) {
+      isGzip()
+      yield* unpacking(gunzip(limit))(whole())
+    } else yield* begins(LZW_MARK) ? unpacking(lzwExpand(limit))(whole()) : whole()
   }
 }
 
