@@ -18,11 +18,23 @@ export async function syncFile(path: string): Promise<void> {
 
 /** Moves `from` to `target` without overwriting. Throws name_taken. */
 export async function placeFile(from: string, target: string): Promise<void> {
+  await placeStaged(from, target)
+  try {
+    await syncFolder(dirname(from))
+  } catch (thrown) {
+    throw fromFileError(thrown, target)
+  }
+}
+
+/**
+ * The same for a file of the data folder, whose old name nobody looks for: if the power fails before its removal is on the
+ * disk, a row says that the file is in place, and the name is swept up.
+ */
+export async function placeStaged(from: string, target: string): Promise<void> {
   try {
     await linkOrCopy(from, target)
     await syncFolder(dirname(target))
     await rm(from, { force: true })
-    await syncFolder(dirname(from))
   } catch (thrown) {
     throw fromFileError(thrown, target)
   }

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
-import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
+import { ensureFolder, exists, isPlaced, placeStaged, stampedName } from '../../files/place.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
@@ -55,7 +55,7 @@ export async function placeWhole(
     })
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
-      return await placeFile(from, target)
+      return await placeStaged(from, target)
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
       // The holder before us may have woken up and done the same a moment ago.

@@ -1,7 +1,7 @@
 // Files under way, in the data folder: outgoing files in their wire form, and incoming ones before they are in place.
 // Everything here can be thrown away without losing a file.
 
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fromFileError } from '../../errors.ts'
@@ -37,7 +37,8 @@ export function makeStaging(dataDir: string): Staging {
         if (name.startsWith(prefix)) await rm(join(out, transferId, name), { force: true })
     },
     incoming: async (name) => {
-      await ensureFolder(join(dataDir, 'partial'))
+      // Asked for at every file that comes; making a folder that is there costs as much as a small write.
+      if (!existsSync(join(dataDir, 'partial'))) await ensureFolder(join(dataDir, 'partial'))
       return join(dataDir, 'partial', `${name}.part`)
     },
     allIncoming: async () => {
