@@ -21,7 +21,7 @@ const MAY: Record<string, string[]> = {
   'src/store': ['src/contract', 'src/domain'],
   'src/files': ['src/contract', 'src/domain'],
   'src/backup': ['src/contract', 'src/domain', 'src/store', 'src/files'],
-  'src/accounts': ['src/domain', 'src/store'],
+  'src/accounts': ['src/contract', 'src/domain', 'src/store'],
   'src/quarantine': ['src/contract', 'src/domain', 'src/store', 'src/files', 'src/audit'],
   'src/upkeep': [
     'src/contract',

@@ -10,8 +10,9 @@ import { LiveProvider } from './live/live.tsx'
 import { LiveDot } from './live/live-dot.tsx'
 import { Brand } from './parts/logo.tsx'
 import { LanguageChoice, ThemeChoice } from './parts/preferences.tsx'
-import { isOffered, PAGE_NAMES, PAGES } from './pages.ts'
-import { VIEWS } from './page-views.tsx'
+import { FORMS, inMenu, isOffered, PAGE_NAMES, PAGES } from './pages.ts'
+import type { PageName } from './pages.ts'
+import { thingForm, VIEWS } from './page-views.tsx'
 import { Loading, NotFound, NotForYou } from './parts/states.tsx'
 import { ExpiryWarning } from './session/expiry-warning.tsx'
 import { useSession } from './session/session.tsx'
@@ -68,6 +69,16 @@ function Frame() {
                   }
                 </Route>
               ))}
+              {FORMS.flatMap(({ name, create, change }) => [
+                <Route key={create.path} path={create.path}>
+                  {rights.may(create.needs) ? thingForm(name, undefined) : <NotForYou />}
+                </Route>,
+                <Route key={change.path} path={change.path}>
+                  {({ id = '' }: { id?: string }) =>
+                    rights.may(change.needs) ? thingForm(name, id) : <NotForYou />
+                  }
+                </Route>,
+              ])}
               <Route component={NotFound} />
             </Switch>
           </Suspense>
@@ -77,32 +88,45 @@ function Frame() {
   )
 }
 
+function MenuItem({ name, location }: { name: PageName; location: string }) {
+  const words = useWords()
+  const { path } = PAGES[name]
+  const { icon: Icon } = VIEWS[name]
+  const isHere = path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
+  return (
+    <NavLink
+      component={Link}
+      href={path}
+      label={words.menu[name]}
+      active={isHere}
+      aria-current={isHere ? 'page' : undefined}
+      leftSection={<Icon size={20} stroke={1.7} aria-hidden />}
+    />
+  )
+}
+
 function Navigation({ location }: { location: string }) {
   const words = useWords()
   const { user, rights, signOut } = useSession()
-  const items = PAGE_NAMES.filter((name) => PAGES[name].inMenu && isOffered(name, rights.may))
-  const isAt = (path: string) => (path === '/' ? location === '/' : location.startsWith(path))
+  const main = inMenu('main', rights.may)
+  const administration = inMenu('administration', rights.may)
   return (
     <>
       <AppShell.Section visibleFrom="sm" mb="lg" px="xs">
         <Brand />
       </AppShell.Section>
-      <AppShell.Section grow>
-        {items.map((name) => {
-          const { path } = PAGES[name]
-          const { icon: Icon } = VIEWS[name]
-          return (
-            <NavLink
-              key={name}
-              component={Link}
-              href={path}
-              label={words.menu[name]}
-              active={isAt(path)}
-              aria-current={isAt(path) ? 'page' : undefined}
-              leftSection={<Icon size={20} stroke={1.7} aria-hidden />}
-            />
-          )
-        })}
+      <AppShell.Section grow className="menu">
+        {main.map((name) => (
+          <MenuItem key={name} name={name} location={location} />
+        ))}
+        {administration.length > 0 && (
+          <Text fz="xs" c="dimmed" fw={600} mt="md" mb={4} px="sm">
+            {words.menu.administration}
+          </Text>
+        )}
+        {administration.map((name) => (
+          <MenuItem key={name} name={name} location={location} />
+        ))}
       </AppShell.Section>
       <AppShell.Section>
         <Stack gap="sm">

@@ -5,12 +5,22 @@ import {
   IconAddressBook,
   IconAlertTriangle,
   IconArrowsExchange,
+  IconBell,
+  IconBuildingBank,
+  IconCalendar,
+  IconClockCheck,
+  IconFileSettings,
   IconFiles,
+  IconKey,
   IconLayoutDashboard,
+  IconListCheck,
+  IconPlugConnected,
   IconUser,
+  IconUsers,
 } from '@tabler/icons-react'
 import { lazy } from 'react'
 import type { ReactNode } from 'react'
+import type { KindName } from './admin/kinds.ts'
 import type { PageName } from './pages.ts'
 
 const OverviewPage = lazy(() => import('./pages/overview.tsx'))
@@ -20,10 +30,25 @@ const TransferPage = lazy(() => import('./pages/transfer.tsx'))
 const TransfersPage = lazy(() => import('./pages/transfers.tsx'))
 const FailuresPage = lazy(() => import('./pages/failures.tsx'))
 const ContactsPage = lazy(() => import('./pages/contacts.tsx'))
+const NewChannelPage = lazy(() => import('./pages/channel-new.tsx'))
+const TokensPage = lazy(() => import('./pages/tokens.tsx'))
+const AuditPage = lazy(() => import('./pages/audit.tsx'))
+const PlatformFilePage = lazy(() => import('./pages/platform-file.tsx'))
+const ThingsPage = lazy(() => import('./admin/list.tsx'))
+const ThingFormPage = lazy(() => import('./admin/form.tsx'))
 const AccountPage = lazy(() => import('./pages/account.tsx'))
 
 type Parameters = Record<string, string | undefined>
 type View = { icon: Icon; show(parameters: Parameters): ReactNode }
+
+function things(name: KindName, icon: Icon): View {
+  return { icon, show: () => <ThingsPage key={name} name={name} /> }
+}
+
+/** The form of a kind: of one that is there, or of a new one. */
+export function thingForm(name: KindName, id: string | undefined): ReactNode {
+  return <ThingFormPage key={`${name} ${id ?? ''}`} name={name} id={id} />
+}
 
 export const VIEWS: Record<PageName, View> = {
   overview: { icon: IconLayoutDashboard, show: () => <OverviewPage /> },
@@ -39,5 +64,15 @@ export const VIEWS: Record<PageName, View> = {
   transfers: { icon: IconFiles, show: () => <TransfersPage /> },
   failures: { icon: IconAlertTriangle, show: () => <FailuresPage /> },
   contacts: { icon: IconAddressBook, show: () => <ContactsPage /> },
+  newChannel: { icon: IconArrowsExchange, show: () => <NewChannelPage /> },
+  users: things('users', IconUsers),
+  entities: things('entities', IconBuildingBank),
+  partners: things('partners', IconPlugConnected),
+  calendars: things('calendars', IconCalendar),
+  subscriptions: things('subscriptions', IconBell),
+  expectations: things('expectations', IconClockCheck),
+  tokens: { icon: IconKey, show: () => <TokensPage /> },
+  audit: { icon: IconListCheck, show: () => <AuditPage /> },
+  platformFile: { icon: IconFileSettings, show: () => <PlatformFilePage /> },
   account: { icon: IconUser, show: () => <AccountPage /> },
 }

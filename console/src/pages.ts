@@ -1,24 +1,54 @@
-// Every page of the console: where it is, what one must be allowed to call so that it is offered, and whether it stands
-// in the menu. Routes, menu and tests are made from this table.
+// Every page of the console: where it is, what one must be allowed to call so that it is offered, and where it stands in
+// the menu. Routes, menu and tests are made from this table.
 
+import { KIND_NAMES, KINDS } from './admin/kinds.ts'
+import type { KindName } from './admin/kinds.ts'
 import type { AnyOperation } from './session/rights.ts'
 
-type Page = { path: string; needs: readonly AnyOperation[]; inMenu: boolean }
+type Page = { path: string; needs: readonly AnyOperation[]; menu?: 'main' | 'administration' }
+
+const THINGS: Record<KindName, Page> = {
+  users: { path: KINDS.users.path, needs: ['listUsers'], menu: 'administration' },
+  entities: { path: KINDS.entities.path, needs: ['listEntities'], menu: 'administration' },
+  partners: { path: KINDS.partners.path, needs: ['searchContacts'], menu: 'administration' },
+  calendars: { path: KINDS.calendars.path, needs: ['putCalendar'], menu: 'administration' },
+  subscriptions: { path: KINDS.subscriptions.path, needs: ['listSubscriptions'], menu: 'administration' },
+  expectations: { path: KINDS.expectations.path, needs: ['expectationRules'], menu: 'administration' },
+}
 
 export const PAGES = {
-  overview: { path: '/', needs: [], inMenu: true },
-  channels: { path: '/channels', needs: [], inMenu: true },
-  transfer: { path: '/channels/:code/transfers/:id', needs: ['transferDetail'], inMenu: false },
-  channel: { path: '/channels/:code/:tab?', needs: [], inMenu: false },
-  transfers: { path: '/transfers', needs: ['searchTransfers'], inMenu: true },
-  failures: { path: '/failures', needs: ['failedTransfers'], inMenu: true },
-  contacts: { path: '/contacts', needs: [], inMenu: true },
-  account: { path: '/account', needs: ['listOwnSessions'], inMenu: false },
-} as const satisfies Record<string, Page>
+  overview: { path: '/', needs: [], menu: 'main' },
+  channels: { path: '/channels', needs: [], menu: 'main' },
+  newChannel: { path: '/channels/new', needs: ['createChannel'] },
+  transfer: { path: '/channels/:code/transfers/:id', needs: ['transferDetail'] },
+  channel: { path: '/channels/:code/:tab?', needs: [] },
+  transfers: { path: '/transfers', needs: ['searchTransfers'], menu: 'main' },
+  failures: { path: '/failures', needs: ['failedTransfers'], menu: 'main' },
+  contacts: { path: '/contacts', needs: [], menu: 'main' },
+  ...THINGS,
+  tokens: { path: '/tokens', needs: ['listTokens'], menu: 'administration' },
+  audit: { path: '/audit', needs: ['auditTrail'], menu: 'administration' },
+  platformFile: { path: '/platform-file', needs: ['applyPlatformFile'], menu: 'administration' },
+  account: { path: '/account', needs: ['listOwnSessions'] },
+} satisfies Record<string, Page>
 
 export type PageName = keyof typeof PAGES
+const TABLE: Record<PageName, Page> = PAGES
 export const PAGE_NAMES = Object.keys(PAGES) as PageName[]
 
-export function isOffered(name: PageName, may: (operation: AnyOperation) => boolean): boolean {
-  return PAGES[name].needs.every(may)
+type May = (operation: AnyOperation) => boolean
+
+export function isOffered(name: PageName, may: May): boolean {
+  return TABLE[name].needs.every(may)
 }
+
+export function inMenu(menu: Page['menu'], may: May): PageName[] {
+  return PAGE_NAMES.filter((name) => TABLE[name].menu === menu && isOffered(name, may))
+}
+
+/** Forms of the kinds: to make one, and to change one. */
+export const FORMS = KIND_NAMES.map((name) => ({
+  name,
+  create: { path: `${KINDS[name].path}/new`, needs: KINDS[name].may.create },
+  change: { path: `${KINDS[name].path}/edit/:id`, needs: KINDS[name].may.change },
+}))

@@ -196,6 +196,11 @@ export const CalendarYear = Type.Object(
   { description: 'The working days of a year.' },
 )
 
+export const ExpectationList = Type.Object(
+  { content: Type.Array(Expectation, { description: 'By id.' }) },
+  { description: 'The expectations themselves, whatever the day.' },
+)
+
 export const ExpectationYear = Type.Object(
   {
     expectation: Expectation,
@@ -316,6 +321,14 @@ export const notificationOperations = {
     }),
     ok: ExpectedDays,
     codes: [400, 401, 403, 500],
+  },
+  expectationRules: {
+    ...EXPECTATIONS,
+    method: 'GET',
+    path: '/platform/v1/expectation-rules',
+    summary: 'The expectations themselves, by id',
+    ok: ExpectationList,
+    codes: [401, 403, 500],
   },
   acknowledgeExpectation: {
     ...EXPECTATIONS,

@@ -99,13 +99,19 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type Violation = { id: string; nodes: { html: string; failureSummary?: string }[] }
 
-type Axe = { run(options: { resultTypes: string[] }): Promise<{ violations: Violation[] }> }
+type Axe = { run(options: object): Promise<{ violations: Violation[] }> }
 
-/** Every rule axe has. One line per violation. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/** Every rule axe has, or those about colours alone. One line per violation. */
+export async function axeViolations(page: Page, onlyColours = false): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   const { violations } = await page.evaluate(
-    () => (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] }), // put there by the line above
+    (rules) =>
+      // Put there by the line above.
+      (globalThis as unknown as { axe: Axe }).axe.run({
+        resultTypes: ['violations'],
+        ...(rules && { runOnly: rules }),
+      }),
+    onlyColours ? ['color-contrast', 'link-in-text-block'] : undefined,
   )
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(

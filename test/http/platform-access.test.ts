@@ -18,6 +18,8 @@ import { accountOf, PLAIN } from '../support/seed.ts'
 
 /** Calls that pass or fail on access alone, as far as an operation needs more than its path. */
 const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
+  createToken: { body: { user: 'operator', hours: 1 } },
+  revokeToken: { params: { tokenId: 'x' } },
   endOwnSession: { params: { sessionId: 'x' } },
   changeOwnPassword: { body: { current: 'x', password: 'x' } },
   changeOwnLanguage: { body: { language: 'es' } },

@@ -44,3 +44,12 @@ export function useTransferFacts(code: string, id: string | undefined) {
     enabled: id !== undefined,
   })
 }
+
+/** Partner, protocol and automation, which the interface does not show. */
+export function useChannelSetup(code: string) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['channel', code, 'setup'],
+    queryFn: ({ signal }) => client.platform.channelSetup({ channelCode: code }, { signal }),
+  })
+}

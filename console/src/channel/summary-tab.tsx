@@ -1,9 +1,10 @@
 // A channel in short: what to do about its status, what is under way, why the last transfer failed.
 
-import type { Channel, Transfer } from '../../../sdk/index.ts'
+import type { Channel, ChannelSetup, Transfer } from '../../../sdk/index.ts'
 import { Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { ChannelStatusValue } from '../../../src/contract/channel.ts'
+import type { Words } from '../i18n/en.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { Direction } from '../parts/direction.tsx'
 import { Facts } from '../parts/facts.tsx'
@@ -12,7 +13,7 @@ import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
-import { useLastTransfers, useTransferFacts } from './queries.ts'
+import { useChannelSetup, useLastTransfers, useTransferFacts } from './queries.ts'
 import { TransferTable } from './transfer-table.tsx'
 
 type Props = { code: string; status: ChannelStatusValue; channel: Channel }
@@ -20,6 +21,7 @@ type Props = { code: string; status: ChannelStatusValue; channel: Channel }
 export function SummaryTab({ code, status, channel }: Props) {
   const words = useWords()
   const { data } = useLastTransfers(code)
+  const { data: setup } = useChannelSetup(code)
   const transfers = data?.content ?? []
   const active = transfers.filter((one) => one.status === 'PENDING' || one.status === 'IN_PROGRESS')
   const failed = status === 'ERROR' ? transfers.find((one) => one.status === 'FAILED') : undefined
@@ -33,7 +35,11 @@ export function SummaryTab({ code, status, channel }: Props) {
         title={words.channel.whatNow}
         className="advice"
       >
-        <Text fz="sm">{words.statusAdvice[status]}</Text>
+        <Text fz="sm">
+          {status === 'IDLE' && channel.direction === 'RECEPCION'
+            ? words.channel.receiveOnly
+            : words.statusAdvice[status]}
+        </Text>
         {failed && <LastFailure code={code} transfer={failed} />}
       </Notice>
       {active.length > 0 && (
@@ -52,6 +58,8 @@ export function SummaryTab({ code, status, channel }: Props) {
               [words.channel.local, channel.localEntity],
               [words.channel.remote, channel.remoteEntity],
               [words.channels.direction, <Direction key="way" way={channel.direction} />],
+              [words.admin.fields.protocol, setup && words.admin.values[setup.protocol]],
+              [words.newChannel.automation, setup && automationIn(words, setup)],
             ]}
           />
           <Facts
@@ -78,6 +86,15 @@ export function SummaryTab({ code, status, channel }: Props) {
       )}
     </Stack>
   )
+}
+
+function automationIn(words: Words, { automation }: ChannelSetup): string {
+  const { watch, every, cron, calendar } = automation ?? {}
+  const { automations } = words.newChannel
+  const what = watch ? automations.watch : every ? `${automations.every}: ${every}` : undefined
+  return [what ?? (cron ? `${automations.cron}: ${cron}` : automations['']), calendar]
+    .filter(Boolean)
+    .join(' · ')
 }
 
 function LastFailure({ code, transfer }: { code: string; transfer: Transfer }) {

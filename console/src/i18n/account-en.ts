@@ -8,6 +8,17 @@ export const menuEn = {
   transfers: 'Transfers',
   failures: 'Failures',
   contacts: 'Contacts',
+  users: 'Users',
+  entities: 'Local entities',
+  partners: 'Partners',
+  calendars: 'Calendars',
+  subscriptions: 'Subscriptions',
+  expectations: 'Expectations',
+  tokens: 'Tokens',
+  audit: 'Audit trail',
+  platformFile: 'Platform file',
+  newChannel: 'New channel',
+  administration: 'Administration',
   account: 'Your account',
 }
 

@@ -10,6 +10,17 @@ export const menuEs: Words['menu'] = {
   transfers: 'Transferencias',
   failures: 'Fallos',
   contacts: 'Contactos',
+  users: 'Usuarios',
+  entities: 'Entidades locales',
+  partners: 'Interlocutores',
+  calendars: 'Calendarios',
+  subscriptions: 'Suscripciones',
+  expectations: 'Expectativas',
+  tokens: 'Tokens',
+  audit: 'Auditoría',
+  platformFile: 'Fichero de plataforma',
+  newChannel: 'Nuevo canal',
+  administration: 'Administración',
   account: 'Su cuenta',
 }
 

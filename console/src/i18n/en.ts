@@ -1,8 +1,11 @@
 // Every text of the console in English. es.ts has the same in Spanish; the type makes a missing one an error.
 
 import { accountEn, firstRunEn, menuEn } from './account-en.ts'
+import { adminEn } from './admin-en.ts'
+import { auditEn } from './audit-en.ts'
 import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
+import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
 import { transfersEn } from './transfers-en.ts'
 
 export const en = {
@@ -217,6 +220,7 @@ export const en = {
     size: 'Size',
     what: 'What',
     status: 'Status',
+    receiveOnly: 'Nothing is under way. This channel receives only: the partner sends when it likes.',
     forbidden: 'This channel is not open to you',
     forbiddenHelp: 'Ask an administrator to add you to its users.',
     transfersForbidden: 'Your role does not show transfers.',
@@ -333,6 +337,11 @@ export const en = {
   },
   menu: menuEn,
   transfers: transfersEn,
+  admin: adminEn,
+  audit: auditEn,
+  tokens: tokensEn,
+  platformFile: platformFileEn,
+  newChannel: newChannelEn,
   account: accountEn,
   firstRun: firstRunEn,
   errors: errorsEn,

@@ -2,8 +2,11 @@
 
 import type { Words } from './en.ts'
 import { accountEs, firstRunEs, menuEs } from './account-es.ts'
+import { adminEs } from './admin-es.ts'
+import { auditEs } from './audit-es.ts'
 import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
+import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
 import { transfersEs } from './transfers-es.ts'
 
 export const es: Words = {
@@ -218,6 +221,7 @@ export const es: Words = {
     size: 'Tamaño',
     what: 'Qué',
     status: 'Estado',
+    receiveOnly: 'No hay nada en curso. Este canal solo recibe: el interlocutor envía cuando quiere.',
     forbidden: 'Este canal no está abierto para usted',
     forbiddenHelp: 'Pida a un administrador que le añada a sus usuarios.',
     transfersForbidden: 'Su rol no muestra transferencias.',
@@ -334,6 +338,11 @@ export const es: Words = {
   },
   menu: menuEs,
   transfers: transfersEs,
+  admin: adminEs,
+  audit: auditEs,
+  tokens: tokensEs,
+  platformFile: platformFileEs,
+  newChannel: newChannelEs,
   account: accountEs,
   firstRun: firstRunEs,
   errors: errorsEs,

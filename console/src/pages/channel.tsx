@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import type { Channel } from '../../../sdk/index.ts'
 import { ActionButton } from '../channel/actions.tsx'
+import { ChannelMenu } from '../channel/channel-menu.tsx'
 import { HistoryTab } from '../channel/history-tab.tsx'
 import { useChannelStatus, useConfiguration } from '../channel/queries.ts'
 import { SummaryTab } from '../channel/summary-tab.tsx'
@@ -52,6 +53,7 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
           {(value === 'ERROR' || value === 'IN_PROGRESS' || value === 'PENDING') && (
             <ActionButton action="reset" code={code} />
           )}
+          <ChannelMenu code={code} />
         </div>
       </PageTitle>
       <Tabs value={current} onChange={go} keepMounted={false}>

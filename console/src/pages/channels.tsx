@@ -2,7 +2,7 @@
 
 import type { ChannelSummary } from '../../../sdk/index.ts'
 import { Anchor, Button, Stack, Table, Text, TextInput } from '@mantine/core'
-import { IconSearch } from '@tabler/icons-react'
+import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { CHANNEL_STATUSES, DIRECTIONS } from '../../../src/contract/channel.ts'
@@ -25,7 +25,7 @@ const SIZE = 25
 export default function ChannelsPage() {
   const words = useWords()
   const formats = useFormats()
-  const { client } = useSession()
+  const { client, rights } = useSession()
   const { pollMs } = useLive()
   const filter = useUrlFilter()
   const input = {
@@ -46,7 +46,14 @@ export default function ChannelsPage() {
   })
   return (
     <Stack gap="lg">
-      <PageTitle text={words.channels.title} />
+      <PageTitle text={words.channels.title}>
+        <div className="spread" />
+        {rights.may('createChannel') && (
+          <Button component={Link} href="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
+            {words.newChannel.create}
+          </Button>
+        )}
+      </PageTitle>
       <Filters filter={filter} status={input.status} direction={input.direction} />
       <PagedList
         query={query}

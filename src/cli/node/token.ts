@@ -1,24 +1,26 @@
 // `esclusa token …`: tokens for systems, made on the node's machine with the node's own key, listed and revoked. A
 // running node looks at each use whether the token still stands, so a revocation acts at once.
 
+import { describeTokens } from '../../accounts/system-tokens.ts'
 import { makeTokens } from '../../accounts/token.ts'
+import { MOST_TOKEN_HOURS } from '../../contract/administration/tokens.ts'
 import { NodeError } from '../../errors.ts'
-import { findAccount, listAccounts } from '../../store/accounts.ts'
-import type { Account } from '../../store/accounts.ts'
-import { insertToken, listTokens, revokeToken } from '../../store/tokens.ts'
-import type { TokenRecord } from '../../store/tokens.ts'
+import { findAccount } from '../../store/accounts.ts'
+import { insertToken, revokeToken } from '../../store/tokens.ts'
 import { remark, say, sayJson, sayTable, when } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
 import type { OpenPlatform } from './with-platform.ts'
 
-const MOST_HOURS = 365 * 24
 const LONG_HOURS = 30 * 24
 
 export type NewToken = { user: string; hours: number; name?: string }
 
 export async function createToken({ user, hours, name = `for ${user}` }: NewToken): Promise<void> {
-  if (hours > MOST_HOURS)
-    throw new NodeError('bad_use', `--hours must be at most ${MOST_HOURS}, which is a year, not ${hours}`)
+  if (hours > MOST_TOKEN_HOURS)
+    throw new NodeError(
+      'bad_use',
+      `--hours must be at most ${MOST_TOKEN_HOURS}, which is a year, not ${hours}`,
+    )
   if (!/^[^\p{Cc}]{1,100}$/u.test(name))
     throw new NodeError('bad_use', '--name has 1 to 100 characters, none of them control characters')
   const made = await withPlatform(async ({ store, secrets, audit, actor }) => {
@@ -91,25 +93,15 @@ function onlyNamed(tokens: readonly Described[], name: string): Described {
 }
 
 async function describe(store: OpenPlatform['store']) {
-  const accounts = new Map((await listAccounts(store.db)).map((account) => [account.id, account]))
   const shown = (at: number) => new Date(at).toISOString()
-  return (await listTokens(store.db)).map((token) => {
-    const account = accounts.get(token.accountId)
-    return {
-      id: token.id,
-      user: account?.username ?? '',
-      name: token.name,
-      state: stateOf(token, account),
-      createdAt: shown(token.createdAt),
-      expiresAt: shown(token.expiresAt),
-      ...(token.lastUsedAt !== null && { lastUsedAt: shown(token.lastUsedAt) }),
-      ...(token.revokedAt !== null && { revokedAt: shown(token.revokedAt) }),
-    }
-  })
-}
-
-function stateOf(token: TokenRecord, account: Account | undefined): string {
-  if (token.revokedAt !== null) return 'revoked'
-  if (token.expiresAt <= Date.now()) return 'expired'
-  return account && !account.disabled ? 'valid' : 'no user'
+  return (await describeTokens(store.db, Date.now())).map((token) => ({
+    id: token.id,
+    user: token.user,
+    name: token.name,
+    state: token.state.toLowerCase().replace('_', ' '),
+    createdAt: shown(token.createdAt),
+    expiresAt: shown(token.expiresAt),
+    ...(token.lastUsedAt !== null && { lastUsedAt: shown(token.lastUsedAt) }),
+    ...(token.revokedAt !== null && { revokedAt: shown(token.revokedAt) }),
+  }))
 }

@@ -5,6 +5,7 @@ import { channelOperations } from './channels.ts'
 import { fileOperations } from './file-operations.ts'
 import { noticeOperations } from './notices.ts'
 import { partnerOperations } from './partners.ts'
+import { tokenOperations } from './tokens.ts'
 import { userOperations } from './users.ts'
 
 export const administrationOperations = {
@@ -13,4 +14,5 @@ export const administrationOperations = {
   ...channelOperations,
   ...fileOperations,
   ...noticeOperations,
+  ...tokenOperations,
 } as const satisfies Record<string, Operation>

@@ -105,7 +105,7 @@ function touchable(call: ChangeCall, present: Present, username: string): Accoun
   return account
 }
 
-function requireGlobal({ user }: ChangeCall, role: string): void {
+export function requireGlobal({ user }: Pick<ChangeCall, 'user'>, role: string): void {
   if (role === 'ROLE_GLOBALADMIN' && user.role !== 'ROLE_GLOBALADMIN')
     throw new NodeError('forbidden', 'only a ROLE_GLOBALADMIN makes or changes a ROLE_GLOBALADMIN')
 }

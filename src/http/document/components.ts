@@ -29,6 +29,7 @@ import {
   PlatformContact,
   PlatformEntity,
 } from '../../contract/administration/platform-file.ts'
+import { MadeToken, NewToken, SystemToken } from '../../contract/administration/tokens.ts'
 import { NewPassword, NewUser, UserAccount, UserFields } from '../../contract/administration/users.ts'
 import { AuditChange, AuditEntry, AuditPage, AuditVerification } from '../../contract/audit.ts'
 import {
@@ -65,6 +66,7 @@ import {
   DeliveryFacts,
   DeliveryList,
   EventList,
+  ExpectationList,
   ExpectationYear,
   ExpectedDay,
   ExpectedDays,
@@ -141,6 +143,9 @@ const NAMED = {
   TransferSearch,
   Changed,
   UserAccount,
+  SystemToken,
+  NewToken,
+  MadeToken,
   NewUser,
   UserFields,
   NewPassword,
@@ -180,6 +185,7 @@ const NAMED = {
   CalendarList,
   CalendarYear,
   Expectation,
+  ExpectationList,
   ExpectationYear,
   CronYear,
 }

@@ -50,6 +50,12 @@ async function daysAhead(
   })
 }
 
+const expectationRules: PlatformHandler<'expectationRules'> = async (context, { user }) => {
+  const codes = new Set((await context.channelAccess(context.store.db, user)).codes)
+  const all = await readExpectations(context.store.db)
+  return { content: all.filter(({ channel }) => codes.has(channel)) }
+}
+
 export function makeExpectationHandlers(boardOf: Boards) {
   const listExpectations: PlatformHandler<'listExpectations'> = async (context, { input, user }) => {
     const { day, state, channelCode, contactId } = input
@@ -70,7 +76,7 @@ export function makeExpectationHandlers(boardOf: Boards) {
         .map((one) => dayToWire(context, one, nameOf(one.channelCode))),
     }
   }
-  return { listExpectations, acknowledgeExpectation } satisfies Partial<PlatformHandlers>
+  return { listExpectations, expectationRules, acknowledgeExpectation } satisfies Partial<PlatformHandlers>
 }
 
 export function countStates(days: readonly ExpectationDay[]) {

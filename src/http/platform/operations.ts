@@ -17,6 +17,7 @@ import { channelHandlers } from '../administration/channels.ts'
 import { partnerHandlers } from '../administration/partners.ts'
 import { noticeHandlers } from '../administration/notices.ts'
 import { fileHandlers } from '../administration/platform-file.ts'
+import { tokenHandlers } from '../administration/tokens.ts'
 import { userHandlers } from '../administration/users.ts'
 import { auditHandlers } from './audit.ts'
 import { makeBoards } from './channel-board.ts'
@@ -46,6 +47,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...channelHandlers,
     ...fileHandlers,
     ...noticeHandlers,
+    ...tokenHandlers,
     ...auditHandlers,
     ...keyHandlers,
     ...quarantineHandlers,

@@ -1,0 +1,185 @@
+// Makes or changes one thing. A review shows the plan in the words of `esclusa apply`, made by the node itself. If somebody
+// has changed the thing meanwhile, their change is shown first.
+
+import { ClientError } from '../../../sdk/index.ts'
+import type { Changed } from '../../../sdk/index.ts'
+import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { FormEvent } from 'react'
+import { useLocation } from 'wouter'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useTell } from '../parts/ask.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { Panel } from '../parts/panel.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { useUnsaved } from '../parts/unsaved.ts'
+import { useSession } from '../session/session.tsx'
+import { FieldInput, idOf } from './field-input.tsx'
+import { bodyOf, differences, draftOf, faultsIn, textOf } from './fields.ts'
+import type { Draft, SectionName } from './fields.ts'
+import { KINDS } from './kinds.ts'
+import type { KindName } from './kinds.ts'
+import { PlanDialog } from './plan-dialog.tsx'
+import { TheirChange } from './their-change.tsx'
+
+export default function ThingFormPage({ name, id }: { name: KindName; id: string | undefined }) {
+  const kind = KINDS[name]
+  const { client } = useSession()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['admin', name, 'one', id ?? ''],
+    queryFn: async ({ signal }) => {
+      if (id === undefined) return { thing: {}, tag: undefined }
+      let tag: string | undefined
+      const thing = await kind.read(client, id, { signal, onTag: (read) => (tag = read) })
+      return { thing, tag }
+    },
+    // What is being typed is not exchanged under the fingers; the revision check tells of changes.
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  })
+  if (!data) return error ? <Failed error={error} again={() => void refetch()} /> : <Loading />
+  return <ThingForm name={name} id={id} before={draftOf(kind.fields, data.thing)} tag={data.tag} />
+}
+
+type Props = { name: KindName; id: string | undefined; before: Draft; tag: string | undefined }
+
+function ThingForm({ name, id, before, tag }: Props) {
+  const words = useWords()
+  const formats = useFormats()
+  const kind = KINDS[name]
+  const tell = useTell()
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const [base, setBase] = useState({ draft: before, tag })
+  const [draft, setDraft] = useState(before)
+  const [faults, setFaults] = useState<Record<string, string>>({})
+  const [plan, setPlan] = useState<Changed>()
+  const [theirs, setTheirs] = useState<{ draft: Draft; tag: string | undefined }>()
+  const [saved, setSaved] = useState(false)
+  const changed = differences(kind.fields, base.draft, draft)
+  useUnsaved(changed.length > 0 && !saved)
+
+  const send = async (dryRun: 'true' | 'false'): Promise<Changed> => {
+    const body = bodyOf(kind.fields, draft)
+    if (id === undefined) return kind.create(client, textOf(draft, kind.id).trim(), body, { dryRun })
+    return kind.change(client, id, body, { dryRun }, { ifMatch: base.tag })
+  }
+  const onError = async (thrown: Error) => {
+    setPlan(undefined)
+    if (thrown instanceof ClientError && thrown.status === 412 && id !== undefined) {
+      let read: string | undefined
+      const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
+      setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
+    } else setFaults(faultsIn(kind.fields, thrown.message))
+  }
+  const review = useMutation({ mutationFn: () => send('true'), onSuccess: setPlan, onError })
+  const save = useMutation({
+    mutationFn: () => send('false'),
+    onSuccess: () => {
+      setSaved(true)
+      tell.done(words.admin.saved(id ?? textOf(draft, kind.id)))
+      void queries.invalidateQueries()
+      navigate(kind.path)
+    },
+    onError,
+  })
+  useEffect(() => {
+    const first = kind.fields.find(({ pointer }) => faults[pointer] !== undefined)
+    if (first) document.getElementById(idOf(first.pointer))?.focus()
+  }, [faults, kind])
+
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    const empty = kind.fields.filter(
+      ({ required, pointer }) => required && textOf(draft, pointer).trim() === '',
+    )
+    if (empty.length > 0)
+      return setFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
+    setFaults({})
+    review.mutate()
+  }
+  const shown = kind.fields.filter(({ when }) => when?.(draft) !== false)
+  const sections = [...new Set(shown.map(({ section }) => section))]
+  const count = Object.keys(faults).length
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="lg">
+        <PageTitle text={id ?? words.admin.create[name]} subtitle={words.menu[name]} />
+        {theirs && (
+          <TheirChange
+            fields={kind.fields}
+            base={base.draft}
+            theirs={theirs.draft}
+            take={() => {
+              setDraft(theirs.draft)
+              setBase(theirs)
+              setTheirs(undefined)
+            }}
+            keep={() => {
+              setBase(theirs)
+              setTheirs(undefined)
+            }}
+          />
+        )}
+        {faults[''] && (
+          <Notice tone="bad" role="alert" title={words.config.notSaved}>
+            {faults['']}
+          </Notice>
+        )}
+        {sections.map((section: SectionName) => (
+          <Panel key={section} title={words.admin.sections[section]}>
+            <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+              {shown
+                .filter((field) => field.section === section)
+                .map((field) => (
+                  <FieldInput
+                    key={field.pointer}
+                    field={field}
+                    draft={draft}
+                    error={faults[field.pointer]}
+                    fixed={id !== undefined && field.pointer === kind.id}
+                    set={(value) => {
+                      setFaults(({ [field.pointer]: _gone, ...rest }) => rest)
+                      setDraft((old) => ({ ...old, [field.pointer]: value }))
+                    }}
+                  />
+                ))}
+            </SimpleGrid>
+          </Panel>
+        ))}
+      </Stack>
+      <div className="save-bar">
+        <Text fz="sm" c={count > 0 ? 'var(--mantine-color-error)' : 'dimmed'} role="status">
+          {count > 0
+            ? words.config.faults(formats.number(count))
+            : changed.length === 0
+              ? words.config.nothing
+              : ''}
+        </Text>
+        <Group gap="sm">
+          <Button
+            variant="default"
+            onClick={() => {
+              if (changed.length === 0 || confirm(words.admin.leave)) navigate(kind.path)
+            }}
+          >
+            {words.app.cancel}
+          </Button>
+          <Button type="submit" loading={review.isPending} disabled={changed.length === 0}>
+            {words.config.review}
+          </Button>
+        </Group>
+      </div>
+      <PlanDialog
+        plan={plan}
+        busy={save.isPending}
+        close={() => setPlan(undefined)}
+        go={() => save.mutate()}
+      />
+    </form>
+  )
+}

@@ -1,0 +1,67 @@
+// Tokens, the platform file and new channels, in English.
+
+export const tokensEn = {
+  about: 'For programs that use the interface: each has the rights of a user and can be taken back.',
+  make: 'Make a token',
+  user: 'User',
+  name: 'What it is for',
+  hours: 'Hours it counts',
+  state: 'State',
+  expires: 'Expires',
+  used: 'Last used',
+  made: 'The token was made',
+  once: 'It is shown this once: copy it now.',
+  revoke: 'Take back',
+  revoked: 'The token was taken back',
+  revokeTitle: (name: string) => `Take back “${name}”?`,
+  revokeText: 'Whoever uses it is refused from now on.',
+  states: { VALID: 'Valid', EXPIRED: 'Expired', REVOKED: 'Taken back', NO_USER: 'Its user is gone' },
+}
+
+export const platformFileEn = {
+  about: 'The platform as a file: to keep it, to compare it, to make another like it.',
+  export: 'Take it out',
+  download: 'Download the file',
+  withSecrets: 'With password hashes and keys',
+  apply: 'Apply a file',
+  choose: 'Choose a file',
+  text: 'The file',
+  textHelp: 'YAML or JSON. { env } and { file } are for the command line.',
+  prune: 'Also remove what the file does not name',
+  plan: 'Show what would change',
+  go: 'Apply',
+  applied: (added: number, changed: number, removed: number) =>
+    `${added} added, ${changed} changed, ${removed} removed`,
+}
+
+export const newChannelEn = {
+  title: 'New channel',
+  copyTitle: (code: string) => `New channel like ${code}`,
+  about: 'Its code is made of the local entity, the remote code and the application.',
+  choose: 'Choose…',
+  ends: 'The two ends',
+  entity: 'Local entity',
+  contact: 'Partner',
+  remote: 'Remote code',
+  application: 'Application',
+  applicationHelp: 'Letters, digits, _ and . – 32 at the most.',
+  files: 'Files',
+  name: 'Name',
+  direction: 'Direction',
+  outbound: 'Where files to send are taken from',
+  inbound: 'Where received files are put',
+  pathHelp: 'A whole path inside the node’s file roots.',
+  automation: 'By itself',
+  every: 'How often, such as 5m',
+  cron: 'Cron expression',
+  secrets: 'With keys and passwords',
+  copy: 'Copy',
+  removeText: 'Its history and its transfers go with it. Files stay where they are.',
+  create: 'New channel',
+  automations: {
+    '': 'Nothing happens by itself',
+    watch: 'Send what appears in the folder',
+    every: 'Every so often',
+    cron: 'By a cron expression',
+  },
+}

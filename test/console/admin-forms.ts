@@ -1,0 +1,26 @@
+// How tests fill and save the console's forms, by keyboard.
+
+import type { Page } from 'playwright-core'
+
+export const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).press('Enter')
+
+export async function save(page: Page, line: string | RegExp): Promise<void> {
+  await press(page, 'Review changes')
+  const dialog = page.getByRole('dialog', { name: 'What will change' })
+  await dialog.getByText(line).waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+}
+
+export async function fill(page: Page, values: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(values)) {
+    const named = { name: label, exact: true }
+    const control = page
+      .getByRole('textbox', named)
+      .or(page.getByRole('combobox', named))
+      .or(page.getByLabel(label, { exact: true }))
+    if (await control.first().evaluate((element) => element.tagName === 'SELECT'))
+      await control.first().selectOption(value)
+    else await control.first().fill(value)
+  }
+}

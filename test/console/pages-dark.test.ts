@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setScene, whyNot } from './browser.ts'
+import { lookAt } from './look.ts'
+
+test('no page of operation lacks contrast (dark)', { skip: whyNot() ?? false }, async (t) => {
+  const scene = await setScene(t)
+  await lookAt(scene, 'dark', 'operation')
+  assert.deepEqual(scene.faults, [])
+})
