@@ -20,6 +20,7 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
     /addresses or networks/,
   ],
   ESCLUSA_METRICS_TOKEN: [['short'], /at least 16 bytes/],
+  OTEL_EXPORTER_OTLP_ENDPOINT: [['collector', 'grpc://collector:4317'], /http:\/\/ or https:\/\//],
   ESCLUSA_METRICS_CHANNELS: [['-1', 'all', '100001'], /from 0 to 100000/],
   ESCLUSA_METRICS_NETWORKS: [['all', '10.0.0/8'], /addresses or networks/],
   ESCLUSA_FILE_ROOTS: [['files', '/srv:files', './x'], /absolute paths separated by colons/],

@@ -18,6 +18,7 @@ export type Config = Readonly<{
   metricsToken: string | undefined
   metricsNetworks: readonly string[]
   metricsChannels: number
+  otlpEndpoint: string | undefined
   databaseUrl: string | undefined
   jwtSecret: string | undefined
   masterKey: string | undefined
@@ -88,6 +89,10 @@ export const SETTINGS = {
   ],
   ESCLUSA_METRICS_NETWORKS: ['none', 'addresses or networks that may read /metrics without a token'],
   ESCLUSA_METRICS_CHANNELS: ['1000', 'how many channels have figures of their own at /metrics; 0 names none'],
+  OTEL_EXPORTER_OTLP_ENDPOINT: [
+    'none',
+    'where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318',
+  ],
   ESCLUSA_DATABASE_URL: ['SQLite in the data folder', 'postgres://… for several nodes on one platform'],
   ESCLUSA_JWT_SECRET: ['generated, kept', 'HMAC key of tokens, used as its UTF-8 bytes; 64 bytes at least'],
   ESCLUSA_MASTER_KEY: ['generated, kept', 'encrypts secrets at rest; 32 bytes at least'],
@@ -176,6 +181,10 @@ export function readConfig(env: Env): Config {
     metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
     metricsNetworks: networks('ESCLUSA_METRICS_NETWORKS', get('ESCLUSA_METRICS_NETWORKS')),
     metricsChannels: integer('ESCLUSA_METRICS_CHANNELS', 0, 100_000),
+    otlpEndpoint: address('OTEL_EXPORTER_OTLP_ENDPOINT', get('OTEL_EXPORTER_OTLP_ENDPOINT'), [
+      'http:',
+      'https:',
+    ]),
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),

@@ -18,6 +18,8 @@ import { makeMailer } from './mail/mailer.ts'
 import { MailRunner } from './mail-runner.ts'
 import type { NotifyParts } from './parts.ts'
 import { takeEvents } from './take-events.ts'
+import { makeTracer } from './traces/tracer.ts'
+import type { Tracer } from './traces/tracer.ts'
 import { makeUpkeep } from './upkeep.ts'
 import type { Upkeep } from './upkeep.ts'
 import { makePoster } from './webhook.ts'
@@ -30,7 +32,14 @@ const LOOK_MS = 1000
 export type NotifierOptions = {
   config: Pick<
     Config,
-    'webhookNetworks' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'timezone' | 'leaseSeconds' | 'keepEventsDays'
+    | 'otlpEndpoint'
+    | 'webhookNetworks'
+    | 'smtpUrl'
+    | 'mailFrom'
+    | 'publicUrl'
+    | 'timezone'
+    | 'leaseSeconds'
+    | 'keepEventsDays'
   >
   store: Store
   seal: Seal
@@ -54,6 +63,7 @@ export class Notifier {
   #lastTake = 0
   #nextWatch = 0
   readonly #upkeep: Upkeep
+  readonly #tracer: Tracer | undefined
   #stopped = false
 
   constructor(options: NotifierOptions) {
@@ -71,6 +81,7 @@ export class Notifier {
       poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`),
       mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom) : undefined,
     }
+    this.#tracer = makeTracer(config.otlpEndpoint, store.db, log)
     this.#upkeep = makeUpkeep(this.#parts, config.keepEventsDays)
   }
 
@@ -118,7 +129,7 @@ export class Notifier {
 
   async #take(): Promise<void> {
     const { store, zone, now } = this.#parts
-    if ((await takeEvents(store, zone, now())) > 0) this.#options.taken?.()
+    if ((await takeEvents(store, zone, now(), this.#tracer?.taken)) > 0) this.#options.taken?.()
   }
 
   /** Takes hold of what is due, keeps hold of what is under way, and lets the rest go. */
@@ -170,7 +181,8 @@ export class Notifier {
     await this.#working
     await Promise.all([...this.#runners.values()].map(({ runner }) => runner.stop()))
     const { store, zone, owner, poster, mailer } = this.#parts
-    await takeEvents(store, zone, this.#parts.now()).catch(() => {})
+    await takeEvents(store, zone, this.#parts.now(), this.#tracer?.taken).catch(() => {})
+    await this.#tracer?.stop()
     await store.write((tx) => releaseSubscriptions(tx, owner)).catch(() => {})
     poster.close()
     mailer?.close()

@@ -14,12 +14,18 @@ import { countFiles } from './expectations/count-files.ts'
 
 const AT_ONCE = 500
 
-/** How many there were. */
-export async function takeEvents(store: Store, zone: Zone, now: number): Promise<number> {
+/** How many there were. `taken` hears of those whose place is certain. */
+export async function takeEvents(
+  store: Store,
+  zone: Zone,
+  now: number,
+  taken?: (events: readonly EventRecord[]) => void,
+): Promise<number> {
   let count = 0
   while (await hasNewEvents(store.db)) {
     const some = await store.write((tx) => takeSome(tx, store, zone, now))
     count += some.length
+    taken?.(some)
     if (some.length < AT_ONCE) break
   }
   return count

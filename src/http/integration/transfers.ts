@@ -4,9 +4,11 @@ import type { Transfer, TransferFile } from '../../contract/transfer.ts'
 import { nextDay, showTime, startOfDay } from '../../domain/time.ts'
 import type { Zone } from '../../domain/time.ts'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import { readTraceParent } from '../../domain/trace-context.ts'
 import { NodeError } from '../../errors.ts'
 import { pageOfTransfers } from '../../store/transfers/transfer-pages.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
+import { putTraceParent } from '../../store/watching/traces.ts'
 import { requestFetch } from '../../transfers/fetch.ts'
 import { requestSend } from '../../transfers/request.ts'
 import { requestRetry } from '../../transfers/retry.ts'
@@ -100,6 +102,9 @@ function asking(
       const subject = { kind: 'transfer' as const, name: transferId }
       const { channelCode } = call.input
       const [id = ''] = await context.audit.add(tx, actorOf(call), [{ action, subject, channelCode }])
+      const { traceparent } = call.request.headers
+      if (typeof traceparent === 'string' && readTraceParent(traceparent))
+        await putTraceParent(tx, transferId, traceparent)
       return id
     },
   }
