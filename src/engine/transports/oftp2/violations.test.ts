@@ -167,7 +167,8 @@ const REFUSED: [string, string, Partial<typeof SAMPLES.SFID>][] = [
   ['fixed records of no length', '05', { format: 'F' }],
   ['records longer than their length can say', '05', { format: 'V', recordLength: 65_536 }],
   ['no dataset name', '01', { dataset: '' }],
-  ['a protected file without envelope', '99', { security: '01' }],
+  ['a protected file without a cipher suite', '15', { security: '01' }],
+  ['a protected file without envelope', '99', { security: '01', suite: '02' }],
   ['a security level that does not exist', '99', { security: '07', envelope: '1' }],
 ]
 

@@ -31,6 +31,6 @@ test('a contact’s settings stand in the SSID, and a partner without restart ge
   const said = proposal(party)
   assert.deepEqual([said.bufferSize, said.credit, said.restart, said.user], [4096, 7, 'N', 'NOMINAS'])
   const caller = proposal(partyWith({}))
-  assert.deepEqual([caller.restart, caller.user], ['Y', ''])
+  assert.deepEqual([caller.restart, caller.user], ['Y', 'TURNWISH'])
   assert.equal(answerCaller(party, { ...caller, code: 'ACME' }).agreement.restart, false)
 })
