@@ -39,6 +39,8 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_ARCHIVE_DIR: [['archive', './x'], /must be an absolute path/],
   ESCLUSA_MAX_OPENED_MEGABYTES: [['0', 'lots'], /whole number from 1 to/],
   ESCLUSA_DISK_RESERVE_MEGABYTES: [['-1', 'all'], /whole number from 0 to/],
+  ESCLUSA_CONTACT_QUOTA_MEGABYTES: [['0', 'x'], /whole number from 1 to/],
+  ESCLUSA_CONTACT_QUOTA_FILES: [['0', 'x'], /whole number from 1 to/],
   ESCLUSA_KEEP_AUDIT_DAYS: [['0', 'ten'], /whole number from 1 to/],
   ESCLUSA_WORKERS: [['0', 'cores'], /whole number from 1 to/],
   ESCLUSA_DRAIN_SECONDS: [['-1', 'long'], /whole number from 0 to/],

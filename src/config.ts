@@ -40,6 +40,8 @@ export type Config = Readonly<{
   codePage: CodePage
   maxOpenedMegabytes: number
   diskReserveMegabytes: number
+  contactQuotaMegabytes: number
+  contactQuotaFiles: number
   keepAuditDays: number | undefined
   workers: number
   drainSeconds: number
@@ -130,6 +132,11 @@ export const SETTINGS = {
     'what one compressed file that is received may become, where its channel names no maxOpenedMegabytes',
   ],
   ESCLUSA_DISK_RESERVE_MEGABYTES: ['256', 'room on the disks that partners’ files leave free'],
+  ESCLUSA_CONTACT_QUOTA_MEGABYTES: [
+    '102400',
+    'what a partner may have here under way, half or in quarantine, where its contact names no quota',
+  ],
+  ESCLUSA_CONTACT_QUOTA_FILES: ['10000', 'how many such files, where its contact names no quota'],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
@@ -205,6 +212,8 @@ export function readConfig(env: Env): Config {
     sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
     codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),
     maxOpenedMegabytes: integer('ESCLUSA_MAX_OPENED_MEGABYTES', 1, 1_000_000_000),
+    contactQuotaMegabytes: integer('ESCLUSA_CONTACT_QUOTA_MEGABYTES', 1, 1_000_000_000),
+    contactQuotaFiles: integer('ESCLUSA_CONTACT_QUOTA_FILES', 1, 1_000_000),
     diskReserveMegabytes: integer('ESCLUSA_DISK_RESERVE_MEGABYTES', 0, 1_000_000_000),
     keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
     workers: workers(get('ESCLUSA_WORKERS')),

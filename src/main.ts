@@ -16,6 +16,7 @@ import type { Config } from './config.ts'
 import { networksOf } from './domain/network/networks.ts'
 import { zoneOf } from './domain/time.ts'
 import { NO_LAG } from './event-loop-lag.ts'
+import { NOTHING_COUNTED } from './engine/counters.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
@@ -99,7 +100,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   const readiness = addPlatformRoutes(app, context, events)
   let running: EngineThread | undefined
   const access = { token: config.metricsToken, networks: networksOf(config.metricsNetworks) }
-  const idle = { emitted: 0, received: 0, lag: NO_LAG }
+  const idle = { ...NOTHING_COUNTED, lag: NO_LAG }
   metrics.addRoute(app, context, {
     hub: events,
     engine: () => running?.figures() ?? idle,

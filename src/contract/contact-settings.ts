@@ -74,10 +74,17 @@ export const AccessSettings = closed({
   ),
 })
 
+/** What the partner may have lying here at once, under way, half or in quarantine; the node's settings without it. */
+export const QuotaSettings = closed({
+  megabytes: Type.Optional(integer(1, 1_000_000_000)),
+  files: Type.Optional(integer(1, 1_000_000)),
+})
+
 export type FolderSettings = Static<typeof FolderSettings>
 export type Oftp2Settings = Static<typeof Oftp2Settings>
 export type SftpSettings = Static<typeof SftpSettings>
 export type AccessSettings = Static<typeof AccessSettings>
+export type QuotaSettings = Static<typeof QuotaSettings>
 
 /** The sections of a contact, in the order an export has them. */
 export type ContactSections = {
@@ -85,9 +92,10 @@ export type ContactSections = {
   oftp2?: Oftp2Settings
   sftp?: SftpSettings
   access?: AccessSettings
+  quota?: QuotaSettings
 }
 export type SectionName = keyof ContactSections
-export const SECTIONS = ['folder', 'oftp2', 'sftp', 'access'] as const satisfies SectionName[]
+export const SECTIONS = ['folder', 'oftp2', 'sftp', 'access', 'quota'] as const satisfies SectionName[]
 
 /** Where a contact's secrets stand: kept sealed, left out of an export. The TLS certificates beside them are public. */
 export const CONTACT_SECRETS = [

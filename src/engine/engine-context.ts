@@ -28,7 +28,12 @@ export type EngineContext = {
   heartbeat: Heartbeat
   scriptMs: number
   /** What partners' files may take of this node. */
-  limits: { maxOpenedOctets: number; diskReserveOctets: number }
+  limits: {
+    maxOpenedOctets: number
+    diskReserveOctets: number
+    contactOctets: number
+    contactFiles: number
+  }
   now: () => number
   /** Counts failed sign-ins, together with all other doors. */
   limiter: Limiter
@@ -37,5 +42,6 @@ export type EngineContext = {
   stopping: AbortSignal
   publish: Publish
   /** Octets moved, for the metrics. */
+  quotaMet: () => void
   counted: (direction: 'EMISION' | 'RECEPCION', octets: number) => void
 }

@@ -9,7 +9,8 @@ import type { Config } from '../config.ts'
 import { NO_LAG, worse } from '../event-loop-lag.ts'
 import type { Lag } from '../event-loop-lag.ts'
 import type { Log } from '../log.ts'
-import type { Counters } from './engine.ts'
+import { NOTHING_COUNTED } from './counters.ts'
+import type { Counters } from './counters.ts'
 import type { TransferEvent } from '../contract/event.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
 import { Watchdog } from './watchdog.ts'
@@ -50,8 +51,8 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
   const { config, owner, log, heard, wanted } = parts
   let state: 'running' | 'stopping' = 'running'
   let worker: Worker
-  let past: Counters = { emitted: 0, received: 0 }
-  let current: Counters = { emitted: 0, received: 0 }
+  let past: Counters = NOTHING_COUNTED
+  let current: Counters = NOTHING_COUNTED
   let lag = NO_LAG
   let generation = 0
   let restart: NodeJS.Timeout | undefined
@@ -89,8 +90,8 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
       })
       made.once('exit', () => {
         over = true
-        past = { emitted: past.emitted + current.emitted, received: past.received + current.received }
-        current = { emitted: 0, received: 0 }
+        past = together(past, current)
+        current = NOTHING_COUNTED
         if (state === 'running') restart = setTimeout(() => void launch().catch(() => {}), RESTART_MS).unref()
       })
     })
@@ -99,11 +100,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
     ready: launch(),
     tell: (message) => worker.postMessage(message),
     figures: () => {
-      const figures = {
-        emitted: past.emitted + current.emitted,
-        received: past.received + current.received,
-        lag,
-      }
+      const figures = { ...together(past, current), lag }
       lag = NO_LAG
       return figures
     },
@@ -134,4 +131,12 @@ function stopped(worker: Worker, answers: () => boolean, timeoutMs: number): Pro
     })
     worker.postMessage({ kind: 'stop' } satisfies ToEngine)
   })
+}
+
+function together(one: Counters, other: Counters): Counters {
+  return {
+    emitted: one.emitted + other.emitted,
+    received: one.received + other.received,
+    quotaRefusals: one.quotaRefusals + other.quotaRefusals,
+  }
 }

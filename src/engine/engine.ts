@@ -4,6 +4,8 @@
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { makeKnownAddresses } from '../accounts/known-addresses.ts'
+import { NOTHING_COUNTED } from './counters.ts'
+import type { Counters } from './counters.ts'
 import { makeLimiter } from '../accounts/limiter.ts'
 import type { Config } from '../config.ts'
 import { zoneOf } from '../domain/time.ts'
@@ -28,6 +30,7 @@ import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { makeSlots } from './scheduling/slots.ts'
+import { Quotas } from './staging/quotas.ts'
 import { makeStaging } from './staging/staging.ts'
 import type { SessionHost } from './transports/transport.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -46,8 +49,6 @@ export type EngineParts = {
   askNodes: (channelCode: string) => void
 }
 
-export type Counters = { emitted: number; received: number }
-
 export type Engine = {
   wake(): void
   cancel(transferId: string): void
@@ -62,7 +63,7 @@ export type Engine = {
 export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config } = parts
   const stopping = new AbortController()
-  const counters: Counters = { emitted: 0, received: 0 }
+  const counters: Counters = { ...NOTHING_COUNTED }
   const publish: Publish = (event) => {
     parts.publish(event)
     if (event.kind === 'state' && event.direction === 'RECEPCION' && isOver(event.status))
@@ -92,6 +93,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   })
   const sessions = new SessionPool(context, transports, hostOf, (reach) => receptions.sessionDone(reach))
   const memory = new OfferMemory()
+  const quotas = new Quotas(context)
   const protocolOf = (protocol: string) => transports.get(protocol)
   const runner: Runner = { context, sessions, protocolOf, receptions }
   const dispatcher = new Dispatcher(context, config.workers, {
@@ -99,7 +101,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     clear: (transferId) => clearCancelled(context, transports, transferId),
   })
   for (const protocol of transports.values()) {
-    const reception = { context, capabilities: protocol.capabilities, memory, receptions, background }
+    const reception = { context, capabilities: protocol.capabilities, memory, quotas, receptions, background }
     hosts.set(
       protocol.protocol,
       makeSessionHost({
@@ -164,12 +166,15 @@ function makeContext(
     limits: {
       maxOpenedOctets: config.maxOpenedMegabytes * MEGABYTE,
       diskReserveOctets: config.diskReserveMegabytes * MEGABYTE,
+      contactOctets: config.contactQuotaMegabytes * MEGABYTE,
+      contactFiles: config.contactQuotaFiles,
     },
     now: Date.now,
     limiter: makeLimiter(store),
     knownAddresses: makeKnownAddresses(store, Date.now),
     stopping,
     publish,
+    quotaMet: () => counters.quotaRefusals++,
     counted: (direction, octets) => {
       if (direction === 'EMISION') counters.emitted += octets
       else counters.received += octets

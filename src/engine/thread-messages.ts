@@ -3,7 +3,7 @@
 import type { Config } from '../config.ts'
 import type { TransferEvent } from '../contract/event.ts'
 import type { Lag } from '../event-loop-lag.ts'
-import type { Counters } from './engine.ts'
+import type { Counters } from './counters.ts'
 
 /** What the thread is started with. */
 export type ThreadData = { config: Config; owner: string }

@@ -16,8 +16,8 @@ export function contactOf(
   before: ContactRecord | undefined,
   seal: Seal,
 ): ContactRecord {
-  const { protocol = 'oftp2', folder, oftp2, sftp, access, ...data } = contact
-  const settings: ContactSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access }))
+  const { protocol = 'oftp2', folder, oftp2, sftp, access, quota, ...data } = contact
+  const settings: ContactSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access, quota }))
   const secrets: Record<string, string> = {}
   for (const pointer of CONTACT_SECRETS) {
     const section = sectionAt(settings, pointer)

@@ -194,3 +194,18 @@ function toFile(row: Tables['quarantined_file']): QuarantinedFile {
     decidedBy: row.decided_by,
   }
 }
+
+/** What of a partner's files lies there and was not decided. */
+export async function quarantinedOf(db: Db, contactId: string): Promise<{ octets: number; files: number }> {
+  const rows = await db
+    .selectFrom('quarantined_file')
+    .innerJoin('channel', 'channel.code', 'quarantined_file.channel_code')
+    .select(['quarantined_file.size', 'quarantined_file.opened_size'])
+    .where('channel.contact_id', '=', contactId)
+    .where('quarantined_file.state', '=', 'WAITING')
+    .execute()
+  return {
+    files: rows.length,
+    octets: rows.reduce((sum, { size, opened_size }) => sum + size + (opened_size ?? 0), 0),
+  }
+}

@@ -24,6 +24,7 @@ import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import type { Runner } from '../../src/engine/scheduling/run-transfer.ts'
 import { SessionPool } from '../../src/engine/sessions/session-pool.ts'
 import { makeSlots } from '../../src/engine/scheduling/slots.ts'
+import { Quotas } from '../../src/engine/staging/quotas.ts'
 import { makeStaging } from '../../src/engine/staging/staging.ts'
 import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
 import type { Protocol, SessionHost, Transport } from '../../src/engine/transports/transport.ts'
@@ -130,7 +131,13 @@ export class Rig {
       zone: zoneOf('UTC'),
       roots: { fileRoots: [this.place.files], scriptRoots: [this.place.scripts] },
       limiter: makeLimiter(this.store),
-      limits: { maxOpenedOctets: 2 ** 40, diskReserveOctets: 0 },
+      limits: {
+        maxOpenedOctets: 2 ** 40,
+        diskReserveOctets: 0,
+        contactOctets: 2 ** 50,
+        contactFiles: 10_000,
+      },
+      quotaMet: () => {},
       knownAddresses: makeKnownAddresses(this.store, Date.now),
       codePage: '1047',
       staging: makeStaging(this.place.dataDir),
@@ -157,6 +164,7 @@ export class Rig {
       context,
       capabilities: protocol.capabilities,
       memory: new OfferMemory(),
+      quotas: new Quotas(this.context),
       receptions,
       background: (contactId: string, running: Promise<void>) => this.#background(contactId, running),
     }

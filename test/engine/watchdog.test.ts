@@ -15,7 +15,7 @@ import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 const SPINNING = `
 import { parentPort, workerData } from 'node:worker_threads'
 const say = (message) => parentPort.postMessage(message)
-const beat = setInterval(() => say({ kind: 'counters', counters: { emitted: 1, received: 0 } }), 100)
+const beat = setInterval(() => say({ kind: 'counters', counters: { emitted: 1, received: 0, quotaRefusals: 0 } }), 100)
 parentPort.on('message', ({ kind }) => {
   if (kind === 'cancelled') for (;;) Math.random()
   if (kind !== 'stop') return

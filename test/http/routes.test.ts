@@ -45,7 +45,7 @@ async function wholeServer(t: TestContext) {
   const hub = new EventHub()
   addPlatformRoutes(app, node.context, hub).ready = true
   const nobody = { token: undefined, networks: networksOf([]) }
-  const engine = () => ({ emitted: 0, received: 0, lag: NO_LAG })
+  const engine = () => ({ emitted: 0, received: 0, quotaRefusals: 0, lag: NO_LAG })
   makeMetrics().addRoute(app, node.context, { hub, engine, access: nobody, mostChannels: 10 })
   closeAfter(t, async () => {
     hub.close()

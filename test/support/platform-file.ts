@@ -70,6 +70,7 @@ export function samplePlatform(files: string): Platform {
           outbox: '/out',
         },
         access: { username: 'beta', password: SECRETS.accessPassword },
+        quota: { megabytes: 500, files: 200 },
       },
     ],
     channels: [
@@ -77,6 +78,7 @@ export function samplePlatform(files: string): Platform {
         code: 'BANCO-ACME-NOMINA',
         contact: 'acme',
         automation: { cron: '0 6 * * 1-5' },
+        maxOpenedMegabytes: 100,
         name: 'Payroll',
         direction: 'BIDIRECCIONAL',
         directories: [

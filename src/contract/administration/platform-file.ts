@@ -14,6 +14,7 @@ import {
   Oftp2Settings,
   Oftp2Tls,
   PROTOCOLS,
+  QuotaSettings,
   SftpSettings,
 } from '../contact-settings.ts'
 import { closed, integer, name, oneOf, secretText, text } from '../schema.ts'
@@ -92,6 +93,7 @@ export const PlatformContact = closed({
   oftp2: optional(Oftp2),
   sftp: optional(Sftp),
   access: optional(Access),
+  quota: optional(QuotaSettings),
 })
 
 const { localKey, remoteKey, rsaLocalKey, rsaRemoteKey } = Security.properties

@@ -22,6 +22,7 @@ import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import { IncomingFile } from './incoming-file.ts'
+import { withinQuota } from '../staging/quotas.ts'
 import { removeReceived } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -47,8 +48,10 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
       await incoming.forget()
       return receivedBefore(offer, before.size)
     }
+    const quota = await receiving.quotas.enter(plan, key, offer.size ?? 0)
+    void incoming.over.then(() => quota.leave())
     await incoming.open()
-    return incoming
+    return withinQuota(incoming, quota)
   } catch (thrown) {
     await incoming.forget(thrown)
     throw thrown

@@ -1,6 +1,7 @@
 // What a reception needs of the engine around it; one for each protocol, made by engine.ts.
 
 import type { EngineContext } from '../engine-context.ts'
+import type { Quotas } from '../staging/quotas.ts'
 import type { Capabilities } from '../transports/transport.ts'
 import type { OfferMemory } from './offer-memory.ts'
 import type { Receptions } from './receptions.ts'
@@ -9,6 +10,7 @@ export type ReceivingContext = {
   context: EngineContext
   capabilities: Capabilities
   memory: OfferMemory
+  quotas: Quotas
   receptions: Receptions
   /** Work that goes on after the partner was answered; the engine waits for it when it stops. */
   background: (contactId: string, running: Promise<void>) => void

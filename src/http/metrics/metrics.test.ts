@@ -32,7 +32,7 @@ function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, options
   const metrics = makeMetrics()
   metrics.wrote(0.02)
   const lag = { p50: 0.001, p90: 0.002, p99: 0.25, max: 0.5 }
-  const engine = () => ({ emitted: 7, received: 11, lag })
+  const engine = () => ({ emitted: 7, received: 11, quotaRefusals: 3, lag })
   metrics.addRoute(app, context, { hub, engine, access, mostChannels })
   closeAfter(t, () => app.close())
   const read = async (token?: string) => {

@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 const WRITE_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** What the engine's thread says of itself. */
-export type EngineFigures = { emitted: number; received: number; lag: Lag }
+export type EngineFigures = { emitted: number; received: number; quotaRefusals: number; lag: Lag }
 
 export function makeWriteHistogram(registers: Registry[]): Histogram {
   return new Histogram({
@@ -41,6 +41,10 @@ export function makeNodeFigures(
   const moved = counter('esclusa_bytes_moved_total', 'Octets of files moved by the engine of this node.', [
     'direction',
   ])
+  const quota = counter(
+    'esclusa_quota_refusals_total',
+    'Files of partners that this node refused because a quota was met.',
+  )
   const streams = gauge('esclusa_event_streams', 'Open streams of live events.')
   const lagHelp = 'How late a thread gets to its work, since the last reading'
   const lag = gauge('esclusa_event_loop_lag_seconds', `${lagHelp}.`, ['thread', 'quantile'])
@@ -78,6 +82,7 @@ export function makeNodeFigures(
     const engine = parts.engine()
     setTotal(moved, engine.emitted, { direction: 'EMISION' })
     moved.inc({ direction: 'RECEPCION' }, engine.received)
+    setTotal(quota, engine.quotaRefusals)
     streams.set(parts.streams())
     requests()
     showLag('http', meter.read())

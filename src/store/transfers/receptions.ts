@@ -77,6 +77,23 @@ export async function halfFilesOf(
   return rows.map((row) => ({ name: row.key_name, size: row.position }))
 }
 
+/** Every half file that is kept for a partner, of all its channels. */
+export async function keptHalfFilesOf(
+  db: Db,
+  contactId: string,
+): Promise<{ key: FileKey; position: number }[]> {
+  const rows = await db
+    .selectFrom('partial_file')
+    .innerJoin('channel', 'channel.code', 'partial_file.channel_code')
+    .select(['channel_code', 'key_name', 'key_date', 'key_time', 'position'])
+    .where('channel.contact_id', '=', contactId)
+    .execute()
+  return rows.map((row) => ({
+    key: { channelCode: row.channel_code, name: row.key_name, date: row.key_date, time: row.key_time },
+    position: row.position,
+  }))
+}
+
 /** Half files that nobody has continued for long. Removes their rows; the caller removes the files. */
 export async function takeStaleHalfFiles(tx: Tx, before: number): Promise<string[]> {
   return (
