@@ -16,7 +16,7 @@ import type { Store } from '../store/database/store.ts'
 import { readCalendars } from '../store/expectations/calendars.ts'
 import type { Seal } from '../store/seal.ts'
 import { startAutomation } from './scheduling/automation.ts'
-import { clearCancelled } from './staging/clear-cancelled.ts'
+import { clearEnded } from './scheduling/clear-ended.ts'
 import { makeSessionHost } from './sessions/session-host.ts'
 import { FinishingReceptions } from './receiving/finishing-receptions.ts'
 import { Dispatcher } from './scheduling/dispatcher.ts'
@@ -98,7 +98,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const runner: Runner = { context, sessions, protocolOf, receptions }
   const dispatcher = new Dispatcher(context, config.workers, {
     run: (claim, signal, given) => runTransfer(runner, claim, signal, given),
-    clear: (transferId) => clearCancelled(context, transports, transferId),
+    clear: (transferId) => clearEnded(runner, transports, transferId),
   })
   for (const protocol of transports.values()) {
     const reception = { context, capabilities: protocol.capabilities, memory, quotas, receptions, background }
@@ -120,7 +120,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   await context.knownAddresses.refresh()
   const listeners = await protocols.listen(hostOf, () => dispatcher.wake())
   dispatcher.start()
-  dispatcher.background(clearLeftovers(context))
+  dispatcher.background(clearLeftovers(context, transports))
   const refreshing = setInterval(() => dispatcher.background(context.knownAddresses.refresh()), 60_000)
   const automation = startAutomation(runner, () => dispatcher.wake())
   return {

@@ -1,12 +1,17 @@
-// When the automation of each channel ran last, and which node holds its turn now.
+// When the automation of each channel ran last, which node holds its turn now, and how long it waits after automatic
+// emissions that failed.
 
+import { automaticPauseMs } from '../domain/retry-schedule.ts'
 import type { Db, Tx } from './database/store.ts'
 
 export type AutomationRun = { ran_at: number; held_by: string | null; held_until: number }
 
 /** By channel. */
 export async function automationRuns(db: Db): Promise<Map<string, AutomationRun>> {
-  const rows = await db.selectFrom('automation_run').selectAll().execute()
+  const rows = await db
+    .selectFrom('automation_run')
+    .select(['channel_code', 'ran_at', 'held_by', 'held_until'])
+    .execute()
   return new Map(rows.map(({ channel_code: code, ...run }) => [code, run]))
 }
 
@@ -45,4 +50,42 @@ export async function giveAutomationRunBack(tx: Tx, code: string, owner: string)
     .where('channel_code', '=', code)
     .where('held_by', '=', owner)
     .execute()
+}
+
+/** Automatic emissions that failed in a row, when the next one is due at the latest, and what the last was tried with. */
+export type AutomaticPause = { failures: number; waitUntil: number; tried: string | null }
+
+/** Undefined: the last automatic emission did not fail. */
+export async function findPause(db: Db, code: string): Promise<AutomaticPause | undefined> {
+  const row = await db
+    .selectFrom('automation_run')
+    .select(['failures', 'wait_until', 'tried'])
+    .where('channel_code', '=', code)
+    .where('failures', '>', 0)
+    .executeTakeFirst()
+  return row && { failures: row.failures, waitUntil: row.wait_until, tried: row.tried }
+}
+
+/** An automatic emission failed: the pause grows. */
+export async function lengthenPause(tx: Tx, code: string, now: number): Promise<void> {
+  const failures = ((await findPause(tx, code))?.failures ?? 0) + 1
+  await tx
+    .updateTable('automation_run')
+    .set({ failures, wait_until: now + automaticPauseMs(failures) })
+    .where('channel_code', '=', code)
+    .execute()
+}
+
+/** An emission completed, or somebody has dealt with the failure. */
+export async function endPause(tx: Tx, code: string): Promise<void> {
+  await tx
+    .updateTable('automation_run')
+    .set({ failures: 0, wait_until: 0, tried: null })
+    .where('channel_code', '=', code)
+    .where('failures', '>', 0)
+    .execute()
+}
+
+export async function noteTried(tx: Tx, code: string, tried: string): Promise<void> {
+  await tx.updateTable('automation_run').set({ tried }).where('channel_code', '=', code).execute()
 }

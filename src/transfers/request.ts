@@ -5,7 +5,7 @@
 // inserts. If two sends come at the same time, the unique index lets one through.
 
 import { LRUCache } from 'lru-cache'
-import { randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection, TransferType } from '../contract/transfer.ts'
 import { closedBecause, directoriesFor, goes, parseCode } from '../domain/channel.ts'
@@ -22,7 +22,8 @@ import { heldIn, releasePaths } from '../store/held-files.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
-import { settle } from '../store/transfers/failures.ts'
+import { endPause, findPause } from '../store/automation-runs.ts'
+import { lastEnded, settle } from '../store/transfers/failures.ts'
 import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
 
 export type Asking = {
@@ -47,7 +48,11 @@ export async function requestSend(
     ? [certificateFile(channel)]
     : await filesToSend(asking, channel, type)
   const now = asking.now()
-  const files = found.map((candidate, index) => ({ ...newFile(candidate, index), ...keyOf(now, index) }))
+  const before = type === 'AUTOMATIC' ? await lastTry(asking, channel) : []
+  const files = found.map((candidate, index) => {
+    const file = { ...newFile(candidate, index), ...keyOf(now, index) }
+    return { ...file, ...goneOnWith(file, before) }
+  })
   return insert(asking, channel, { type, files, now, retryOf: null })
 }
 
@@ -73,7 +78,52 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
     throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
-async function filesToSend(asking: Asking, channel: ChannelRecord, type: TransferType): Promise<Candidate[]> {
+/** What the automatic emission before, which failed, did not get there. */
+async function lastTry({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
+  const last = await lastEnded(store.db, code, 'EMISION')
+  if (last?.state !== 'FAILED' || last.settled) return []
+  const failed = await findTransfer(store.db, last.id)
+  if (failed?.type !== 'AUTOMATIC') return []
+  return failed.files.filter(
+    ({ phase, receipt }) => (phase === 'WAITING' || phase === 'STAGED') && receipt !== 'NEGATIVE',
+  )
+}
+
+/**
+ * The same file keeps its key, so that the partner's end finds what the failed emission left there, goes on with it or
+ * replaces it, and knows a file that had arrived. How far it got counts only if the file itself travelled.
+ */
+function goneOnWith(
+  file: Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>,
+  before: readonly TransferFileRecord[],
+): Partial<TransferFileRecord> {
+  const same = before.find(
+    ({ path, size, modifiedAt }) =>
+      path === file.path && size === file.size && floor(modifiedAt) === floor(file.modifiedAt),
+  )
+  if (!same) return {}
+  const { keyDate, keyTime, stagedPath, position, maybeVisible } = same
+  return { keyDate, keyTime, ...(stagedPath === null && { position, maybeVisible }) }
+}
+
+function floor(time: number | null): number {
+  return Math.floor(time ?? 0)
+}
+
+/** What an automatic emission is tried with, as a hash: the same again would fail again. */
+export function triedWith(
+  { revision }: ChannelRecord,
+  files: readonly Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>[],
+): string {
+  const named = files.map(({ path, size, modifiedAt }) => JSON.stringify([path, size, floor(modifiedAt)]))
+  return hash('sha256', JSON.stringify([revision, named.sort()]))
+}
+
+export async function filesToSend(
+  asking: Asking,
+  channel: ChannelRecord,
+  type: TransferType,
+): Promise<Candidate[]> {
   const local = await findLocalEntity(asking.store.db, channel.localCode)
   const roots = fileRootsOf(asking.fileRoots, local?.fileRoots)
   const { files: found, places, busy } = await findSendSet(channel.config, roots, asking.now())
@@ -207,8 +257,12 @@ export async function insert(
       now: made.now,
       files: made.files,
     })
+    // Somebody deals with the failure: automation need not wait any longer.
+    if (made.retryOf && direction === 'EMISION') await endPause(tx, channel.code)
     const event = made.retryOf ? 'TRANSFER_RETRIED' : 'TRANSFER_REQUESTED'
     const auditId = await asking.audited?.(tx, id)
+    // An automatic emission that is tried again after failures leaves one entry, when it ends.
+    if (made.type === 'AUTOMATIC' && (await findPause(tx, channel.code))) return
     await addHistory(tx, channel.code, [{ at: made.now, event, detail: id, auditId }])
   })
   const transfer = await findTransfer(asking.store.db, id)

@@ -6,10 +6,13 @@ import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { HistoryEntry } from '../store/channels.ts'
 import type { Store, Tx } from '../store/database/store.ts'
-import { settleAll } from '../store/transfers/failures.ts'
+import { endPause } from '../store/automation-runs.ts'
+import { lastUnsettled, settleAll } from '../store/transfers/failures.ts'
 import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
-/** Ids of the transfers that were cancelled. */
+/** `cancelled` were pending or running. `settled` is the latest failure that it dealt with. */
+export type ResetDone = { cancelled: string[]; settled: string | undefined }
+
 export async function resetChannel(
   store: Store,
   channel: ChannelRecord,
@@ -17,9 +20,11 @@ export async function resetChannel(
   by: string,
   /** Told in the same transaction; gives the entry of the audit trail. */
   audited?: (tx: Tx, cancelled: readonly string[]) => Promise<string>,
-): Promise<string[]> {
+): Promise<ResetDone> {
   return store.write(async (tx) => {
     await lockChannel(tx, store.dialect, channel.code)
+    await endPause(tx, channel.code)
+    const settled = (await lastUnsettled(tx, channel.code))?.id
     await settleAll(tx, channel.code)
     const cancelled = await cancelActive(tx, channel.code, now, by)
     const entries: HistoryEntry[] = cancelled.map((id) => ({
@@ -30,7 +35,7 @@ export async function resetChannel(
     const auditId = await audited?.(tx, cancelled)
     const first: HistoryEntry = { at: now, event: 'CHANNEL_RESET', detail: `by ${by}`, auditId }
     await addHistory(tx, channel.code, [first, ...entries])
-    return cancelled
+    return { cancelled, settled }
   })
 }
 

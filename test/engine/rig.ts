@@ -12,7 +12,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import type { TransferRecord } from '../../src/domain/transfer.ts'
 import { isOver } from '../../src/domain/transfer.ts'
 import { startAutomation } from '../../src/engine/scheduling/automation.ts'
-import { clearCancelled } from '../../src/engine/staging/clear-cancelled.ts'
+import { clearEnded } from '../../src/engine/scheduling/clear-ended.ts'
 import { makeSessionHost } from '../../src/engine/sessions/session-host.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
 import { FinishingReceptions } from '../../src/engine/receiving/finishing-receptions.ts'
@@ -114,7 +114,7 @@ export class Rig {
     }
     this.dispatcher = new Dispatcher(this.context, options.workers ?? 2, {
       run: (claim, signal, given) => runTransfer(this.runner, claim, signal, given),
-      clear: (transferId) => clearCancelled(this.context, transports, transferId),
+      clear: (transferId) => clearEnded(this.runner, transports, transferId),
     })
     for (const protocol of known) this.#addHost(protocol)
   }
@@ -290,8 +290,9 @@ export class Rig {
 
   /** `tell: false`: the node is not told, and finds out by itself. */
   async reset(code = CODE, { tell = true } = {}): Promise<string[]> {
-    const cancelled = await resetChannel(this.store, await this.channel(code), this.context.now(), 'tester')
-    if (tell) for (const id of cancelled) this.dispatcher.cancel(id)
+    const channel = await this.channel(code)
+    const { cancelled, settled } = await resetChannel(this.store, channel, this.context.now(), 'tester')
+    if (tell) for (const id of [...cancelled, ...(settled ? [settled] : [])]) this.dispatcher.cancel(id)
     return cancelled
   }
 

@@ -137,7 +137,7 @@ test('what was sent and received is remembered for as long as the channel is the
   await (await rig.host().offer(offer)).complete({ size: 0 })
   await rig.lastReception()
   rig.setAhead(20 * 365 * 86_400_000)
-  await clearLeftovers(rig.context)
+  await clearLeftovers(rig.context, new Map())
   await assert.rejects(rig.send(), { code: 'conflict', message: /a\.txt was sent already/ })
   await assert.rejects(rig.host().offer(offer), { code: 'duplicate_file' })
   await rig.stop()

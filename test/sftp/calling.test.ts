@@ -12,7 +12,7 @@ import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../support/
 import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 import { closeAfter, waitFor } from '../support/harness.ts'
-import { startSftpNode } from './node.ts'
+import { CODE, startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
 
 const skip = noOpenSsh
@@ -147,3 +147,34 @@ test('a server with another host key gets nothing, and the transfer shows its ke
   )
   assert.deepEqual(await readdir(partner.inbox), [])
 })
+
+test(
+  'a push that fails leaves nothing at the partner’s, and a reset removes what a broken line left',
+  { skip },
+  async (t) => {
+    const proxy = await startCuttingProxy(sshd.port)
+    closeAfter(t, () => proxy.stop())
+    const partner = await scene(t, {
+      port: proxy.port,
+      channel: () => ({
+        connection: {
+          ips: ['127.0.0.1'],
+          advancedConfigurationTransmission: { registersBlock: 64 },
+        },
+      }),
+    })
+    await partner.put('taken.bin', 'new')
+    await writeFile(join(partner.inbox, 'taken.bin'), 'the one before')
+    assert.equal((await partner.ended(await partner.send())).error_code, 'name_taken')
+    assert.deepEqual(await readdir(partner.inbox), ['taken.bin'])
+    await rm(join(partner.files, 'out', 'taken.bin'))
+    await partner.put('long.bin', sampleBytes(6_000_000, 4))
+    proxy.cutAfter(3_000_000)
+    assert.equal((await partner.ended(await partner.send())).state, 'FAILED')
+    assert.equal((await readdir(partner.inbox)).length, 2, 'there is nothing to go on from')
+    proxy.cutAfter(Number.POSITIVE_INFINITY)
+    await partner.node.call('resetChannel', { code: CODE, as: 'admin' })
+    const swept = async () => (await readdir(partner.inbox)).join() === 'taken.bin'
+    await waitFor('the half file to go', swept, 60_000)
+  },
+)

@@ -5,8 +5,10 @@
 import type { ChannelRecord } from '../../store/channels.ts'
 import {
   automationRuns,
+  findPause,
   giveAutomationRunBack,
   insertAutomationRun,
+  noteTried,
   takeAutomationRun,
 } from '../../store/automation-runs.ts'
 import type { AutomationRun } from '../../store/automation-runs.ts'
@@ -19,7 +21,8 @@ import { hoursOfChannel, readCalendars } from '../../store/expectations/calendar
 import { NodeError } from '../../errors.ts'
 import { contactsOwed } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
-import { requestSend } from '../../transfers/request.ts'
+import { filesToSend, requestSend, triedWith } from '../../transfers/request.ts'
+import type { Asking } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
@@ -189,17 +192,28 @@ export function spanMs(every: string): number {
 /** Nothing to send, an emission under way or a closed direction is normal here, and no error. */
 async function send(context: EngineContext, channel: ChannelRecord, wake: () => void): Promise<void> {
   if (!goes(channel.config, 'EMISION') || directoriesFor(channel.config, 'EMISION').length === 0) return
+  const { store, now, roots } = context
+  const asking = { store, fileRoots: roots.fileRoots, now, requestedBy: null }
   try {
-    await requestSend(
-      { store: context.store, fileRoots: context.roots.fileRoots, now: context.now, requestedBy: null },
-      channel,
-      'AUTOMATIC',
-    )
+    const pause = await findPause(store.db, channel.code)
+    // It failed, and nothing has changed since: it is not repeated at every look.
+    if (pause && now() < pause.waitUntil && pause.tried === (await tryingWith(asking, channel))) return
+    const { files } = await requestSend(asking, channel, 'AUTOMATIC')
     wake()
+    await store.write((tx) => noteTried(tx, channel.code, triedWith(channel, files)))
   } catch (thrown) {
     if (!(thrown instanceof NodeError) || thrown.status >= 500) throw thrown
   }
 }
+
+async function tryingWith(asking: Asking, channel: ChannelRecord): Promise<string> {
+  const { keyExchangeChannel } = channel.config
+  const files = keyExchangeChannel ? [CERTIFICATE] : await filesToSend(asking, channel, 'AUTOMATIC')
+  return triedWith(channel, files)
+}
+
+/** It lies nowhere: it is written when it is sent. */
+const CERTIFICATE = { path: '', size: 0, modifiedAt: 0 }
 
 /** Fetches whatever the partner has: one transfer for each channel that it has files for. */
 async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {

@@ -1,15 +1,18 @@
 // How a run ends that did not complete: it is given back, tried again later, or failed. Everything is written under the
 // claim. When the claim is not ours any more, nothing is written.
 
+import { rm } from 'node:fs/promises'
 import { nextAttemptAt } from '../../domain/retry-schedule.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { NodeError, messageOf } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
+import { lengthenPause } from '../../store/automation-runs.ts'
 import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from '../receiving/end-reception.ts'
+import { withdraw } from '../sending/outbox-spool.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -106,6 +109,7 @@ async function fail(
       error: { message: error.message, code: error.code },
     } as const
     if (!(await moveTransfer(tx, transfer.id, { from: transfer.state, ...move }))) return false
+    if (isAutomatic(transfer)) await lengthenPause(tx, transfer.channelCode, now)
     await addHistory(tx, transfer.channelCode, [
       { at: now, event: 'TRANSFER_FAILED', detail: `${transfer.id}: ${error.message}` },
     ])
@@ -116,6 +120,8 @@ async function fail(
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: error },
     'a transfer failed',
   )
+  // The line broke: a person may retry it, and it goes on from there. Automation makes the wire form anew.
+  if (!error.retry || isAutomatic(transfer)) await dropStaged(context, transfer)
   announce(context, transfer, 'FAILED', error.message)
   const script = running?.plan.channel.integrations?.exceptionFile
   if (!script) return
@@ -123,6 +129,22 @@ async function fail(
   await runStep(about, 'exception', script, undefined, error.message).catch((thrown: unknown) =>
     context.log.warn({ transfer: transfer.id, err: thrown }, 'the exception script failed'),
   )
+}
+
+function isAutomatic({ type, direction }: TransferRecord): boolean {
+  return type === 'AUTOMATIC' && direction === 'EMISION'
+}
+
+/** Its own wire forms, those that it took over from the one it retried, and what lies ready for a partner who calls. */
+async function dropStaged(context: EngineContext, transfer: TransferRecord): Promise<void> {
+  const { staging, log } = context
+  try {
+    if (transfer.direction === 'EMISION') await withdraw(context, transfer.id)
+    for (const { stagedPath } of transfer.files) if (stagedPath) await rm(stagedPath, { force: true })
+    await staging.clear(transfer.id)
+  } catch (thrown) {
+    log.warn({ err: thrown, transfer: transfer.id }, 'what a failed transfer left could not be removed')
+  }
 }
 
 /** To be called once the state is durable. */

@@ -17,6 +17,7 @@ import type { FilePhase, TransferFileRecord, TransferRecord } from '../../domain
 import { NodeError } from '../../errors.ts'
 import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import { endPause, findPause } from '../../store/automation-runs.ts'
 import { parkClaim, requireHeld, setSnapshot } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
 import { stillDown } from '../../store/partner-health.ts'
@@ -28,6 +29,7 @@ import { sendFiles } from '../sending/send-files.ts'
 import { actOnSent } from '../sending/sent-action.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { announce, ended } from './end-transfer.ts'
+import { sweepOnce } from './sweep.ts'
 import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -133,7 +135,8 @@ async function start(
     )
       return false
     if (claim.snapshot === null) await setSnapshot(tx, held, snapshot)
-    if (transfer.startedAt === null)
+    const again = transfer.type === 'AUTOMATIC' && (await findPause(tx, transfer.channelCode)) !== undefined
+    if (transfer.startedAt === null && !again)
       await addHistory(tx, transfer.channelCode, [
         { at: now, event: 'TRANSFER_STARTED', detail: transfer.id },
       ])
@@ -151,6 +154,7 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
+    await sweepOnce(running.context, plan, lent.session)
     const { receiptsAwaited } = await sendFiles({ ...running, session: lent.session, capabilities })
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
@@ -212,6 +216,7 @@ async function complete({ context, transfer, held }: RunningTransfer): Promise<v
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
     await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
+    await endPause(tx, transfer.channelCode)
     await addHistory(tx, transfer.channelCode, [
       { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
     ])

@@ -11,7 +11,13 @@ import { syncFolder } from '../../files/folder-sync.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { isUniqueViolation } from '../../store/database/driver-errors.ts'
-import { addToOutbox, takeFromOutbox, waitingFile, waitingFiles } from '../../store/transfers/outbox.ts'
+import {
+  addToOutbox,
+  takeFromOutbox,
+  waitingFile,
+  waitingFiles,
+  withdrawFromOutbox,
+} from '../../store/transfers/outbox.ts'
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
@@ -98,6 +104,12 @@ async function spool(
         ? signal.reason
         : fromFileError(thrown, path)
   }
+}
+
+/** The transfer failed or was reset: the partner must not find its files any more. */
+export async function withdraw({ store }: EngineContext, transferId: string): Promise<void> {
+  const paths = await store.write((tx) => withdrawFromOutbox(tx, transferId))
+  for (const path of paths) await rm(path, { force: true })
 }
 
 function nameTaken(name: string): NodeError {

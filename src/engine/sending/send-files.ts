@@ -134,7 +134,9 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     verify: emission.plan.verifyHash,
     mayBeThere: file.maybeVisible,
     attempt: `${emission.transfer.id} ${emission.held.fence}`,
-    again: emission.held.fence > 1 || emission.transfer.retryOf !== null,
+    // Automation keeps the keys of what failed before.
+    again:
+      emission.held.fence > 1 || emission.transfer.retryOf !== null || emission.transfer.type === 'AUTOMATIC',
   }
   const watched = watchPush(emission, file, source, progress)
   let result: PushResult

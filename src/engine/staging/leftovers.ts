@@ -1,22 +1,30 @@
-// Removes what crashes leave in the data folder, once at each start: wire forms of transfers that are over and will not
-// be retried, and half files that no partner has continued for a week.
+// Removes what crashes and earlier versions left, once at each start: wire forms of transfers that are over and will not
+// be retried, half files that no partner has continued for a week, and half files at the end of partners beside us.
 
 import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { takeStaleHalfFiles } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { activeIds, knownPaths, stagedPathsInUse } from '../../store/transfers/staged-paths.ts'
+import { clearPartnersEnds } from './partner-leftovers.ts'
+import type { Transports } from './partner-leftovers.ts'
 import { localPath, removeReceived } from './staging.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const STALE_MS = 7 * 86_400_000
 
-export async function clearLeftovers(context: EngineContext): Promise<void> {
+export async function clearLeftovers(context: EngineContext, transports: Transports): Promise<void> {
+  await clearUnneeded(context)
+  await clearPartnersEnds(context, transports)
+  const stale = await context.store.write((tx) => takeStaleHalfFiles(tx, context.now() - STALE_MS))
+  for (const path of stale) await removeReceived(path)
+}
+
+/** Wire forms of transfers that are over and that no retry can take over. */
+export async function clearUnneeded(context: EngineContext): Promise<void> {
   const known = await context.staging.known()
   const needed = known.length === 0 ? new Set() : await neededIds(context)
   for (const id of known) if (!needed.has(id)) await context.staging.clear(id)
-  const stale = await context.store.write((tx) => takeStaleHalfFiles(tx, context.now() - STALE_MS))
-  for (const path of stale) await removeReceived(path)
 }
 
 /**

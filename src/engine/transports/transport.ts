@@ -34,6 +34,8 @@ export type Capabilities = {
   oneFileAtATime: boolean
   /** Files may wait here until the partner calls and takes them. */
   pickup: boolean
+  /** Attempts may leave half files at the partner's end that only a session can remove. */
+  leavesParts?: boolean
   /** The partner answers with an end-to-end receipt. */
   receipts: boolean
   /** The transport can tell the SHA-256 of what lies at the partner's end. */
@@ -122,6 +124,13 @@ export interface PushResult {
   remoteSha256: string | undefined
 }
 
+/** A file of which an attempt may have left something at the partner's end. */
+export interface Leftover {
+  readonly application: string
+  readonly name: string
+  readonly key: FileKey
+}
+
 export interface Session {
   readonly contactId: string
   readonly reach: Reach
@@ -135,6 +144,8 @@ export interface Session {
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
   /** The engine has recorded that the file arrived. What was kept to recognise it after a crash can go. Never rejects. */
   settled?(key: FileKey): Promise<void>
+  /** As `Transport.discard`, where it needs a call: in the application's inbox. */
+  discard?(application: string, find: () => Promise<readonly Leftover[]>): Promise<void>
   /** Lets the partner hand over what it has for us, each file through `SessionHost.offer`; resolves when it has no more. */
   fetch(signal: AbortSignal): Promise<void>
   /** Ends the session in the protocol's own polite way; cuts it if the partner does not answer in time. */
@@ -199,8 +210,11 @@ export interface Protocol {
 
 export interface Transport<Settings = unknown> extends Protocol {
   connect(call: Call<Settings>, host: SessionHost): Promise<Session>
-  /** Removes what attempts at these files left at the partner's end, where that needs no call. Nobody goes on with them. */
-  discard?(settings: Settings, keys: readonly FileKey[]): Promise<void>
+  /**
+   * Removes what attempts at files that nobody goes on with left at the partner's end, where that needs no call. `find`
+   * is asked only if anything lies there.
+   */
+  discard?(settings: Settings, find: () => Promise<readonly FileKey[]>): Promise<void>
 }
 
 /**

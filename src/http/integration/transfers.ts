@@ -119,7 +119,7 @@ export const resetChannel: Handler<'resetChannel'> = async (context, call) => {
   const { user } = call
   const channel = await reachChannel(context, user, call.input.channelCode)
   const { code } = channel
-  const cancelled = await reset(
+  const { cancelled, settled } = await reset(
     context.store,
     channel,
     context.now(),
@@ -136,7 +136,9 @@ export const resetChannel: Handler<'resetChannel'> = async (context, call) => {
       return id
     },
   )
-  for (const transferId of cancelled) context.wake({ kind: 'cancelled', transferId })
+  // What failed transfers have left is removed too.
+  for (const transferId of [...cancelled, ...(settled === undefined ? [] : [settled])])
+    context.wake({ kind: 'cancelled', transferId })
   return readStatus(context, channel)
 }
 

@@ -53,7 +53,15 @@ export type Tables = {
   expectation: ExpectationRow
   expectation_day: ExpectationDayRow
   key_notice: { fingerprint: string; days: number; told_at: number }
-  automation_run: { channel_code: string; ran_at: number; held_by: string | null; held_until: number }
+  automation_run: {
+    channel_code: string
+    ran_at: number
+    held_by: string | null
+    held_until: number
+    failures: Generated<number>
+    wait_until: Generated<number>
+    tried: string | null
+  }
   outbox_file: {
     id: string
     channel_code: string

@@ -87,6 +87,17 @@ export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Pro
   await recordReceipt(tx, file.transferId, file.index, { state: 'POSITIVE', reason: null }, now)
 }
 
+/** The transfer did not get there: what nobody has taken of it is no longer offered. Gives the paths of the copies. */
+export async function withdrawFromOutbox(tx: Tx, transferId: string): Promise<string[]> {
+  const rows = await tx
+    .deleteFrom('outbox_file')
+    .where('transfer_id', '=', transferId)
+    .where('taken_at', 'is', null)
+    .returning('path')
+    .execute()
+  return rows.map(({ path }) => path)
+}
+
 export function toOutboxFile(row: OutboxFileRow): OutboxFile {
   return {
     id: row.id,

@@ -32,7 +32,12 @@ export async function stagedPathsInUse(db: Db): Promise<string[]> {
     .where((eb) =>
       eb.or([
         eb('transfer.state', 'in', ACTIVE),
-        eb.and([eb('transfer.state', '=', 'FAILED'), eb('transfer.settled', '=', 0)]),
+        // Automation makes them anew.
+        eb.and([
+          eb('transfer.state', '=', 'FAILED'),
+          eb('transfer.settled', '=', 0),
+          eb('transfer.type', '<>', 'AUTOMATIC'),
+        ]),
       ]),
     )
     .execute()

@@ -63,8 +63,8 @@ export const folderTransport: Transport<Settings> = {
     for (const path of [folder.inbox, folder.outbox]) if (path !== undefined) await requireFolder(path)
     return new FolderSession(call, folder, host)
   },
-  async discard({ inbox }, keys) {
-    if (inbox !== undefined) await new PushMarkers(inbox).discard(keys)
+  async discard({ inbox }, find) {
+    if (inbox !== undefined) await new PushMarkers(inbox).discard(find)
   },
 }
 
@@ -139,7 +139,7 @@ class FolderSession implements Session {
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
       const fault = signal.aborted ? (signal.reason as unknown) : fromFileError(thrown, target)
-      if (fault instanceof NodeError && ENDS_FOR_GOOD.has(fault.code)) await rm(part, { force: true })
+      if (!mayGoOn(fault)) await rm(part, { force: true })
       throw fault
     }
   }
@@ -210,14 +210,10 @@ class FolderSession implements Session {
   }
 }
 
-/** Faults after which nobody goes on with the `.part`: a reset, wrong bytes, a file that will never be this one again. */
-const ENDS_FOR_GOOD: ReadonlySet<string> = new Set([
-  'cancelled',
-  'lease_lost',
-  'hash_mismatch',
-  'file_changed',
-  'file_missing',
-])
+/** Whether a later attempt may go on with the `.part`: the fault can pass, and the bytes were not at fault. */
+function mayGoOn(fault: unknown): boolean {
+  return fault instanceof NodeError && fault.retry && fault.code !== 'hash_mismatch'
+}
 
 type Ready = { name: string; found: Stats }
 

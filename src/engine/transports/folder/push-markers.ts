@@ -33,7 +33,7 @@ export class PushMarkers {
     this.#inbox = inbox
   }
 
-  namesFor(file: WireFile): Names {
+  namesFor(file: Pick<WireFile, 'key' | 'name' | 'attempt'>): Names {
     const stem = this.#stem(file.key)
     const attempt = hash('sha256', file.attempt ?? randomUUID()).slice(0, 12)
     return {
@@ -73,9 +73,10 @@ export class PushMarkers {
   }
 
   /** All that attempts at these files have left, whoever made them. */
-  async discard(keys: readonly FileKey[]): Promise<void> {
-    const stems = new Set(keys.map((key) => this.#stem(key)))
-    const names = await readdir(this.#inbox)
+  async discard(find: () => Promise<readonly FileKey[]>): Promise<void> {
+    const names = (await readdir(this.#inbox)).filter((name) => name.startsWith('.esclusa-'))
+    if (names.length === 0) return
+    const stems = new Set((await find()).map((key) => this.#stem(key)))
     for (const name of names)
       if (stems.has(name.slice(0, name.indexOf('.', 1)))) await rm(join(this.#inbox, name), { force: true })
   }

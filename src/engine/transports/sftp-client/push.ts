@@ -15,7 +15,7 @@ import { createHash } from 'node:crypto'
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
-import type { PushProgress, PushResult, WireFile } from '../transport.ts'
+import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.ts'
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
@@ -87,11 +87,38 @@ function done(remoteSha256: string | undefined): PushResult {
 }
 
 /** Hidden, so that nobody takes it for a file, and the same on every attempt. */
-function partName(localId: string, file: WireFile): string {
+function partName(localId: string, file: Leftover): string {
   const { name, date, time } = file.key
   const identity = JSON.stringify([localId, file.application, file.name, name, date, time])
   return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}.part`
 }
+
+/** Removes the temporary files of these; who they belong to is asked only if there is any. */
+export async function discardParts(
+  { remote, folder, localId }: Pick<PushContext, 'remote' | 'folder' | 'localId'>,
+  find: () => Promise<readonly Leftover[]>,
+): Promise<void> {
+  const there = (await namesIn(remote, folder)).filter((name) => /^\.esclusa-[0-9a-f]{32}\.part$/.test(name))
+  if (there.length === 0) return
+  const dead = new Set((await find()).map((file) => partName(localId, file)))
+  for (const name of there) if (dead.has(name)) await remote.remove(inFolder(folder, name))
+}
+
+async function namesIn(remote: Remote, folder: string): Promise<string[]> {
+  const names: string[] = []
+  const handle = await remote.openFolder(folder)
+  try {
+    for (;;) {
+      const entries = await remote.readFolder(handle)
+      if (entries === undefined || names.length > MOST_ENTRIES) return names
+      names.push(...entries.map(({ name }) => name))
+    }
+  } finally {
+    remote.closeLater(handle)
+  }
+}
+
+const MOST_ENTRIES = 100_000
 
 /** Everything that is asked before the first byte goes out in one round trip. */
 async function begin(job: Job): Promise<Beginning> {
@@ -215,14 +242,7 @@ async function putInPlace(job: Job): Promise<void> {
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }
 
-const KEEPS_PART = new Set([
-  'connection_lost',
-  'timed_out',
-  'no_space',
-  'unavailable',
-  'lease_lost',
-  'file_changed',
-])
+const KEEPS_PART = new Set(['connection_lost', 'timed_out', 'no_space', 'unavailable', 'lease_lost'])
 
 /** Leaves the temporary file where a later attempt can use it, removes it where none will come. */
 async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<void> {

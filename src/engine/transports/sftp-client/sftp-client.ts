@@ -2,12 +2,21 @@
 // outbox. One connection carries many files at once; push may be called again before an earlier one has finished.
 
 import { NodeError } from '../../../errors.ts'
-import type { Call, PushProgress, Session, SessionHost, Transport, WireFile, Reach } from '../transport.ts'
+import type {
+  Call,
+  Leftover,
+  PushProgress,
+  Reach,
+  Session,
+  SessionHost,
+  Transport,
+  WireFile,
+} from '../transport.ts'
 
 import { fetchFiles } from './fetch.ts'
 import { openLine } from './line.ts'
 import type { Line } from './line.ts'
-import { pushFile } from './push.ts'
+import { discardParts, pushFile } from './push.ts'
 import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
 import { checkSettings, folderFor } from './settings.ts'
@@ -83,6 +92,13 @@ class SftpClientSession implements Session {
       const sync = options.syncFiles !== false
       return pushFile({ remote, folder, localId, peer, inDoubt, sync }, file, progress, signal)
     })
+  }
+
+  discard(application: string, find: () => Promise<readonly Leftover[]>): Promise<void> {
+    const { settings, localId } = this.#call
+    if (settings.inbox === undefined) return Promise.resolve()
+    const folder = folderFor(settings.inbox, 'inbox', application)
+    return this.#busy(() => discardParts({ remote: this.#parts.remote, folder, localId }, find))
   }
 
   fetch(signal: AbortSignal): Promise<void> {

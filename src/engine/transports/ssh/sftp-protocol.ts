@@ -10,6 +10,7 @@ export const SFTP: Protocol = {
     envelopes: false,
     oneFileAtATime: false,
     pickup: true,
+    leavesParts: true,
     receipts: false,
     // By reading the file back: twice the traffic, hence only for files that ask for it.
     remoteHash: true,

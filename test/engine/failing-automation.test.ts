@@ -1,0 +1,214 @@
+// Automatic emissions that fail: not at every look, one entry in the history for each, and nothing left behind.
+
+import assert from 'node:assert/strict'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { PushMarkers } from '../../src/engine/transports/folder/push-markers.ts'
+import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import { clearLeftovers } from '../../src/engine/staging/leftovers.ts'
+import type { Transport } from '../../src/engine/transports/transport.ts'
+import type { FolderSettings } from '../../src/contract/contact-settings.ts'
+import type { TransferRecord } from '../../src/domain/transfer.ts'
+import { testOnBoth, waitFor } from '../support/harness.ts'
+import type { TestDatabase } from '../support/harness.ts'
+import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
+import type { Rig } from './rig.ts'
+
+const MINUTE = 60_000
+const PATIENCE_MS = 60_000
+
+/** The partner has not taken a file of the same name yet. The wire form is another than the file. */
+async function failing(t: TestContext, database?: TestDatabase): Promise<Rig> {
+  const rig = await startRig(t, database && { database })
+  await rig.putChannel(CODE, withDirectories(rig, { compression: true }), { automation: { every: '2s' } })
+  for (const name of ['a.txt', 'a.txt.gz']) await writeFile(join(rig.place.inbox, name), 'the one before')
+  await rig.put('a.txt', 'a')
+  rig.run().automate(t)
+  return rig
+}
+
+async function failures(rig: Rig): Promise<number> {
+  const rows = await rig.store.db
+    .selectFrom('transfer')
+    .select('state')
+    .where('state', '=', 'FAILED')
+    .execute()
+  return rows.length
+}
+
+/** At least so many: on a slow machine the next pause may be over, too. */
+function failed(rig: Rig, times: number): Promise<unknown> {
+  return waitFor(`${times} failures`, async () => (await failures(rig)) >= times, PATIENCE_MS)
+}
+
+async function pause(rig: Rig): Promise<{ failures: number; wait_until: number }> {
+  const row = await rig.store.db.selectFrom('automation_run').selectAll().executeTakeFirstOrThrow()
+  return row
+}
+
+/** A look goes by, and nothing is tried before the pause is over. */
+async function waits(rig: Rig): Promise<void> {
+  const { wait_until } = await pause(rig)
+  const known = await ids(rig)
+  await looked(rig)
+  const now = await ids(rig)
+  if (rig.context.now() < wait_until) assert.deepEqual(now, known)
+}
+
+/** The next emission is asked for before the pause is over. */
+async function triedAtOnce(rig: Rig, change: () => Promise<unknown>): Promise<void> {
+  const { wait_until } = await pause(rig)
+  const known = await ids(rig)
+  await change()
+  await waitFor('another try', async () => (await ids(rig)).length > known.length, PATIENCE_MS)
+  const next = await rig.store.db
+    .selectFrom('transfer')
+    .select('requested_at')
+    .where('id', 'not in', known)
+    .where('type', '=', 'AUTOMATIC')
+    .orderBy('requested_at')
+    .executeTakeFirstOrThrow()
+  assert.ok(next.requested_at < wait_until, `${wait_until - next.requested_at} ms`)
+  const over = async () => (await ids(rig, 'FAILED')).length > known.length
+  await waitFor('its end', over, PATIENCE_MS)
+}
+
+async function ids(rig: Rig, state?: 'FAILED'): Promise<string[]> {
+  const rows = await rig.store.db
+    .selectFrom('transfer')
+    .select(['id', 'state'])
+    .where('type', '=', 'AUTOMATIC')
+    .execute()
+  return rows.filter((row) => state === undefined || row.state === state).map(({ id }) => id)
+}
+
+/** A whole look of the automation that began after this call is over, and has started nothing. */
+async function looked(rig: Rig): Promise<void> {
+  const from = rig.context.now()
+  const over = async () => {
+    const row = await rig.store.db.selectFrom('automation_run').selectAll().executeTakeFirst()
+    return row !== undefined && row.ran_at > from && row.held_until === 0
+  }
+  await waitFor('a look', over, PATIENCE_MS)
+}
+
+async function outgoing(rig: Rig): Promise<string[]> {
+  return readdir(join(rig.place.dataDir, 'outgoing')).catch(() => [])
+}
+
+testOnBoth('a failed automatic emission waits 1, 2, 4 … minutes and leaves nothing', async (t, database) => {
+  const rig = await failing(t, database)
+  for (const times of [1, 2, 3]) {
+    await failed(rig, times)
+    const { failures: inARow, wait_until } = await pause(rig)
+    const last = await rig.store.db
+      .selectFrom('transfer')
+      .select('ended_at')
+      .orderBy('position', 'desc')
+      .where('state', '=', 'FAILED')
+      .executeTakeFirstOrThrow()
+    assert.equal(wait_until - (last.ended_at ?? 0), 2 ** (inARow - 1) * MINUTE)
+    await waits(rig)
+    rig.setAhead(2 ** (inARow - 1) * MINUTE)
+  }
+  await failed(rig, 4)
+  await waitFor('nothing is staged', async () => (await outgoing(rig)).length === 0, PATIENCE_MS)
+  assert.deepEqual(await rig.hidden(), [])
+  const history = await rig.history()
+  assert.deepEqual(history.slice(0, 2), ['TRANSFER_REQUESTED', 'TRANSFER_STARTED'])
+  assert.deepEqual([...new Set(history.slice(2))], ['TRANSFER_FAILED'])
+  for (const name of await rig.inbox()) await rm(join(rig.place.inbox, name))
+  rig.setAhead(8 * MINUTE)
+  await waitFor('it is sent', async () => (await rig.inbox()).length === 1, PATIENCE_MS)
+  await waitFor('the pause is over', async () => (await pause(rig)).failures === 0, PATIENCE_MS)
+})
+
+test('another file, another configuration, a retry or a reset: it is tried at once', async (t) => {
+  const rig = await failing(t)
+  await failed(rig, 1)
+  await triedAtOnce(rig, () => rig.put('a.txt', 'changed'))
+  await triedAtOnce(rig, () =>
+    rig.store.write((tx) => tx.updateTable('channel').set({ revision: 7 }).execute()),
+  )
+  await triedAtOnce(rig, () => rig.reset())
+  await triedAtOnce(rig, () => rig.retry())
+})
+
+test('the same file keeps its key, so that the partner’s end goes on with what is there', async (t) => {
+  let broken = true
+  const breaking: Transport<FolderSettings> = {
+    ...folderTransport,
+    connect: async (call, host) => {
+      const session = await folderTransport.connect(call, host)
+      const push = session.push.bind(session)
+      return Object.assign(session, {
+        push: async (...given: Parameters<typeof push>) => {
+          const [file, progress, signal] = given
+          if (!broken) return push(file, progress, signal)
+          const short = { size: file.source.size, read: () => Promise.reject(cut()) }
+          return push({ ...file, source: short }, progress, signal)
+        },
+      })
+    },
+  }
+  const rig = await startRig(t, { transports: [breaking] })
+  await rig.putChannel(CODE, channelOf(rig), { automation: { every: '2s' } })
+  await rig.put('a.txt', 'a')
+  rig.run().automate(t)
+  await failed(rig, 1)
+  rig.setAhead(MINUTE)
+  await failed(rig, 2)
+  assert.equal((await rig.hidden()).length, 1, 'one half file, however often it fails')
+  broken = false
+  rig.setAhead(2 * MINUTE)
+  await waitFor('it is sent', async () => (await rig.inbox()).includes('a.txt'), PATIENCE_MS)
+  await waitFor('nothing is left', async () => (await rig.hidden()).length === 0, PATIENCE_MS)
+  const keys = await rig.store.db.selectFrom('transfer_file').select(['key_date', 'key_time']).execute()
+  assert.equal(new Set(keys.map((key) => JSON.stringify(key))).size, 1)
+})
+
+function cut(): Error {
+  return Object.assign(new Error('the disk went away'), { code: 'ENOSPC' })
+}
+
+test('what earlier versions left is swept at a start, but not what may be retried', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  await writeFile(join(rig.place.inbox, 'a.txt'), 'the one before')
+  await rig.put('a.txt', 'a')
+  rig.run()
+  const old: TransferRecord[] = []
+  for (let times = 0; times < 3; times += 1) old.push(await rig.sendAndEnd())
+  const [first, second, last] = old as [TransferRecord, TransferRecord, TransferRecord]
+  const { db } = rig.store
+  // As the version before would have left them: two of the automation, one of a person.
+  await db
+    .updateTable('transfer')
+    .set({ type: 'AUTOMATIC' })
+    .where('id', 'in', [first.id, second.id])
+    .execute()
+  const markers = new PushMarkers(rig.place.inbox)
+  for (const { id, files } of old) {
+    const { keyName: name = '', keyDate: date = '', keyTime: time = '' } = files[0] ?? {}
+    const folder = join(rig.place.dataDir, 'outgoing', id)
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, '0-1.x'), 'a')
+    await db
+      .updateTable('transfer_file')
+      .set({ staged_path: join(folder, '0-1.x') })
+      .where('transfer_id', '=', id)
+      .execute()
+    const { part } = markers.namesFor({ key: { name, date, time }, name: 'a.txt', attempt: id })
+    await writeFile(part, 'a')
+  }
+  const strange = '.esclusa-0123456789abcdef0123456789abcdef.0123456789ab.part'
+  await writeFile(join(rig.place.inbox, strange), 'of another platform')
+  await clearLeftovers(rig.context, new Map([['folder', folderTransport as Transport<never>]]))
+  assert.deepEqual(await outgoing(rig), [last.id])
+  assert.equal((await rig.hidden()).length, 2)
+  await rig.reset()
+  await waitFor('a reset removes the rest', async () => (await outgoing(rig)).length === 0, PATIENCE_MS)
+  await waitFor('and the half file', async () => (await rig.hidden()).join() === strange, PATIENCE_MS)
+})
