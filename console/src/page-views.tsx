@@ -15,6 +15,7 @@ import {
   IconLayoutDashboard,
   IconListCheck,
   IconPlugConnected,
+  IconShieldX,
   IconUser,
   IconUsers,
 } from '@tabler/icons-react'
@@ -29,6 +30,8 @@ const ChannelPage = lazy(() => import('./pages/channel.tsx'))
 const TransferPage = lazy(() => import('./pages/transfer.tsx'))
 const TransfersPage = lazy(() => import('./pages/transfers.tsx'))
 const FailuresPage = lazy(() => import('./pages/failures.tsx'))
+const QuarantinePage = lazy(() => import('./pages/quarantine.tsx'))
+const KeysPage = lazy(() => import('./pages/keys.tsx'))
 const ContactsPage = lazy(() => import('./pages/contacts.tsx'))
 const NewChannelPage = lazy(() => import('./pages/channel-new.tsx'))
 const TokensPage = lazy(() => import('./pages/tokens.tsx'))
@@ -63,6 +66,8 @@ export const VIEWS: Record<PageName, View> = {
   },
   transfers: { icon: IconFiles, show: () => <TransfersPage /> },
   failures: { icon: IconAlertTriangle, show: () => <FailuresPage /> },
+  quarantine: { icon: IconShieldX, show: () => <QuarantinePage /> },
+  keys: { icon: IconKey, show: () => <KeysPage /> },
   contacts: { icon: IconAddressBook, show: () => <ContactsPage /> },
   newChannel: { icon: IconArrowsExchange, show: () => <NewChannelPage /> },
   users: things('users', IconUsers),

@@ -24,6 +24,8 @@ export const PAGES = {
   channel: { path: '/channels/:code/:tab?', needs: [] },
   transfers: { path: '/transfers', needs: ['searchTransfers'], menu: 'main' },
   failures: { path: '/failures', needs: ['failedTransfers'], menu: 'main' },
+  quarantine: { path: '/quarantine', needs: ['listQuarantine'], menu: 'main' },
+  keys: { path: '/proposed-keys', needs: ['listProposedKeys'], menu: 'main' },
   contacts: { path: '/contacts', needs: [], menu: 'main' },
   ...THINGS,
   tokens: { path: '/tokens', needs: ['listTokens'], menu: 'administration' },

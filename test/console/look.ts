@@ -14,6 +14,8 @@ const OPERATION = {
   channels: 'tbody tr',
   transfers: 'tbody tr',
   failures: '.failure',
+  quarantine: '.empty',
+  keys: '.empty',
   contacts: 'article',
   account: 'tbody tr',
 }

@@ -7,6 +7,8 @@ export const menuEn = {
   transfer: 'Transfer',
   transfers: 'Transfers',
   failures: 'Failures',
+  quarantine: 'Quarantine',
+  keys: 'Proposed keys',
   contacts: 'Contacts',
   users: 'Users',
   entities: 'Local entities',

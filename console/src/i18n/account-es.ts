@@ -9,6 +9,8 @@ export const menuEs: Words['menu'] = {
   transfer: 'Transferencia',
   transfers: 'Transferencias',
   failures: 'Fallos',
+  quarantine: 'Cuarentena',
+  keys: 'Claves propuestas',
   contacts: 'Contactos',
   users: 'Usuarios',
   entities: 'Entidades locales',

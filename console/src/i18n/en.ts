@@ -6,6 +6,7 @@ import { auditEn } from './audit-en.ts'
 import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
+import { keysEn, quarantineEn } from './signatures-en.ts'
 import { transfersEn } from './transfers-en.ts'
 
 export const en = {
@@ -342,6 +343,8 @@ export const en = {
   tokens: tokensEn,
   platformFile: platformFileEn,
   newChannel: newChannelEn,
+  quarantine: quarantineEn,
+  keys: keysEn,
   account: accountEn,
   firstRun: firstRunEn,
   errors: errorsEn,

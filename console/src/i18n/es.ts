@@ -7,6 +7,7 @@ import { auditEs } from './audit-es.ts'
 import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
+import { keysEs, quarantineEs } from './signatures-es.ts'
 import { transfersEs } from './transfers-es.ts'
 
 export const es: Words = {
@@ -343,6 +344,8 @@ export const es: Words = {
   tokens: tokensEs,
   platformFile: platformFileEs,
   newChannel: newChannelEs,
+  quarantine: quarantineEs,
+  keys: keysEs,
   account: accountEs,
   firstRun: firstRunEs,
   errors: errorsEs,

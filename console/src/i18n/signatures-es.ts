@@ -1,0 +1,55 @@
+// Ficheros en cuarentena y claves propuestas, en español.
+
+import type { Words } from './en.ts'
+
+export const quarantineEs: Words['quarantine'] = {
+  title: 'Cuarentena',
+  help: 'Ficheros recibidos que no pasaron sus comprobaciones. Pregunte al interlocutor antes de liberar uno.',
+  found: (count) => (count === '1' ? '1 fichero' : `${count} ficheros`),
+  none: 'Ningún fichero así',
+  noneHelp: 'Un fichero cuya firma o cifrado no sea válido esperaría aquí.',
+  state: 'Estado',
+  all: 'Todos',
+  states: {
+    WAITING: 'En espera',
+    RELEASING: 'Liberándose',
+    RELEASED: 'Liberado',
+    DISCARDING: 'Descartándose',
+    DISCARDED: 'Descartado',
+  },
+  received: 'Como llegó',
+  opened: 'Abierto',
+  release: 'Liberar',
+  releaseTitle: '¿Liberar este fichero?',
+  releaseText: (name) => `${name} pasa al directorio de entrada de su canal, como si hubiera sido válido.`,
+  released: (name) => `${name} está liberado`,
+  discard: 'Descartar',
+  discardTitle: '¿Descartar este fichero?',
+  discardText: (name) => `${name} se borra para siempre. Lo que se sabe de él se conserva.`,
+  discarded: (name) => `${name} está descartado`,
+  cannotOpen: 'No se pudo abrir: no hay nada que liberar.',
+  by: (who, when) => `Por ${who}, ${when}`,
+}
+
+export const keysEs: Words['keys'] = {
+  title: 'Claves propuestas',
+  help: 'Claves que han enviado los interlocutores. Ninguna se usa antes de aceptarla: compare su huella con la que el interlocutor le diga por otra vía.',
+  found: (count) => (count === '1' ? '1 clave' : `${count} claves`),
+  none: 'Ninguna clave así',
+  noneHelp: 'Una clave que un interlocutor envíe por un canal de intercambio de claves esperaría aquí.',
+  state: 'Estado',
+  all: 'Todas',
+  states: { WAITING: 'En espera', ACCEPTED: 'Aceptada', REFUSED: 'Rechazada' },
+  fingerprint: 'Huella SHA-256',
+  validTo: (when) => `Válida hasta ${when}`,
+  told: 'Huella que le ha dicho el interlocutor',
+  toldFault: 'No es la huella de esta clave. Pregunte al interlocutor antes de nada.',
+  accept: 'Aceptar',
+  acceptTitle: '¿Aceptar esta clave?',
+  acceptText: (partner) => `Se usará desde ahora en todos los canales de ${partner}.`,
+  accepted: 'La clave está aceptada',
+  refuse: 'Rechazar',
+  refuseTitle: '¿Rechazar esta clave?',
+  refuseText: 'Ya no se podrá aceptar. El interlocutor puede volver a enviarla.',
+  refused: 'La clave está rechazada',
+}

@@ -1,0 +1,181 @@
+// Keys that partners have proposed: compared by their fingerprints, accepted or refused.
+
+import type { ProposedKey } from '../../../sdk/index.ts'
+import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { KEY_STATES } from '../../../src/contract/administration/keys.ts'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useLive } from '../live/live.tsx'
+import { useAsk, useTell } from '../parts/ask.tsx'
+import { among, FilterSelect, labelled } from '../parts/filter-controls.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { PagedList } from '../parts/paged-list.tsx'
+import { Empty } from '../parts/states.tsx'
+import { given, useUrlFilter } from '../parts/url-filter.ts'
+import { useSession } from '../session/session.tsx'
+
+const SIZE = 25
+
+export default function KeysPage() {
+  const { keys: words } = useWords()
+  const formats = useFormats()
+  const { client } = useSession()
+  const { pollMs } = useLive()
+  const filter = useUrlFilter()
+  const state = among(KEY_STATES, filter.get('state'))
+  const input = { state, page: filter.page, size: SIZE }
+  const query = useQuery({
+    queryKey: ['platform', 'proposed-keys', input],
+    queryFn: ({ signal }) => client.platform.listProposedKeys(given(input), { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: pollMs,
+  })
+  return (
+    <Stack gap="lg">
+      <PageTitle text={words.title} />
+      <Text fz="sm">{words.help}</Text>
+      <div className="filters">
+        <FilterSelect
+          filter={filter}
+          name="state"
+          label={words.state}
+          value={state}
+          all={words.all}
+          choices={labelled(KEY_STATES, words.states)}
+        />
+      </div>
+      <PagedList
+        query={query}
+        found={(total) => words.found(formats.number(total))}
+        empty={<Empty title={words.none} help={words.noneHelp} />}
+        go={filter.go}
+      >
+        {(keys) => (
+          <ul className="plain-list">
+            {keys.map((key) => (
+              <Proposed key={key.id} proposed={key} />
+            ))}
+          </ul>
+        )}
+      </PagedList>
+    </Stack>
+  )
+}
+
+function Proposed({ proposed }: { proposed: ProposedKey }) {
+  const { keys: words, quarantine } = useWords()
+  const formats = useFormats()
+  const { contactId, contactName, channelCode, state, subject, validTo, decidedBy, decidedAt } = proposed
+  return (
+    <li className="failure">
+      <div className="failure-what">
+        <Text fw={600} fz="sm" className="words">
+          {contactName ?? contactId}
+        </Text>
+        <Text fz="xs" c="dimmed" component="div" className="inline-facts">
+          <Anchor component={Link} href={`/channels/${channelCode}`} fz="xs" className="code">
+            {channelCode}
+          </Anchor>
+          <span>{words.states[state]}</span>
+          <time dateTime={proposed.receivedAt}>{formats.dateTime(proposed.receivedAt)}</time>
+        </Text>
+        {decidedBy && decidedAt && (
+          <Text fz="xs" c="dimmed">
+            {quarantine.by(decidedBy, formats.dateTime(decidedAt))}
+          </Text>
+        )}
+      </div>
+      <div>
+        {subject && (
+          <Text fz="sm" className="words">
+            {subject}
+          </Text>
+        )}
+        {validTo && <Text fz="xs">{words.validTo(formats.dateTime(validTo))}</Text>}
+        <Text fz="xs">{words.fingerprint}</Text>
+        <Text fz="xs" className="code words">
+          {inGroups(proposed.fingerprint)}
+        </Text>
+      </div>
+      {state === 'WAITING' && <Decisions proposed={proposed} />}
+    </li>
+  )
+}
+
+/** Easier to read out. */
+function inGroups(fingerprint: string): string {
+  return fingerprint.replaceAll(/(.{4})(?=.)/g, '$1 ')
+}
+
+function plain(text: string): string {
+  return text
+    .replace(/^sha256:/i, '')
+    .replaceAll(/[: ]/g, '')
+    .toLowerCase()
+}
+
+function Decisions({ proposed: { id, contactId, contactName, fingerprint } }: { proposed: ProposedKey }) {
+  const { keys: words } = useWords()
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const ask = useAsk()
+  const tell = useTell()
+  const [told, setTold] = useState('')
+  const isSame = plain(told) === fingerprint
+  const decide = useMutation({
+    mutationFn: async (what: 'accept' | 'refuse') => {
+      if (what === 'accept')
+        await client.platform.acceptProposedKey({ keyId: id, body: { fingerprint: plain(told) } })
+      else await client.platform.refuseProposedKey({ keyId: id })
+      return what
+    },
+    onSuccess: (what) => tell.done(what === 'accept' ? words.accepted : words.refused),
+    onError: tell.refused,
+    onSettled: () => queries.invalidateQueries(),
+  })
+  return (
+    <Stack gap="xs">
+      <TextInput
+        label={words.told}
+        value={told}
+        onChange={(event) => setTold(event.currentTarget.value)}
+        error={plain(told).length >= 64 && !isSame ? words.toldFault : undefined}
+      />
+      <Group gap="xs">
+        <Button
+          size="xs"
+          disabled={!isSame}
+          loading={decide.isPending}
+          onClick={() =>
+            ask({
+              title: words.acceptTitle,
+              text: words.acceptText(contactName ?? contactId),
+              yes: words.accept,
+              go: () => decide.mutate('accept'),
+            })
+          }
+        >
+          {words.accept}
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          loading={decide.isPending}
+          onClick={() =>
+            ask({
+              title: words.refuseTitle,
+              text: words.refuseText,
+              yes: words.refuse,
+              danger: true,
+              go: () => decide.mutate('refuse'),
+            })
+          }
+        >
+          {words.refuse}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,74 @@
+// Quarantined files and proposed keys, in a real browser: each looked at and decided by whoever may.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
+import { publicPartOf } from '../../src/keys/key-facts.ts'
+import { findQuarantined } from '../../src/store/quarantine.ts'
+import { findKeyProposal, insertKeyProposal } from '../../src/store/keys.ts'
+import { waitFor } from '../support/harness.ts'
+import { putIntoQuarantine } from '../support/quarantine.ts'
+import { axeViolations, go, requireFits, setScene, signIn, whyNot } from './browser.ts'
+import { PAYROLL } from './platform.ts'
+
+const skip = whyNot() ?? false
+const LONG = `${'a-very-long-name-'.repeat(7)}.txt`
+
+test('a controller downloads, releases and discards quarantined files', { skip }, async (t) => {
+  const { open, node, faults } = await setScene(t)
+  await putIntoQuarantine(node, 'q1', { channelCode: PAYROLL, name: 'pay.txt' })
+  await putIntoQuarantine(node, 'q2', { channelCode: PAYROLL, name: LONG })
+  const page = await open()
+  await signIn(page, 'vera')
+  await page.getByRole('link', { name: 'Quarantine', exact: true }).click()
+  const item = page.getByRole('listitem').filter({ hasText: 'pay.txt' })
+  await item.waitFor()
+  assert.deepEqual(await axeViolations(page), [])
+  for (const width of [390, 2560, 1440]) await requireFits(page, width)
+  const download = page.waitForEvent('download')
+  await item.getByRole('link', { name: 'Opened' }).click()
+  assert.equal(await readFile(await (await download).path(), 'utf8'), 'the content')
+  await item.getByRole('button', { name: 'Release' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
+  await page.getByText('pay.txt is released').waitFor()
+  const released = await findQuarantined(node.store.db, 'q1')
+  assert.equal(await readFile(released?.target ?? '', 'utf8'), 'the content')
+  const other = page.getByRole('listitem').filter({ hasText: LONG })
+  await other.getByRole('button', { name: 'Discard' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+  const state = async () => (await findQuarantined(node.store.db, 'q2'))?.state === 'DISCARDED'
+  await waitFor('it is discarded', state, 60_000)
+  // Nothing that a role may not do is shown to it.
+  assert.equal(await page.getByRole('link', { name: 'Proposed keys', exact: true }).count(), 0)
+  assert.deepEqual(faults, [])
+})
+
+test('a proposed key is accepted only with its fingerprint', { skip }, async (t) => {
+  const { open, node, faults } = await setScene(t)
+  const { certificatePem: pem } = await generateSelfSigned({ commonName: 'Partner', bits: 2048 })
+  const { fingerprint } = publicPartOf(pem) ?? { fingerprint: '' }
+  const channel = await node.store.db
+    .selectFrom('channel')
+    .select('contact_id')
+    .where('code', '=', PAYROLL)
+    .executeTakeFirstOrThrow()
+  const proposal = { channelCode: PAYROLL, contactId: channel.contact_id, pem, receivedAt: Date.now() }
+  await node.store.write((tx) => insertKeyProposal(tx, { id: 'k1', fingerprint, ...proposal }))
+  const page = await open()
+  await signIn(page, 'marta')
+  await go(page, '/proposed-keys')
+  const accept = page.getByRole('button', { name: 'Accept' })
+  await accept.waitFor()
+  assert.deepEqual(await axeViolations(page), [])
+  assert.equal(await accept.isDisabled(), true)
+  const told = page.getByLabel('Fingerprint that the partner has told you')
+  await told.fill('ab'.repeat(32))
+  await page.getByText('This is not the fingerprint of this key.').waitFor()
+  await told.fill(fingerprint.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:'))
+  await accept.click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click()
+  const isAccepted = async () => (await findKeyProposal(node.store.db, 'k1'))?.acceptedAt != null
+  await waitFor('it is accepted', isAccepted, 60_000)
+  assert.deepEqual(faults, [])
+})
