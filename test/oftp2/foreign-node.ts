@@ -133,7 +133,11 @@ export type ForeignNode = TestNode &
   RunningNode & {
     port: number
     scripts: string
-    relate(t: TestContext, channel?: ForeignChannel, oftp2?: PlatformContact['oftp2']): Promise<Foreign>
+    relate(
+      t: TestContext,
+      channel?: ForeignChannel | ((foreign: Foreign) => ForeignChannel),
+      oftp2?: PlatformContact['oftp2'],
+    ): Promise<Foreign>
   }
 
 /** `downloadConf` and whatever else of the transmission. */
@@ -153,7 +157,7 @@ export async function startForeignNode(t: TestContext): Promise<ForeignNode> {
     ...node,
     port,
     scripts,
-    async relate(inner, channel = {}, oftp2 = {}) {
+    async relate(inner, given = {}, oftp2 = {}) {
       partners += 1
       const foreign = new Foreign(made, await ForeignServer.listen(inner), `F${partners}`)
       const contact = {
@@ -164,6 +168,7 @@ export async function startForeignNode(t: TestContext): Promise<ForeignNode> {
         protocol: 'oftp2',
         oftp2: { id: foreign.id, ...oftp2 },
       }
+      const channel = typeof given === 'function' ? given(foreign) : given
       for (const way of ['in', 'out'] as const) await mkdir(foreign.folder(way), { recursive: true })
       const channels = [
         {
