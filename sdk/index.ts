@@ -61,6 +61,7 @@ export type {
   Overview,
   TransferFacts,
 } from '../src/contract/platform.ts'
+export type { SendPreview } from '../src/contract/transfer-actions.ts'
 export type { TransferSearch, TransferSummary } from '../src/contract/transfer-search.ts'
 export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
 

@@ -16,6 +16,7 @@ import { keyOperations } from './administration/keys.ts'
 import { pageOf } from './page.ts'
 import { quarantineOperations } from './administration/quarantine.ts'
 import { oneOf } from './schema.ts'
+import { transferActionOperations } from './transfer-actions.ts'
 import { transferSearchOperations } from './transfer-search.ts'
 import { Transfer, TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
 import { ROLES, TRANSFER_READERS } from './user.ts'
@@ -304,6 +305,7 @@ export const platformOperations = {
   },
   ...administrationOperations,
   ...transferSearchOperations,
+  ...transferActionOperations,
   ...auditOperations,
   ...keyOperations,
   ...quarantineOperations,

@@ -56,6 +56,19 @@ export async function requestSend(
   return insert(asking, channel, { type, files, now, retryOf: null })
 }
 
+/** What a send would take now; throws what it would be refused for. */
+export async function previewSend(
+  asking: Asking,
+  channel: ChannelRecord,
+): Promise<{ name: string; path: string; size: number }[]> {
+  requireOutbound(channel)
+  requireOpen(channel.config)
+  await requireNoEmission(asking, channel)
+  return channel.config.keyExchangeChannel
+    ? [certificateFile(channel)]
+    : filesToSend(asking, channel, 'MANUAL')
+}
+
 function requireOutbound({ code, config }: ChannelRecord): void {
   if (!goes(config, 'EMISION'))
     throw new NodeError('bad_request', `the direction of channel ${code} is RECEPCION: it does not send`)
@@ -227,6 +240,8 @@ type Insertion = {
   files: TransferFileRecord[]
   now: number
   retryOf: { id: string; direction: TransferDirection } | null
+  comment?: string
+  resendOf?: string
 }
 
 export async function insert(
@@ -254,6 +269,8 @@ export async function insert(
       type: made.type,
       requestedBy: asking.requestedBy,
       retryOf: made.retryOf?.id ?? null,
+      comment: made.comment,
+      resendOf: made.resendOf,
       now: made.now,
       files: made.files,
     })

@@ -20,6 +20,10 @@ import { accountOf, PLAIN } from '../support/seed.ts'
 const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   createToken: { body: { user: 'operator', hours: 1 } },
   revokeToken: { params: { tokenId: 'x' } },
+  previewSend: { params: { channelCode: PLAIN } },
+  cancelTransfer: { params: { channelCode: PLAIN, transferId: 'x' }, body: {} },
+  resendTransfer: { params: { channelCode: PLAIN, transferId: 'x' }, body: { comment: 'why' } },
+  downloadFile: { params: { channelCode: PLAIN, transferId: 'x', fileIndex: '0' } },
   endOwnSession: { params: { sessionId: 'x' } },
   changeOwnPassword: { body: { current: 'x', password: 'x' } },
   changeOwnLanguage: { body: { language: 'es' } },

@@ -9,6 +9,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { useSession } from '../session/session.tsx'
+import { SendPreview } from './send-preview.tsx'
 
 export type Action = 'send' | 'fetch' | 'retry' | 'reset'
 
@@ -89,6 +90,7 @@ export function useChannelAction(
             {code}
           </Text>
           <Text fz="sm">{text[action]}</Text>
+          {action === 'send' && <SendPreview code={code} />}
         </>
       ),
       labels: { confirm: words.channel[action], cancel: words.app.cancel },

@@ -7,7 +7,7 @@ import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
-import { transfersEn } from './transfers-en.ts'
+import { transferActionsEn, transfersEn } from './transfers-en.ts'
 
 export const en = {
   locale: 'en',
@@ -338,6 +338,7 @@ export const en = {
   },
   menu: menuEn,
   transfers: transfersEn,
+  transferActions: transferActionsEn,
   admin: adminEn,
   audit: auditEn,
   tokens: tokensEn,

@@ -8,7 +8,7 @@ import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
-import { transfersEs } from './transfers-es.ts'
+import { transferActionsEs, transfersEs } from './transfers-es.ts'
 
 export const es: Words = {
   locale: 'es',
@@ -339,6 +339,7 @@ export const es: Words = {
   },
   menu: menuEs,
   transfers: transfersEs,
+  transferActions: transferActionsEs,
   admin: adminEs,
   audit: auditEs,
   tokens: tokensEs,

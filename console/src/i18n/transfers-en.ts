@@ -33,3 +33,19 @@ export const transfersEn = {
   size: 'Size',
   by: (who: string) => `by ${who}`,
 }
+
+export const transferActionsEn = {
+  willGo: (count: string, size: string) =>
+    count === '1' ? `1 file goes, ${size}:` : `${count} files go, ${size}:`,
+  cancel: 'Cancel the transfer',
+  resend: 'Send again',
+  title: { cancel: 'Cancel this transfer?', resend: 'Send these files again?' },
+  text: {
+    cancel: 'Its connection is closed and half files are removed. It cannot be taken up again.',
+    resend: 'A new transfer takes the same files, as they were sent. One that was moved goes back first.',
+  },
+  why: 'Why',
+  no: 'Leave it',
+  done: { cancel: 'The transfer was cancelled', resend: 'The files are sent again' },
+  download: 'Download',
+}

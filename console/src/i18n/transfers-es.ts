@@ -34,3 +34,19 @@ export const transfersEs: Words['transfers'] = {
   size: 'Tamaño',
   by: (who) => `por ${who}`,
 }
+
+export const transferActionsEs: Words['transferActions'] = {
+  willGo: (count, size) => (count === '1' ? `Va 1 fichero, ${size}:` : `Van ${count} ficheros, ${size}:`),
+  cancel: 'Cancelar la transferencia',
+  resend: 'Enviar de nuevo',
+  title: { cancel: '¿Cancelar esta transferencia?', resend: '¿Enviar de nuevo estos ficheros?' },
+  text: {
+    cancel: 'Se cierra su conexión y se eliminan los ficheros a medias. No se puede retomar.',
+    resend:
+      'Una transferencia nueva toma los mismos ficheros, tal como se enviaron. El que se movió vuelve primero.',
+  },
+  why: 'Por qué',
+  no: 'Dejarla',
+  done: { cancel: 'Se ha cancelado la transferencia', resend: 'Los ficheros se envían de nuevo' },
+  download: 'Descargar',
+}

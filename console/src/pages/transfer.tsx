@@ -17,6 +17,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ActionButton } from '../channel/actions.tsx'
+import { TransferAction } from '../channel/transfer-actions.tsx'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
@@ -29,6 +30,7 @@ import { Reason } from '../parts/reason.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { TransferBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
+import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { PHASES_AFTER_ARRIVAL } from '../../../src/contract/platform.ts'
 
 export default function TransferPage({ code, id }: { code: string; id: string }) {
@@ -64,7 +66,15 @@ export default function TransferPage({ code, id }: { code: string; id: string })
     <Stack gap="lg">
       <PageTitle text={words.transfer.title} badge={<TransferBadge status={status} />}>
         <div className="spread" />
-        {facts.retry === 'POSSIBLE' && <ActionButton action="retry" code={code} primary />}
+        <div className="actions">
+          {facts.retry === 'POSSIBLE' && <ActionButton action="retry" code={code} primary />}
+          {(status === 'PENDING' || status === 'IN_PROGRESS') && (
+            <TransferAction action="cancel" code={code} id={id} />
+          )}
+          {status === 'COMPLETED' && transfer.direction === 'EMISION' && (
+            <TransferAction action="resend" code={code} id={id} />
+          )}
+        </div>
       </PageTitle>
       <Text fz="sm" mt="-sm">
         <Anchor component={Link} href={`/channels/${code}`} className="code" fw={600}>
@@ -151,6 +161,8 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
   const formats = useFormats()
   const files = transfer.files ?? []
   const { actions } = words.transfer
+  const { rights } = useSession()
+  const canDownload = transfer.direction === 'RECEPCION' && rights.may('downloadFile')
   const gaveUp = transfer.status === 'FAILED' || transfer.status === 'CANCELLED'
   return (
     <Panel title={words.transfer.files} note={formats.number(files.length)}>
@@ -181,6 +193,16 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
                   <Text fz="xs" c="dimmed" className="words">
                     {file.path}
                   </Text>
+                  {canDownload && file.path && (
+                    <Anchor
+                      href={contentLink(transfer, index)}
+                      download
+                      fz="sm"
+                      aria-label={`${words.transferActions.download}: ${file.fileName}`}
+                    >
+                      {words.transferActions.download}
+                    </Anchor>
+                  )}
                 </Table.Td>
                 <Table.Td className="unbroken">
                   {file.size !== undefined ? formats.size(Number(file.size)) : '—'}
@@ -212,6 +234,11 @@ function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }
       </Table>
     </Panel>
   )
+}
+
+/** The browser itself keeps the file: its session's cookie goes with the request. */
+function contentLink({ channelCode = '', transferId = '' }: Transfer, index: number): string {
+  return `${BASE_PATH}/platform/v1/channels/${channelCode}/transfers/${transferId}/files/${index}/content`
 }
 
 function Hash({ value }: { value: string }) {

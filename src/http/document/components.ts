@@ -88,6 +88,7 @@ import {
   UnreachablePartner,
 } from '../../contract/platform.ts'
 import { shapeOf } from '../../contract/schema.ts'
+import { NeededReason, Reason, SendPreview } from '../../contract/transfer-actions.ts'
 import { TransferSearch, TransferSummary } from '../../contract/transfer-search.ts'
 import { Transfer, TransferFile } from '../../contract/transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../../contract/user.ts'
@@ -141,6 +142,9 @@ const NAMED = {
   FileProgress,
   TransferSummary,
   TransferSearch,
+  SendPreview,
+  Reason,
+  NeededReason,
   Changed,
   UserAccount,
   SystemToken,

@@ -29,6 +29,7 @@ import { quarantineHandlers } from './quarantine.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
+import { transferActionHandlers } from './transfer-actions.ts'
 import { makeTransferSearch } from './transfer-search.ts'
 import { makeNotificationHandlers } from '../notifications/handlers.ts'
 import { askedPage } from '../integration/paging.ts'
@@ -49,6 +50,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...noticeHandlers,
     ...tokenHandlers,
     ...auditHandlers,
+    ...transferActionHandlers,
     ...keyHandlers,
     ...quarantineHandlers,
     ...makeTransferSearch(boardOf),

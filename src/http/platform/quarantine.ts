@@ -12,6 +12,7 @@ import { findChannel } from '../../store/channels.ts'
 import { findQuarantined, listQuarantined } from '../../store/quarantine.ts'
 import type { QuarantinedFile } from '../../store/quarantine.ts'
 import { actorOf } from '../actor.ts'
+import { attachment } from '../attachment.ts'
 import type { Context } from '../context.ts'
 import { checkReach } from '../guard.ts'
 import { askedPage } from '../integration/paging.ts'
@@ -60,17 +61,7 @@ const downloadQuarantined: PlatformHandler<'downloadQuarantined'> = async (conte
       await handle.close()
       throw thrown
     })
-  return reply
-    .type('application/octet-stream')
-    .header('Content-Disposition', `attachment; filename*=UTF-8''${encoded(name)}`)
-    .header('Content-Length', size)
-    .header('Content-Security-Policy', "default-src 'none'; sandbox")
-    .send(handle.createReadStream())
-}
-
-/** As RFC 8187 wants it. */
-function encoded(name: string): string {
-  return encodeURIComponent(name).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+  return attachment(reply, name, size).send(handle.createReadStream())
 }
 
 const releaseQuarantined: PlatformHandler<'releaseQuarantined'> = async (context, call) => {
