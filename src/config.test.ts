@@ -51,6 +51,9 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_SMTP_URL: [['mail.example', 'http://mail.example'], /begins with smtp:\/\/ or smtps:\/\//],
   ESCLUSA_MAIL_FROM: [['esclusa', 'a@b@c', 'Esclusa <esclusa>', 'a@b.example\nBcc: c'], /e-mail address/],
   ESCLUSA_WEBHOOK_NETWORKS: [['all', '10.0.0/8'], /addresses or networks/],
+  ESCLUSA_LEAST_DIGEST: [['MD5', 'sha256'], /SHA-1, SHA-256, SHA-512/],
+  ESCLUSA_LEAST_CIPHER: [['DES', 'aes'], /3DES, AES/],
+  ESCLUSA_LEAST_RSA_BITS: [['512', 'long'], /whole number from 1024 to/],
   ESCLUSA_KEEP_EVENTS_DAYS: [['0', 'ten'], /whole number from 1 to/],
 }
 /** Any text is a value of these; the TLS pair has a test of its own. */

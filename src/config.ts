@@ -42,6 +42,9 @@ export type Config = Readonly<{
   diskReserveMegabytes: number
   contactQuotaMegabytes: number
   contactQuotaFiles: number
+  leastDigest: (typeof LEAST_DIGESTS)[number]
+  leastCipher: (typeof LEAST_CIPHERS)[number]
+  leastRsaBits: number
   keepAuditDays: number | undefined
   workers: number
   drainSeconds: number
@@ -61,6 +64,8 @@ export type Config = Readonly<{
 
 export const CODE_PAGES = ['1047', '037', '500', '1145', '1148'] as const
 export type CodePage = (typeof CODE_PAGES)[number]
+export const LEAST_DIGESTS = ['SHA-1', 'SHA-256', 'SHA-512'] as const
+export const LEAST_CIPHERS = ['3DES', 'AES'] as const
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -137,6 +142,15 @@ export const SETTINGS = {
     'what a partner may have here under way, half or in quarantine, where its contact names no quota',
   ],
   ESCLUSA_CONTACT_QUOTA_FILES: ['10000', 'how many such files, where its contact names no quota'],
+  ESCLUSA_LEAST_DIGEST: [
+    'SHA-256',
+    `weakest digest of signatures that are taken on files: ${oneOrOther(LEAST_DIGESTS)}`,
+  ],
+  ESCLUSA_LEAST_CIPHER: [
+    'AES',
+    `weakest cipher of encrypted files that are taken: ${oneOrOther(LEAST_CIPHERS)}`,
+  ],
+  ESCLUSA_LEAST_RSA_BITS: ['2048', 'shortest RSA key that a channel may have'],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
   ESCLUSA_WORKERS: ['cores', 'transfers at once'],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
@@ -215,6 +229,9 @@ export function readConfig(env: Env): Config {
     contactQuotaMegabytes: integer('ESCLUSA_CONTACT_QUOTA_MEGABYTES', 1, 1_000_000_000),
     contactQuotaFiles: integer('ESCLUSA_CONTACT_QUOTA_FILES', 1, 1_000_000),
     diskReserveMegabytes: integer('ESCLUSA_DISK_RESERVE_MEGABYTES', 0, 1_000_000_000),
+    leastDigest: oneOf('ESCLUSA_LEAST_DIGEST', getOrDefault('ESCLUSA_LEAST_DIGEST'), LEAST_DIGESTS),
+    leastCipher: oneOf('ESCLUSA_LEAST_CIPHER', getOrDefault('ESCLUSA_LEAST_CIPHER'), LEAST_CIPHERS),
+    leastRsaBits: integer('ESCLUSA_LEAST_RSA_BITS', 1024, 16_384),
     keepAuditDays: days('ESCLUSA_KEEP_AUDIT_DAYS', get('ESCLUSA_KEEP_AUDIT_DAYS')),
     workers: workers(get('ESCLUSA_WORKERS')),
     drainSeconds: integer('ESCLUSA_DRAIN_SECONDS', 0, 3600),

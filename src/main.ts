@@ -79,7 +79,11 @@ export async function startNode(config: Config): Promise<RunningNode> {
     generateKey: async (wanted) =>
       (await import('./engine/transforms/cms/self-signed.ts')).generateSelfSigned(wanted),
     zone: zoneOf(config.timezone),
-    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+    roots: {
+      fileRoots: config.fileRoots,
+      scriptRoots: config.scriptRoots,
+      leastRsaBits: config.leastRsaBits,
+    },
     maxPageSize: config.maxPageSize,
     dataDir: config.dataDir,
     now: Date.now,

@@ -60,7 +60,8 @@ const MAY: Record<string, string[]> = {
   'src/engine/transports/caller-places.ts': ['src/domain/network', 'src/engine/transports/tries.ts'],
   'src/engine/transports/ssh': [SECTIONS, 'src/engine/transports/transport.ts'],
   'src/engine/transports/oftp2': [
-    SECTIONS,
+    // Its table of cipher suites stands with the setting that chooses one.
+    'src/contract/contact-settings.ts',
     'src/engine/transports/transport.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',

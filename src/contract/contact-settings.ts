@@ -17,8 +17,27 @@ export const Oftp2Id = oftp2Text(25)
 /** A partner on the same file system. */
 export const FolderSettings = closed({ inbox: name(4096), outbox: name(4096) })
 
-/** Cipher suites that OFTP2 has a code for. */
-export const OFTP2_SUITES = ['01', '02', '03', '04', '05', '06'] as const
+/** What files are encrypted and signed with. */
+export type Protection = {
+  readonly cipher: 'AES-256-CBC' | '3DES-CBC'
+  readonly digest: 'sha1' | 'sha256' | 'sha512'
+}
+
+/**
+ * The cipher suites that OFTP2 names by two digits: 01 and 02 in RFC 5024, 03 to 06 added by Odette. All of them use RSA
+ * with PKCS#1 v1.5, for key transport and for signatures.
+ */
+export const OFTP2_SUITES = {
+  '01': { cipher: '3DES-CBC', digest: 'sha1' },
+  '02': { cipher: 'AES-256-CBC', digest: 'sha1' },
+  '03': { cipher: '3DES-CBC', digest: 'sha256' },
+  '04': { cipher: 'AES-256-CBC', digest: 'sha256' },
+  '05': { cipher: '3DES-CBC', digest: 'sha512' },
+  '06': { cipher: 'AES-256-CBC', digest: 'sha512' },
+} as const satisfies Record<string, Protection>
+export type Oftp2Suite = keyof typeof OFTP2_SUITES
+export const DEFAULT_SUITE: Oftp2Suite = '04'
+const SUITE_CODES = Object.keys(OFTP2_SUITES).sort() as Oftp2Suite[] // the table's own keys
 
 export const Oftp2Tls = closed({
   /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */
@@ -41,8 +60,10 @@ export const Oftp2Settings = closed({
   credit: Type.Optional(integer(1, 999)),
   /** SSIDREST: whether files may go on from the middle. On where it is left out. */
   restart: Type.Optional(Type.Boolean()),
-  /** SFIDCIPH for files without an envelope: its hash is that of their signed receipts. 02 where it is left out. */
-  suite: Type.Optional(oneOf(OFTP2_SUITES, '')),
+  /** SFIDCIPH: what files that go out are encrypted and signed with, and the hash of signed receipts. */
+  suite: Type.Optional(oneOf(SUITE_CODES, '')),
+  /** Seconds to wait for an end-to-end receipt; timeoutAck of the channel where it is left out. */
+  receiptSeconds: Type.Optional(integer(1, 31 * 86_400)),
   /** SSIDUSER. */
   user: Type.Optional(oftp2Text(8)),
   /** How many sessions may be open with the partner at once. */
@@ -105,3 +126,8 @@ export const CONTACT_SECRETS = [
   '/access/password',
   '/oftp2/tls/key',
 ] as const
+
+/** What a contact's files are encrypted and signed with where they go out, by what its protocol announces. */
+export function protectionOf(protocol: string, { oftp2 }: ContactSections): Protection {
+  return OFTP2_SUITES[(protocol === 'oftp2' ? oftp2?.suite : undefined) ?? DEFAULT_SUITE]
+}

@@ -17,27 +17,34 @@ export function valueFaults(channel: Channel, roots: Roots): Fault[] {
 }
 
 function knowledge(roots: Roots): NodeKnowledge {
-  return { ...roots, privateKeyFault, publicKeyFault }
+  const { leastRsaBits = LEAST_RSA_BITS } = roots
+  return {
+    ...roots,
+    privateKeyFault: (pem) => privateKeyFault(pem, leastRsaBits),
+    publicKeyFault: (pem) => publicKeyFault(pem, leastRsaBits),
+  }
 }
 
 function plain({ pointer, message }: RuleFault): Fault {
   return { pointer, message }
 }
 
-function privateKeyFault(pem: string): string | undefined {
-  return keyFault(() => createPrivateKey(pem), 'a private key in PEM form')
+function privateKeyFault(pem: string, leastBits: number): string | undefined {
+  return keyFault(() => createPrivateKey(pem), 'a private key in PEM form', leastBits)
 }
 
 /** createPublicKey would also accept a private key and take its public half. */
-function publicKeyFault(pem: string): string | undefined {
+function publicKeyFault(pem: string, leastBits: number): string | undefined {
   const wanted = 'a certificate or public key in PEM form'
-  return pem.includes('PRIVATE KEY') ? `is not ${wanted}` : keyFault(() => createPublicKey(pem), wanted)
+  return pem.includes('PRIVATE KEY')
+    ? `is not ${wanted}`
+    : keyFault(() => createPublicKey(pem), wanted, leastBits)
 }
 
 /** A shorter RSA key can be factored. Then anybody who has its public half can sign as its owner. */
-export const LEAST_RSA_BITS = 2048
+const LEAST_RSA_BITS = 2048
 
-function keyFault(read: () => KeyObject, wanted: string): string | undefined {
+function keyFault(read: () => KeyObject, wanted: string, leastBits: number): string | undefined {
   let key: KeyObject
   try {
     key = read()
@@ -47,7 +54,6 @@ function keyFault(read: () => KeyObject, wanted: string): string | undefined {
   const { asymmetricKeyType: kind } = key
   if (kind !== 'rsa')
     return `is ${kind === undefined ? 'no RSA key' : `of type ${kind}`}: RSA keys alone are supported`
-  const bits = key.asymmetricKeyDetails?.modulusLength
-  if (bits === undefined || bits >= LEAST_RSA_BITS) return undefined
-  return `is an RSA key of ${bits} bits: at least ${LEAST_RSA_BITS} are needed`
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  return bits >= leastBits ? undefined : `is an RSA key of ${bits} bits: at least ${leastBits} are needed`
 }

@@ -29,6 +29,8 @@ export type Roots = {
   scriptRoots: readonly string[]
   /** What a message calls the file roots; the setting without it. */
   fileRootsName?: string
+  /** Shortest RSA key that is taken; 2048 where it is left out. */
+  leastRsaBits?: number
 }
 export type NodeKnowledge = Roots & {
   /** What is wrong with a key, going on from its name; undefined when nothing is. */

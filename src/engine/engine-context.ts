@@ -7,7 +7,7 @@ import type { Roots } from '../domain/channel-rules.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
-import type { CodePage } from '../config.ts'
+import type { CodePage, Config } from '../config.ts'
 import type { Publish } from './events.ts'
 import type { Heartbeat } from './scheduling/heartbeat.ts'
 import type { Slots } from './scheduling/slots.ts'
@@ -22,6 +22,8 @@ export type EngineContext = {
   zone: Zone
   roots: Roots
   codePage: CodePage
+  /** What is taken at the least of signed and encrypted files. */
+  policy: Pick<Config, 'leastDigest' | 'leastCipher' | 'leastRsaBits'>
   staging: Staging
   slots: Slots
   leaseMs: number

@@ -158,6 +158,7 @@ function makeContext(
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     codePage: config.codePage,
+    policy: config,
     staging: makeStaging(resolve(config.dataDir)),
     slots: makeSlots(config.workers),
     leaseMs,

@@ -3,7 +3,8 @@
 // the channel, another attempt or another node does not alter a transfer under way.
 
 import type { Channel } from '../contract/channel.ts'
-import type { ContactSections } from '../contract/contact-settings.ts'
+import { protectionOf } from '../contract/contact-settings.ts'
+import type { ContactSections, Protection } from '../contract/contact-settings.ts'
 import { applicationOf, parseCode } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
@@ -31,6 +32,8 @@ export type TransferPlan = {
   /** Files must be encrypted end to end. */
   encryptFiles: boolean
   signFiles: boolean
+  /** What they are encrypted and signed with. */
+  protection: Protection
   signedFilesOnly: boolean
   /** A transfer completes only when the other end has confirmed the hash of what arrived. */
   verifyHash: boolean
@@ -69,7 +72,7 @@ function planOf(
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = ciphrateOf(channel.security)
-  const section = settings[contact.protocol] as { id?: string } | undefined
+  const section = settings[contact.protocol] as { id?: string; receiptSeconds?: number } | undefined
   return {
     code: record.code,
     channel,
@@ -82,11 +85,12 @@ function planOf(
     timeouts: timeoutsOf(channel),
     security: securityOf(channel),
     encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',
+    protection: protectionOf(contact.protocol, settings),
     signFiles: channel.svcff === true && channel.emissionff === true,
     signedFilesOnly: channel.svcff === true && channel.receptionff === true,
     verifyHash: channel.validationHashFiles === true || transmission.crc === true,
     awaitReceipt: transmission.downloadConf === true,
-    receiptMs: seconds(transmission.timeoutAck, RECEIPT_SECONDS),
+    receiptMs: seconds(section?.receiptSeconds ?? transmission.timeoutAck, RECEIPT_SECONDS),
     maxOpenedOctets: record.maxOpenedMegabytes ? record.maxOpenedMegabytes * 1024 * 1024 : undefined,
   }
 }
@@ -110,6 +114,25 @@ function seconds(value: number | undefined, byDefault: number): number {
 /** Files travel over encrypted sessions alone. */
 export function demandsEncryption({ security }: Channel): boolean {
   return ['TRANSMISION', 'ALL'].includes(ciphrateOf(security))
+}
+
+/** What travels is to be compressed as far as both ends can. */
+export function wantsCompression({ channel }: Pick<TransferPlan, 'channel'>): boolean {
+  return compressionOf(channel) !== 'NO'
+}
+
+/**
+ * Whether the line itself is to compress. Where there is another form for files (LZW), that is asked for by its own
+ * names, and SI means the line.
+ */
+export function compressesLine(channels: readonly Channel[], { envelopes }: { envelopes: boolean }): boolean {
+  return channels.some(
+    (channel) => compressionOf(channel) === 'SI' || (envelopes && compressionOf(channel) !== 'NO'),
+  )
+}
+
+function compressionOf({ connection }: Channel) {
+  return connection?.advancedConfigurationTransmission?.compression ?? 'NO'
 }
 
 function ciphrateOf(security: Channel['security']) {

@@ -9,6 +9,7 @@ import { parseCode } from '../domain/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
 import { idleFields } from '../domain/fields/idle.ts'
 import type { Carrier } from '../domain/fields/idle.ts'
+import { cmsFindings } from './cms-rules.ts'
 import { UNREAD } from './references.ts'
 import type { PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
 
@@ -102,16 +103,20 @@ function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say
 
 // Channels
 
-export function carrierOf(protocol: ProtocolName, sections: { sftp?: unknown; access?: unknown }): Carrier {
-  return { protocol, called: sections.sftp !== undefined, access: sections.access !== undefined }
+export function carrierOf(
+  protocol: ProtocolName,
+  { sftp, access, oftp2 }: { sftp?: unknown; access?: unknown; oftp2?: { suite?: string } },
+): Carrier {
+  return { protocol, called: sftp !== undefined, access: access !== undefined, suite: oftp2?.suite }
 }
 
 export function channelFindings(channel: PlatformChannel, carrier: Carrier): Findings {
-  const warnings = idleFields(channel, carrier)
-  if (carrier.protocol !== 'oftp2') return { faults: [], warnings }
+  const cms = cmsFindings(channel, carrier)
+  const warnings = [...idleFields(channel, carrier), ...cms.warnings]
+  if (carrier.protocol !== 'oftp2') return { faults: cms.faults, warnings }
   const proof = proofFindings(channel)
   return {
-    faults: [...applicationFaults(channel), ...proof.faults],
+    faults: [...applicationFaults(channel), ...proof.faults, ...cms.faults],
     warnings: [...warnings, ...proof.warnings, ...unprovenHashes(channel)],
   }
 }

@@ -1,5 +1,6 @@
 // Contacts and local entities: who the two ends of a channel are, and how a partner is reached.
 
+import type { Selectable } from 'kysely'
 import type { Contact } from '../contract/contact.ts'
 import type { ContactSections, ProtocolName } from '../contract/contact-settings.ts'
 import { batches } from './database/batches.ts'
@@ -35,7 +36,7 @@ export async function listContacts(db: Db): Promise<ContactRecord[]> {
 
 /** In no particular order. */
 export async function findContacts(db: Db, ids: readonly string[]): Promise<ContactRecord[]> {
-  const rows: Tables['contact'][] = []
+  const rows: Selectable<Tables['contact']>[] = []
   for (const some of batches(ids))
     rows.push(...(await db.selectFrom('contact').selectAll().where('id', 'in', some).execute()))
   return rows.map(toContact)
@@ -43,6 +44,23 @@ export async function findContacts(db: Db, ids: readonly string[]): Promise<Cont
 
 export async function findContact(db: Db, id: string): Promise<ContactRecord | undefined> {
   return (await findContacts(db, [id]))[0]
+}
+
+/** A partner that learns to unpack is believed after this long. */
+const REFUSAL_KEPT_MS = 30 * 86_400_000
+
+/** The partner has refused a compressed file: for a while it gets none. */
+export async function noteCompressionRefused(tx: Tx, id: string, now: number): Promise<void> {
+  await tx.updateTable('contact').set({ compression_refused_at: now }).where('id', '=', id).execute()
+}
+
+export async function refusesCompression(db: Db, id: string, now: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('contact')
+    .select('compression_refused_at as at')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return typeof row?.at === 'number' && row.at > now - REFUSAL_KEPT_MS
 }
 
 export async function putContact(tx: Tx, contact: ContactRecord): Promise<void> {
@@ -102,7 +120,7 @@ function setAt(into: Json, pointer: string, value: string): void {
   at[last] = value
 }
 
-function toContact(row: Tables['contact']): ContactRecord {
+function toContact(row: Selectable<Tables['contact']>): ContactRecord {
   return {
     id: row.id,
     protocol: row.protocol as ProtocolName, // written by putContact alone, as are the three below

@@ -140,6 +140,7 @@ export class Rig {
       quotaMet: () => {},
       knownAddresses: makeKnownAddresses(this.store, Date.now),
       codePage: '1047',
+      policy: { leastDigest: 'SHA-256', leastCipher: 'AES', leastRsaBits: 2048 },
       staging: makeStaging(this.place.dataDir),
       slots: makeSlots(options.workers ?? 2),
       leaseMs,

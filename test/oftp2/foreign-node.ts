@@ -145,12 +145,20 @@ export const awaiting = (more: object = {}): Pick<PlatformChannel, 'connection'>
   connection: { ips: ['127.0.0.1'], advancedConfigurationTransmission: { downloadConf: true, ...more } },
 })
 
-export async function startForeignNode(t: TestContext): Promise<ForeignNode> {
+export async function startForeignNode(
+  t: TestContext,
+  settings: Record<string, string> = {},
+): Promise<ForeignNode> {
   const scripts = await tempFolder(t)
   const port = await freePort()
   const node = await startTestNode(t, {
     empty: true,
-    settings: { ESCLUSA_OFTP2_PORT: String(port), ESCLUSA_WORKERS: '4', ESCLUSA_SCRIPT_ROOTS: scripts },
+    settings: {
+      ESCLUSA_OFTP2_PORT: String(port),
+      ESCLUSA_WORKERS: '4',
+      ESCLUSA_SCRIPT_ROOTS: scripts,
+      ...settings,
+    },
   })
   let partners = 0
   const made: ForeignNode = {

@@ -6,7 +6,13 @@ import { calls, CALLS, CANNOT_BE_CALLED, CANNOT_CALL, FIELD_EFFECTS, transmissio
 import type { Column, Configured } from './effects.ts'
 
 /** How a contact's channels are carried: by which protocol, and on SFTP whether it is called, may call, or both. */
-export type Carrier = { protocol: ProtocolName; called: boolean; access: boolean }
+export type Carrier = {
+  protocol: ProtocolName
+  called: boolean
+  access: boolean
+  /** OFTP2: what files that go out are encrypted with. */
+  suite?: string | undefined
+}
 
 /** Ways in which the two ends can meet, as far as contact and channel allow. */
 export function columnsOf(channel: Configured, { protocol, called, access }: Carrier): Column[] {

@@ -192,7 +192,7 @@ export class IncomingFile implements Incoming {
     const inbound = await chooseInbound(context, offer, capabilities)
     if (inbound.channel.code !== this.#inbound.channel.code)
       throw new NodeError('conflict', `${name} belongs to another channel than what it was sent as`)
-    refuseUnfit(capabilities, offer, this.#plan, inbound)
+    refuseUnfit(capabilities, offer, this.#plan, inbound, context.policy)
     const { directoryIndex: directory } = inbound
     const changes = { name, ...(directory !== null && { directory }) }
     const running = this.#running()

@@ -33,7 +33,7 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
   const inbound = await chooseInbound(context, offer, receiving.capabilities)
   const snapshot = snapshotOf(inbound.channel)
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshot)
-  refuseUnfit(receiving.capabilities, offer, plan, inbound)
+  refuseUnfit(receiving.capabilities, offer, plan, inbound, context.policy)
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
   const asked = offer.reach.openedBy === 'partner' || receiving.receptions.isFetched(key.channelCode)
   if (!asked) memory.requireWorthTrying(key, context.now())

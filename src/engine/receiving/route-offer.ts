@@ -10,8 +10,10 @@ import { groupMatcher } from '../../files/send-set.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { Capabilities, FileFlaw, Offer } from '../transports/transport.ts'
 import { openedName, sendsGzip } from '../staging/gz-name.ts'
+import { cipherFault, digestFault } from '../transforms/cms/policy.ts'
+import type { CmsPolicy } from '../transforms/cms/policy.ts'
+import type { Capabilities, Envelope, FileFlaw, Offer } from '../transports/transport.ts'
 import { formatMismatch } from '../staging/wire-form.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -30,7 +32,7 @@ export async function chooseInbound(
     offer.application === ''
       ? byName(
           channels.filter((one) => !offer.reach.refusal(one)),
-          offer.name,
+          offer,
           capabilities,
         )
       : byApplication(channels, offer.application)
@@ -57,6 +59,7 @@ export function refuseUnfit(
   offer: Offer,
   plan: TransferPlan,
   { directory, channel }: Inbound,
+  policy: CmsPolicy,
 ): void {
   if (plan.security.encrypted && !offer.encryptedSession)
     throw new NodeError(
@@ -70,11 +73,20 @@ export function refuseUnfit(
     throw unfit('encrypted', `channel ${channel.code} has no key to open encrypted files with`)
   if (offer.envelope?.signed && plan.security.rsaRemoteKey === undefined)
     throw unfit('signed', `channel ${channel.code} has no key to check signatures with`)
+  const weak = offer.envelope && weakness(offer.envelope, policy)
+  if (weak !== undefined) throw unfit('weak', `channel ${channel.code}: ${weak}`)
   const mismatch = formatMismatch(directory, offer.format, capabilities)
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
   // A provisional name lies in the data folder alone; the one that follows is judged when it comes.
   const fault = offer.provisional ? undefined : nameFault(offer.name)
   if (fault) throw new NodeError('file_refused', fault)
+}
+
+function weakness({ encrypted, signed, cipher, digest }: Envelope, policy: CmsPolicy): string | undefined {
+  return (
+    (encrypted ? cipherFault(cipher, policy) : undefined) ??
+    (signed ? digestFault(digest, policy) : undefined)
+  )
 }
 
 function unfit(flaw: FileFlaw['flaw'], message: string): NodeError {
@@ -95,7 +107,7 @@ function byApplication(channels: ChannelRecord[], application: string): ChannelR
 /** The partner named no application: takes the only open channel, or the one whose file groups match the name. */
 function byName(
   channels: ChannelRecord[],
-  name: string,
+  offer: Offer,
   capabilities: Capabilities,
 ): ChannelRecord | undefined {
   const open = channels.filter(
@@ -104,28 +116,35 @@ function byName(
   if (open.length <= 1) return open[0]
   const matching = open.filter(({ config }) =>
     directoriesFor(config, 'RECEPCION').some(
-      ({ directory }) => directory.fileGroupsName && takes(directory, config, name, capabilities),
+      ({ directory }) => directory.fileGroupsName && takes(directory, config, offer, capabilities),
     ),
   )
   return matching.length === 1 ? matching[0] : undefined
 }
 
-/** A gzip file belongs where the file in it does. */
-function takes(directory: Directory, channel: Channel, name: string, capabilities: Capabilities): boolean {
-  const belongs = groupMatcher(directory.fileGroupsName)
+/** A gzip file belongs where the file in it does, and a name that can only be upper case in any case. */
+function takes(directory: Directory, channel: Channel, offer: Offer, capabilities: Capabilities): boolean {
+  const { name, anyCase = false } = offer
   const opened = sendsGzip(channel, capabilities) ? openedName(name) : undefined
-  return belongs(name) || (opened !== undefined && belongs(opened))
+  return [name, opened].some((one) => one !== undefined && isInGroup(directory.fileGroupsName, one, anyCase))
+}
+
+function isInGroup(groups: string | undefined, name: string, anyCase: boolean): boolean {
+  return (
+    groupMatcher(groups)(name) || (anyCase && groupMatcher(groups?.toLowerCase())(name.toLowerCase()))
+  )
 }
 
 function directoryFor(
   channel: ChannelRecord,
-  { name, provisional = false }: Offer,
+  offer: Offer,
   capabilities: Capabilities,
 ): Omit<Inbound, 'channel'> {
+  const { name, provisional = false } = offer
   if (channel.config.keyExchangeChannel) return { directory: {}, directoryIndex: null }
   const directories = directoriesFor(channel.config, 'RECEPCION')
   const found =
-    directories.find(({ directory }) => takes(directory, channel.config, name, capabilities)) ??
+    directories.find(({ directory }) => takes(directory, channel.config, offer, capabilities)) ??
     (provisional ? directories[0] : undefined)
   if (!found)
     throw new NodeError(

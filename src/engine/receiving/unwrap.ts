@@ -58,7 +58,7 @@ async function openUnchecked(
   { path, size }: Received,
 ): Promise<void> {
   try {
-    const wire = { plan, directory, capabilities, codePage: context.codePage }
+    const wire = { plan, directory, capabilities, codePage: context.codePage, policy: context.policy }
     const arrived = { ...offer, isGzip: hasGz(offer.name) ? () => {} : undefined }
     const steps = incomingSteps(wire, arrived, openingLimit(size, maxOpened(context, plan)), 'unchecked')
     await using source = await FileSource.open(path)
@@ -86,7 +86,7 @@ async function unwrapChecked(
   const opened = openedName(offer.name)
   let name: string | undefined
   const isGzip = opened === undefined ? undefined : () => void (name = opened)
-  const wire = { plan, directory, capabilities, codePage: context.codePage }
+  const wire = { plan, directory, capabilities, codePage: context.codePage, policy: context.policy }
   const limit = openingLimit(received.size, maxOpened(context, plan))
   const steps = incomingSteps(wire, { ...offer, isGzip }, limit)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }

@@ -20,6 +20,7 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { endPause, findPause } from '../../store/automation-runs.ts'
 import { parkClaim, requireHeld, setSnapshot } from '../../store/transfers/leases.ts'
 import type { Claim, Held } from '../../store/transfers/leases.ts'
+import { refusesCompression } from '../../store/contacts.ts'
 import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { receiptsAwaited, setReceiptDeadline } from '../../store/transfers/receptions.ts'
@@ -154,8 +155,10 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
   const lent = given ? lentAs(given) : await borrow(runner, running)
   let ok = false
   try {
-    await sweepOnce(running.context, plan, lent.session)
-    const { receiptsAwaited } = await sendFiles({ ...running, session: lent.session, capabilities })
+    const { session } = lent
+    await sweepOnce(running.context, plan, session)
+    const unpacks = await takesCompressed(running, session)
+    const { receiptsAwaited } = await sendFiles({ ...running, session, capabilities, unpacks })
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
     else await complete(running)
@@ -168,6 +171,11 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
 /** Whoever takes its files by itself tells no hash of what it got: that it has taken them is all that can be known. */
 function capabilitiesFor(plan: TransferPlan, protocol: Protocol): Capabilities {
   return isSpooled(plan, protocol) ? { ...protocol.capabilities, remoteHash: false } : protocol.capabilities
+}
+
+async function takesCompressed({ context, plan }: RunningTransfer, session: Session): Promise<boolean> {
+  if (session.unpacks !== undefined && !session.unpacks) return false
+  return !(await refusesCompression(context.store.db, plan.contact.id, context.now()))
 }
 
 export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {
@@ -248,7 +256,10 @@ async function settleReceipts(running: RunningTransfer): Promise<void> {
   const missing = transfer.files.find((file) => file.receipt === 'AWAITED')
   if (missing && context.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
   if (missing)
-    throw new NodeError('receipt_late', `${missing.name}: no receipt came within the channel’s timeoutAck`)
+    throw new NodeError(
+      'receipt_late',
+      `${missing.name}: no receipt came within ${running.plan.receiptMs / 1000} seconds`,
+    )
   for (const file of transfer.files) if (file.phase === 'ARRIVED') await actOnSent(running, file)
   await complete(running)
 }

@@ -6,7 +6,12 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { Capabilities, Session } from '../transports/transport.ts'
 
-export type Emission = RunningTransfer & { session: Session; capabilities: Capabilities }
+export type Emission = RunningTransfer & {
+  session: Session
+  capabilities: Capabilities
+  /** False: the partner takes no compressed envelopes, by its protocol or because it said so. */
+  unpacks: boolean
+}
 
 export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
   return (

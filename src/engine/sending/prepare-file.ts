@@ -26,7 +26,8 @@ export async function prepareFile(
   file: TransferFileRecord,
   directory: Directory,
 ): Promise<WireForm> {
-  const about = { ...emission, directory, codePage: emission.context.codePage }
+  const { codePage, policy } = emission.context
+  const about = { ...emission, directory, codePage, policy }
   const form = outgoingForm(about)
   const id = formId(about)
   return (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
@@ -37,7 +38,7 @@ export async function prepareFile(
  * today: it must not send in clear what a failed transfer staged in clear. The name of the staged file tells its form.
  */
 async function restoredForm(
-  { plan, capabilities }: Emission,
+  { plan, capabilities, context }: Emission,
   file: TransferFileRecord,
   form: WireForm,
   id: string,
@@ -48,7 +49,12 @@ async function restoredForm(
     stagedPath === null
       ? isPlain(form, plan)
       : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
-  if (fits) return settleOptional(form, plan, capabilities, stagedPath?.endsWith('.z') ?? false)
+  if (fits)
+    return settleOptional(
+      form,
+      { plan, capabilities, policy: context.policy },
+      stagedPath?.endsWith('.z') ?? false,
+    )
   Object.assign(file, { phase: 'WAITING', ...NOTHING_SENT, stagedPath: null, hash: null })
   return undefined
 }
@@ -119,7 +125,8 @@ async function smallestForm(
       scratch,
     )
     // A file that looks packed must be packed once more: the other end unpacks whatever looks packed.
-    return settleOptional(form, emission.plan, emission.capabilities, looksPacked || packed < plain)
+    const { policy } = emission.context
+    return settleOptional(form, { ...emission, policy }, looksPacked || packed < plain)
   } finally {
     await rm(scratch, { force: true })
   }

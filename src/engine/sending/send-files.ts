@@ -17,6 +17,9 @@ import { NodeError } from '../../errors.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
+import { wantsCompression } from '../transfer-plan.ts'
+import { noteCompressionRefused } from '../../store/contacts.ts'
+import { isCompressionRefused } from '../transports/transport.ts'
 import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
@@ -118,6 +121,22 @@ async function sendFile(
 }
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {
+  try {
+    await deliverAs(emission, file, progress)
+  } catch (thrown) {
+    if (!emission.unpacks || !isCompressionRefused(thrown)) throw thrown
+    const { context, plan } = emission
+    await context.store.write((tx) => noteCompressionRefused(tx, plan.contact.id, context.now()))
+    // The same file without that layer, in the same session.
+    await deliverAs({ ...emission, unpacks: false }, file, progress)
+  }
+}
+
+async function deliverAs(
+  emission: Emission,
+  file: TransferFileRecord,
+  progress: ProgressMeter,
+): Promise<void> {
   const { format, envelope, suffix } = await prepareFile(emission, file, directoryOf(emission, file))
   await using source = await openWire(file)
   const wire: WireFile = {
@@ -131,6 +150,7 @@ async function deliver(emission: Emission, file: TransferFileRecord, progress: P
     originalSize: file.size ?? source.size,
     restartFrom: Math.min(file.position, source.size),
     signedReceipt: wantsSignedReceipt(emission),
+    compress: wantsCompression(emission.plan),
     verify: emission.plan.verifyHash,
     mayBeThere: file.maybeVisible,
     attempt: `${emission.transfer.id} ${emission.held.fence}`,

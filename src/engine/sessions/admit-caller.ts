@@ -11,7 +11,7 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { findContact, listContacts } from '../../store/contacts.ts'
 import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { compressesLine, demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type {
   Admission,
@@ -54,7 +54,11 @@ export async function admitCaller(
     ways: waysOf(plans.map(({ channel }) => channel)),
     timeouts: longest(plans),
     security: first.security,
-    compression: first.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+    // Agreed where any of them wants it; whether a file is compressed its own channel says.
+    compression: compressesLine(
+      plans.map(({ channel }) => channel),
+      protocol.capabilities,
+    ),
   }
 }
 

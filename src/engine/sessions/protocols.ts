@@ -9,7 +9,7 @@ import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
-import { sessionCrypto } from './session-crypto.ts'
+import { makeSessionCrypto } from './session-crypto.ts'
 import { folderTransport } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
 import { NAME_ALONE } from '../transports/transport.ts'
@@ -25,7 +25,7 @@ export async function openProtocols(config: Config, context: EngineContext): Pro
   const { createOftp2 } = await import('../transports/oftp2/oftp2.ts')
   const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
   await openSsh(config, context)
-  const oftp2 = createOftp2({ crypto: sessionCrypto })
+  const oftp2 = createOftp2({ crypto: makeSessionCrypto(context.policy) })
   const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
   return {
     transports: new Map(all.map((transport) => [transport.protocol, transport])),
@@ -56,7 +56,7 @@ async function listenForOftp2(
   const parts = {
     host: config.listenHost,
     sessionHost: host,
-    crypto: sessionCrypto,
+    crypto: makeSessionCrypto(context.policy),
     pool: oftp2.pool,
     limits: { handshakeMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
   }

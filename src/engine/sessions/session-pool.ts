@@ -10,10 +10,12 @@
 
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact, findChannel } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { Fetches } from './fetches.ts'
 import { SharedTurn } from './shared-turn.ts'
+import { compressesLine } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { reachOfCall } from './reach.ts'
 import type { Call, Protocol, Reach, Session, SessionHost, Transport } from '../transports/transport.ts'
@@ -138,7 +140,7 @@ export class SessionPool {
   async #open(plan: TransferPlan, attempt: number): Promise<Session> {
     const signal = this.#over.signal
     const reach = reachOfCall(this.#context.seal, plan)
-    const applications = await applicationsOf(this.#context, plan, reach)
+    const served = await channelsServed(this.#context, plan, reach)
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
@@ -146,7 +148,7 @@ export class SessionPool {
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
         const session = await transport.connect(
-          callOf(plan, transport, address, { signal, applications, reach }) as Call<never>,
+          callOf(plan, transport, address, { signal, served, reach }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
         await callSucceeded(this.#context, plan.contact.id)
@@ -206,17 +208,22 @@ export function addressesOf(
 }
 
 /** A session serves all channels that would have opened the same one. */
-async function applicationsOf({ store }: EngineContext, plan: TransferPlan, reach: Reach): Promise<string[]> {
+async function channelsServed(
+  { store }: EngineContext,
+  plan: TransferPlan,
+  reach: Reach,
+): Promise<ChannelRecord[]> {
   const channels = await channelsOfContact(store.db, plan.contact.id)
-  const reached = channels.filter((channel) => !reach.refusal(channel))
-  return [...new Set([plan.application, ...reached.map(applicationOf)])]
+  return channels.filter(({ code }) => code !== plan.code).filter((channel) => !reach.refusal(channel))
 }
+
+type Calling = Pick<Call<unknown>, 'signal' | 'reach'> & { served: readonly ChannelRecord[] }
 
 function callOf(
   plan: TransferPlan,
-  { sections }: Protocol,
+  { sections, capabilities }: Protocol,
   { host, port }: Address,
-  { signal, applications, reach }: Pick<Call<unknown>, 'signal' | 'applications' | 'reach'>,
+  { signal, served, reach }: Calling,
 ): Call<unknown> {
   return {
     contactId: plan.contact.id,
@@ -225,12 +232,12 @@ function callOf(
     localId: plan.localId,
     remoteId: plan.remoteId,
     settings: plan.settings[sections.calling] ?? {},
-    applications,
+    applications: [...new Set([plan.application, ...served.map(applicationOf)])],
     reach,
     ways: 'B',
     timeouts: plan.timeouts,
     security: plan.security,
-    compression: plan.channel.connection?.advancedConfigurationTransmission?.compression === 'SI',
+    compression: compressesLine([plan.channel, ...served.map(({ config }) => config)], capabilities),
     signal,
   }
 }

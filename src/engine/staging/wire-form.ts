@@ -13,6 +13,7 @@ import type { CodePage } from '../../config.ts'
 import { compress, decompress } from '../transforms/cms/compressed-data.ts'
 import { decrypt } from '../transforms/cms/decrypt.ts'
 import { encrypt } from '../transforms/cms/encrypt.ts'
+import type { CmsPolicy } from '../transforms/cms/policy.ts'
 import { sign } from '../transforms/cms/sign.ts'
 import { verify } from '../transforms/cms/verify.ts'
 import { gunzip, gzip } from '../transforms/gzip.ts'
@@ -34,8 +35,6 @@ import type { Step } from '../transforms/step.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Capabilities, Envelope, FileFlaw, RecordFormat } from '../transports/transport.ts'
 
-const DIGEST = 'sha256'
-
 export type WireForm = {
   /** Steps that change the bytes; empty where the local file is sent as it lies. */
   steps: Step[]
@@ -49,7 +48,15 @@ export type WireForm = {
   suffix: string
 }
 
-type Wire = { plan: TransferPlan; directory: Directory; capabilities: Capabilities; codePage: CodePage }
+type Wire = {
+  plan: TransferPlan
+  directory: Directory
+  capabilities: Capabilities
+  codePage: CodePage
+  policy: CmsPolicy
+  /** False: no compressed envelopes; the transport compresses as far as it can itself. */
+  unpacks?: boolean
+}
 
 export function outgoingForm(wire: Wire): WireForm {
   const { plan, directory, capabilities } = wire
@@ -73,11 +80,11 @@ export function outgoingForm(wire: Wire): WireForm {
     if (translated) steps.push(translate({ ...translated, codePage: wire.codePage }))
   }
   if (directory.compression) steps.push(gzip())
-  if (plan.signFiles) steps.push(signStep(plan))
-  const layer = compressionStep(compression, capabilities)
+  if (plan.signFiles) steps.push(signStep(wire))
+  const layer = compressionStep(compression, wire)
   if (layer && compression !== 'VARIABLE') steps.push(layer)
   const optional = layer && compression === 'VARIABLE' ? layer : undefined
-  if (plan.encryptFiles && !optional) steps.push(encryptStep(plan))
+  if (plan.encryptFiles && !optional) steps.push(encryptStep(wire))
   const enveloped =
     capabilities.envelopes && (plan.signFiles || plan.encryptFiles || (layer !== undefined && !optional))
   return {
@@ -91,7 +98,7 @@ export function outgoingForm(wire: Wire): WireForm {
 }
 
 function envelopeOf(plan: TransferPlan, compressed: boolean): Envelope {
-  return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, digest: DIGEST }
+  return { signed: plan.signFiles, compressed, encrypted: plan.encryptFiles, ...plan.protection }
 }
 
 /** A name for the form. It changes whenever the same file would travel in another form. */
@@ -99,6 +106,7 @@ export function formId(wire: Wire): string {
   const { plan, directory, capabilities, codePage } = wire
   const { fileFormat, delimitator, registerLength, alphabet, compression } = directory
   const transmission = plan.channel.connection?.advancedConfigurationTransmission
+  const { cipher, digest } = plan.protection
   const keys = [plan.signFiles && plan.security.rsaLocalKey, plan.encryptFiles && plan.security.rsaRemoteKey]
   const form = [
     [fileFormat, delimitator, registerLength, alphabet, compression, translationOf(wire), codePage],
@@ -110,6 +118,9 @@ export function formId(wire: Wire): string {
       sendsGzip(plan.channel, capabilities) && GZ,
       keys,
     ],
+    // Files that were staged before there was a choice keep their name.
+    ...(cipher === 'AES-256-CBC' && digest === 'sha256' ? [] : [cipher, digest]),
+    ...(wire.unpacks === false ? ['unpacked'] : []),
   ]
   return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 12)
 }
@@ -117,15 +128,15 @@ export function formId(wire: Wire): string {
 /** The final form, once it is known whether the optional layer makes it smaller. Encryption always comes last. */
 export function settleOptional(
   form: WireForm,
-  plan: TransferPlan,
-  capabilities: Capabilities,
+  wire: Pick<Wire, 'plan' | 'capabilities' | 'policy'>,
   smaller: boolean,
 ): WireForm {
+  const { plan, capabilities } = wire
   if (!form.optional) return form
   const steps = [
     ...form.steps,
     ...(smaller ? [form.optional] : []),
-    ...(plan.encryptFiles ? [encryptStep(plan)] : []),
+    ...(plan.encryptFiles ? [encryptStep(wire)] : []),
   ]
   const enveloped = capabilities.envelopes && (plan.signFiles || plan.encryptFiles || smaller)
   return {
@@ -138,24 +149,28 @@ export function settleOptional(
 }
 
 /** Where the partner is told of envelopes the CMS form of zlib; elsewhere gzip, which the name tells. */
-function compressionStep(compression: string, capabilities: Capabilities): Step | undefined {
+function compressionStep(compression: string, { capabilities, unpacks = true }: Wire): Step | undefined {
   if (compression === 'NO') return undefined
-  if (capabilities.envelopes) return compress()
+  if (capabilities.envelopes) return unpacks ? compress() : undefined
   return compression === 'SI' ? undefined : gzip()
 }
 
-function signStep(plan: TransferPlan): Step {
+type Keyed = Pick<Wire, 'plan' | 'policy'>
+
+function signStep({ plan, policy }: Keyed): Step {
   const { rsaLocalKey } = plan.security
   if (!rsaLocalKey) throw missing(plan, 'files must be signed (svcff, emissionff)', 'rsaLocalKey')
-  return sign({ privateKeyPem: rsaLocalKey, digest: DIGEST, includeCertificate: false })
+  const { digest } = plan.protection
+  return sign({ privateKeyPem: rsaLocalKey, digest, includeCertificate: false, policy })
 }
 
-function encryptStep(plan: TransferPlan): Step {
+function encryptStep({ plan, policy }: Keyed): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be encrypted (ciphrate)', 'rsaRemoteKey')
   return encrypt({
     certificateOrPublicKeyPem: rsaRemoteKey,
-    cipher: plan.channel.security?.confidentiality ?? 'AES-256-CBC',
+    cipher: plan.channel.security?.confidentiality === 'AES-256-GCM' ? 'AES-256-GCM' : plan.protection.cipher,
+    policy,
   })
 }
 
@@ -210,11 +225,11 @@ export function incomingSteps(
   const { plan, directory, capabilities } = wire
   const { envelope } = arrived
   const steps: Step[] = []
-  if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(plan))
+  if (plan.encryptFiles || envelope?.encrypted) steps.push(decryptStep(wire))
   if (envelope?.compressed) steps.push(unpacking(decompress(limit)))
   else if (sendsGzip(plan.channel, capabilities)) steps.push(unpackedIfMarked(arrived.isGzip, limit))
   if (plan.signedFilesOnly || envelope?.signed)
-    steps.push(signature === 'checked' ? verifyStep(plan) : contentIfSigned(plan))
+    steps.push(signature === 'checked' ? verifyStep(wire) : contentIfSigned(plan))
   if (directory.compression) steps.push(unpacking(gunzip(limit)))
   const records = recordOptions(directory)
   const back = translationOf(wire)
@@ -284,16 +299,16 @@ export async function startsLikeLzw(path: string): Promise<boolean> {
   return bytesRead === LZW_MARK.length && buffer.equals(LZW_MARK)
 }
 
-function decryptStep(plan: TransferPlan): Step {
+function decryptStep({ plan, policy }: Keyed): Step {
   const { rsaLocalKey } = plan.security
   if (!rsaLocalKey) throw missing(plan, 'the file is encrypted', 'rsaLocalKey')
-  return decrypt({ privateKeyPem: rsaLocalKey })
+  return decrypt({ privateKeyPem: rsaLocalKey, policy })
 }
 
-function verifyStep(plan: TransferPlan): Step {
+function verifyStep({ plan, policy }: Keyed): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be signed (svcff, receptionff)', 'rsaRemoteKey')
-  return verify({ certificateOrPublicKeyPem: rsaRemoteKey })
+  return verify({ certificateOrPublicKeyPem: rsaRemoteKey, policy })
 }
 
 const SIGNED_DATA = Buffer.from('06092a864886f70d010702', 'hex')

@@ -10,19 +10,19 @@
 // - whatever ends early rejects with a NodeError whose code tells whether trying again can help;
 // - after `signal` aborts or `close()` resolves nothing is left open: no socket, timer, file handle or listener.
 
-import type { SectionName } from '../../contract/contact-settings.ts'
+import type { Protection, SectionName } from '../../contract/contact-settings.ts'
 import type { NodeError } from '../../errors.ts'
 
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
 
-export type Digest = 'sha1' | 'sha256' | 'sha512'
+export type Digest = Protection['digest']
 
 /**
  * CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). `digest`
  * is that of its signature.
  */
-export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean; digest: Digest }
+export type Envelope = { signed: boolean; compressed: boolean; encrypted: boolean } & Protection
 
 /** What a transport can do. Each flag stands for itself: none is to be read as a name of a protocol. */
 export type Capabilities = {
@@ -72,6 +72,8 @@ export interface WireFile {
   readonly restartFrom: number
   /** Ask for a signed receipt where the protocol has one. */
   readonly signedReceipt: boolean
+  /** False: the channel wants no compression by the transport itself, whatever was agreed for the line. */
+  readonly compress?: boolean
   /** The transport must learn the SHA-256 at the partner's end, where it can. */
   readonly verify: boolean
   /** An earlier attempt got as far as placing the file and its outcome is unknown: look before sending it again. */
@@ -139,6 +141,8 @@ export interface Session {
   readonly ended: AbortSignal
   /** True: it cannot give the partner the turn any more; whoever wants to fetch calls anew. */
   readonly spent?: boolean
+  /** False: the partner's end of this session knows no compressed envelopes. */
+  readonly unpacks?: boolean
   /** False: what is pushed may have to wait for as long as the partner likes. */
   readonly prompt?: boolean
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
@@ -221,7 +225,15 @@ export interface Transport<Settings = unknown> extends Protocol {
  * What is wrong with a file, where the protocol may have a finer answer than the error's code: the cause of the error
  * that refuses the file.
  */
-export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compression' }
+export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
+
+/** The cause of an error that stands for the partner's answer: it takes no compressed files. */
+export type CompressionRefused = { refuses: 'compression' }
+
+export function isCompressionRefused(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined
+  return typeof cause === 'object' && cause !== null && 'refuses' in cause && cause.refuses === 'compression'
+}
 
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {
@@ -236,6 +248,8 @@ export interface Offer {
   envelope: Envelope | undefined
   /** Octets announced; undefined when the protocol does not say, or says only an estimate. */
   size: number | undefined
+  /** The name comes from a protocol field without lower case: groups of names are matched in any case. */
+  anyCase?: boolean
   /** Octets of an earlier try that the partner is ready to skip. */
   restartFrom: number
   encryptedSession: boolean

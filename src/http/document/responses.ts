@@ -22,15 +22,32 @@ export const HEADERS: Record<string, Json> = {
     example: 30,
   },
   Allow: text('With 405: the methods that the path takes.', 'GET, HEAD'),
+  Warning: text(
+    'What is allowed and may not be what was meant, in the words of `esclusa check`.',
+    '299 - "/security/ciphrate encrypts files that are not signed"',
+  ),
   Deprecation: text('Since when the operation counts as deprecated (RFC 9745).', '@1735689600'),
 }
+
+/** Updates of a channel, whose body has no place for warnings. */
+const WARNING = new Set([
+  'updateChannel',
+  'updateIps',
+  'updateDirectories',
+  'setOutboundPath',
+  'setInboundPath',
+])
 
 export function responsesOf(name: string, operation: Operation): Json {
   const errors = operation.codes.map((code) => [code, errorResponse(name, code)])
   return {
     200: {
       description: nameOf(operation.ok) === undefined ? 'Done.' : `Done: ${describedBy(operation.ok)}`,
-      headers: headers('Cache-Control', ...(operation.deprecated ? ['Deprecation'] : [])),
+      headers: headers(
+        'Cache-Control',
+        ...(operation.deprecated ? ['Deprecation'] : []),
+        ...(WARNING.has(name) ? ['Warning'] : []),
+      ),
       content: contentOf(operation),
     },
     ...Object.fromEntries(errors),

@@ -1,6 +1,6 @@
 // Operations 3 to 11: channels read and changed.
 
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
 import { makePage } from '../../contract/page.ts'
 import { SECRET_FIELDS } from '../../contract/channel.ts'
@@ -34,7 +34,9 @@ import {
   updateChannel as writeChannel,
 } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { findLocalEntity } from '../../store/contacts.ts'
+import { findContact, findLocalEntity } from '../../store/contacts.ts'
+import type { Tx } from '../../store/database/store.ts'
+import { carrierOf, channelFindings } from '../../platform/protocol-rules.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { isInError } from '../../store/transfers/failures.ts'
@@ -110,6 +112,7 @@ type Change = {
   code: string
   user: Account
   request: FastifyRequest
+  reply: FastifyReply
   event: HistoryEvent
   change: (channel: Channel) => Channel
   /** It may change who reaches the channel, so channel access is locked too. */
@@ -120,7 +123,7 @@ type Change = {
   verify?: () => void
 }
 
-export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user, request }) => {
+export const updateChannel: Handler<'updateChannel'> = (context, { input, body, user, request, reply }) => {
   const [other] = otherCodeFields(input.channelCode, body)
   if (other)
     throw new NodeError(
@@ -131,27 +134,33 @@ export const updateChannel: Handler<'updateChannel'> = (context, { input, body, 
     code: input.channelCode,
     user,
     request,
+    reply,
     event: 'CHANNEL_UPDATED',
     change: (channel) => mergeChannel(channel, seesSecrets(user) ? body : withoutUnseen(body)),
     ofUsers: body.users !== undefined,
   })
 }
 
-export const updateIps: Handler<'updateIps'> = (context, { input, body, user, request }) =>
+export const updateIps: Handler<'updateIps'> = (context, { input, body, user, request, reply }) =>
   change(context, {
     code: input.channelCode,
     user,
     request,
+    reply,
     event: 'IPS_UPDATED',
     change: (channel) => ({ ...channel, connection: { ...channel.connection, ips: body } }),
     inBody: (pointer) => pointer.replace('/connection/ips', ''),
   })
 
-export const updateDirectories: Handler<'updateDirectories'> = (context, { input, body, user, request }) =>
+export const updateDirectories: Handler<'updateDirectories'> = (
+  context,
+  { input, body, user, request, reply },
+) =>
   change(context, {
     code: input.channelCode,
     user,
     request,
+    reply,
     event: 'DIRECTORIES_UPDATED',
     change: (channel) => ({
       ...channel,
@@ -170,17 +179,19 @@ type PathCall = {
   body: { path: string; verifyExists?: boolean }
   user: Account
   request: FastifyRequest
+  reply: FastifyReply
 }
 
 function setPath(
   context: Context,
-  { input, body, user, request }: PathCall,
+  { input, body, user, request, reply }: PathCall,
   way: TransferDirection,
 ): Promise<Channel> {
   const wanted: Change = {
     code: input.channelCode,
     user,
     request,
+    reply,
     event: way === 'EMISION' ? 'OUTBOUND_PATH_UPDATED' : 'INBOUND_PATH_UPDATED',
     change: (channel) => withPath(channel, way, body.path),
     inBody: (pointer) => pointer.replace(/^\/directories\/\d+\/filePath/, '/path'),
@@ -204,7 +215,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
   const { code, user, event } = wanted
   await checkValues(context, wanted)
   const now = context.now()
-  const { channel, isChanged } = await context.store.write(async (tx) => {
+  const { channel, isChanged, warnings } = await context.store.write(async (tx) => {
     if (wanted.ofUsers) await lockChannelAccess(tx, context.store.dialect)
     const before = await lockChannel(tx, context.store.dialect, code)
     checkReach(user, before)
@@ -212,7 +223,8 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     const opened = openChannel(context.seal, before)
     const channel = wanted.change(opened)
     const roots = rootsOf(context.roots, await findLocalEntity(tx, before.localCode))
-    refuse(newFaults(opened, channel, roots), wanted)
+    const { found, warnings } = await findingsFor(tx, before, roots)
+    refuse(newFaults(opened, channel, found), wanted)
     await requireTrust(tx, {
       user,
       contactId: before.contactId,
@@ -222,7 +234,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
       inBody: wanted.inBody ?? ((pointer) => pointer),
     })
     wanted.verify?.()
-    if (isDeepStrictEqual(channel, opened)) return { channel: before, isChanged: false }
+    if (isDeepStrictEqual(channel, opened)) return { channel: before, isChanged: false, warnings: [] }
     const after = { ...before, ...sealChannel(context.seal, code, channel, before) }
     await writeChannel(tx, after)
     const [auditId] = await context.audit.add(tx, actorOf(wanted), [
@@ -237,19 +249,59 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     await unparkTransfers(tx, [code], now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
       await channelAccessChanged(tx)
-    return { channel: after, isChanged: true }
+    return { channel: after, isChanged: true, warnings: warnings(channel) }
   })
+  warn(wanted.reply, warnings)
   if (isChanged) context.wake({ kind: 'configuration', channelCode: code })
   return toWire(context, user, channel)
 }
 
 const HIDDEN_FIELDS = SECRET_FIELDS.map((field) => `/security/${field}`)
 
+type FindFaults = (channel: Channel) => Fault[]
+
+/** What is wrong with the channel, and what is allowed and may not be meant: by its own rules and by its protocol's. */
+async function findingsFor(
+  tx: Tx,
+  { code, contactId }: ChannelRecord,
+  roots: Roots,
+): Promise<{ found: FindFaults; warnings: FindFaults }> {
+  const contact = await findContact(tx, contactId)
+  const carrier = contact && carrierOf(contact.protocol, contact.settings)
+  const carried = (channel: Channel) =>
+    carrier
+      ? channelFindings({ ...channel, code, contact: contactId }, carrier)
+      : { faults: [], warnings: [] }
+  return {
+    found: (channel) => [
+      ...channelFaults(channel, roots),
+      ...diskFaults(channel, roots),
+      ...carried(channel).faults,
+    ],
+    warnings: (channel) => carried(channel).warnings,
+  }
+}
+
 /** A fault that was there before (say, a root removed from the settings) must not prevent other changes. */
-function newFaults(before: Channel, after: Channel, roots: Roots): Fault[] {
-  const faultsOf = (channel: Channel) => [...channelFaults(channel, roots), ...diskFaults(channel, roots)]
+function newFaults(before: Channel, after: Channel, faultsOf: FindFaults): Fault[] {
   const known = new Set(faultsOf(before).map((fault) => faultKey(before, fault)))
   return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
+}
+
+/** In the words of `check` and `apply`; the body is the channel alone. */
+function warn(reply: FastifyReply, warnings: readonly Fault[]): void {
+  const lines = warnings.map(
+    ({ pointer, message }) => `299 - ${JSON.stringify(plain(`${pointer} ${message}`))}`,
+  )
+  if (lines.length > 0) void reply.header('Warning', lines)
+}
+
+/** Headers are ASCII. */
+function plain(text: string): string {
+  return text
+    .replaceAll('’', "'")
+    .replaceAll('…', '...')
+    .replaceAll(/[^ -~]/g, '?')
 }
 
 /** The fault with its value: another wrong value in the same place is another fault. */

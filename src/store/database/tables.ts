@@ -7,7 +7,14 @@ export type Tables = {
   meta: { name: string; value: string }
   local_entity: { code: string; name: string; oftp2_id: string | null; file_roots: string | null }
   account: AccountRow
-  contact: { id: string; protocol: string; data: string; settings: string; secrets: string }
+  contact: {
+    id: string
+    protocol: string
+    data: string
+    settings: string
+    secrets: string
+    compression_refused_at: Generated<number | null>
+  }
   channel: ChannelRow
   channel_state: {
     code: string

@@ -15,6 +15,7 @@ import { cipherByOid, OID, type ContentCipher } from './algorithms.ts'
 import { BerReader, parseAs, type Fail } from './ber.ts'
 import * as der from './der.ts'
 import { readPrivateKey, type LocalKey } from './keys.ts'
+import { cipherFault, type CmsPolicy } from './policy.ts'
 import { readGcmParameters, readOaepDigest } from './parameters.ts'
 
 export type DecryptOptions = {
@@ -22,6 +23,7 @@ export type DecryptOptions = {
   privateKeyPem: string
   /** Tells which recipient of a message is us; without it every recipient named by issuer and serial may be. */
   certificatePem?: string
+  policy?: CmsPolicy | undefined
 }
 
 const MAX_RECIPIENTS = 64
@@ -37,6 +39,8 @@ export function decrypt(options: DecryptOptions): Step {
     const reader = new BerReader(source, fail)
     try {
       const { authenticated, recipients, algorithm } = await openEnvelope(reader)
+      const weak = cipherFault(cipherByOid(algorithm.algorithm)?.name ?? '', options.policy)
+      if (weak !== undefined) throw fail(weak)
       const running = new Decryption(algorithm, authenticated, recipients, key)
       for await (const piece of reader.octets(der.TAG.context(0), 'the encrypted content')) {
         const plain = running.update(piece)

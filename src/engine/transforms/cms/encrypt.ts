@@ -8,6 +8,7 @@ import { cipherByName, OID, type Cipher, type ContentCipher } from './algorithms
 import { segment } from './ber.ts'
 import * as der from './der.ts'
 import { readPartnerKey, type PartnerKey } from './keys.ts'
+import { requireUsable, type CmsPolicy } from './policy.ts'
 import { gcmParameters, oaepParameters } from './parameters.ts'
 
 export type EncryptOptions = {
@@ -15,6 +16,7 @@ export type EncryptOptions = {
   cipher: Cipher
   /** RSA-OAEP with SHA-256 in place of PKCS#1 v1.5. */
   oaep?: boolean
+  policy?: CmsPolicy | undefined
 }
 
 const OAEP_DIGEST = 'sha256'
@@ -25,6 +27,7 @@ const MAX_GCM_OCTETS = 2 ** 36 - 32
 
 export function encrypt(options: EncryptOptions): Step {
   const recipient = readPartnerKey(options.certificateOrPublicKeyPem)
+  requireUsable(recipient, options.policy, 'the partner’s key')
   const cipher = cipherByName(options.cipher)
   return async function* encrypted(source) {
     const key = randomBytes(cipher.keyOctets)

@@ -8,6 +8,7 @@ import { digestOid, OID, type Digest } from './algorithms.ts'
 import { segment } from './ber.ts'
 import * as der from './der.ts'
 import { readPrivateKey, type LocalKey } from './keys.ts'
+import { requireUsable, type CmsPolicy } from './policy.ts'
 
 export type SignOptions = {
   /** May hold the certificate too. */
@@ -17,10 +18,12 @@ export type SignOptions = {
   /** Whether the certificate travels along; OFTP2 advises against it. */
   includeCertificate: boolean
   signingTime?: Date
+  policy?: CmsPolicy | undefined
 }
 
 export function sign(options: SignOptions): Step {
   const key = readPrivateKey(options.privateKeyPem, options.certificatePem)
+  requireUsable(key, options.policy, 'the key that files are signed with')
   return async function* signed(source) {
     const hash = createHash(options.digest)
     yield opening(key, options.digest)

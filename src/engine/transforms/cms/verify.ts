@@ -19,7 +19,8 @@ import type { Step } from '../step.ts'
 import { digestOf, digestOid, OID, rsaSignatureDigest } from './algorithms.ts'
 import { BerReader, parseAs, type Fail } from './ber.ts'
 import * as der from './der.ts'
-import { readPartnerKey } from './keys.ts'
+import { readPartnerKey, type PartnerKey } from './keys.ts'
+import { digestFault, keyUseFault, type CmsPolicy } from './policy.ts'
 
 export type VerifyOptions = {
   certificateOrPublicKeyPem: string
@@ -27,6 +28,7 @@ export type VerifyOptions = {
   detachedContent?: Uint8Array
   /** Takes the content out of the message and says nothing about who signed it. */
   unchecked?: boolean
+  policy?: CmsPolicy | undefined
 }
 
 const MAX_SIGNERS = 16
@@ -37,7 +39,7 @@ const fail: Fail = (what, cause) =>
   new NodeError('bad_signature', `the signature does not verify: ${what}`, { cause })
 
 export function verify(options: VerifyOptions): Step {
-  const { publicKey } = readPartnerKey(options.certificateOrPublicKeyPem)
+  const key = readPartnerKey(options.certificateOrPublicKeyPem)
   return async function* verified(source) {
     const reader = new BerReader(source, fail)
     try {
@@ -59,7 +61,7 @@ export function verify(options: VerifyOptions): Step {
         yield options.detachedContent
       }
       const signers = await closeSignedData(reader)
-      if (!options.unchecked) checkSigners(signers, publicKey, message)
+      if (!options.unchecked) checkSigners(signers, key, message, options.policy)
     } finally {
       await reader.close()
     }
@@ -180,9 +182,16 @@ function readSigner(bytes: Buffer): Signer {
   }
 }
 
-function checkSigners(signers: readonly Signer[], key: KeyObject, message: SignedMessage): void {
+function checkSigners(
+  signers: readonly Signer[],
+  key: PartnerKey,
+  message: SignedMessage,
+  policy: CmsPolicy | undefined,
+): void {
   if (signers.length === 0) throw fail('nobody has signed')
-  const wrong = signers.map((signer) => whatIsWrong(signer, key, message))
+  const unusable = keyUseFault(key, policy)
+  if (unusable !== undefined) throw fail(unusable)
+  const wrong = signers.map((signer) => whatIsWrong(signer, key.publicKey, message, policy))
   if (wrong.includes(undefined)) return
   throw fail(wrong.find((reason) => reason !== OTHER_KEY) ?? OTHER_KEY)
 }
@@ -194,6 +203,7 @@ function whatIsWrong(
   { info, attributes }: Signer,
   key: KeyObject,
   message: SignedMessage,
+  policy: CmsPolicy | undefined,
 ): string | undefined {
   const digest = digestOf(info.digestAlgorithm.algorithm)
   const contentDigest = digest === undefined ? undefined : message.digest(digest)
@@ -204,6 +214,8 @@ function whatIsWrong(
   const pss = algorithm === OID.rsaPss
   const signatureDigest = pss ? digest : rsaSignatureDigest(algorithm, digest)
   if (signatureDigest === undefined) return `its signature algorithm ${algorithm} is unknown`
+  const weak = digestFault(digest, policy) ?? digestFault(signatureDigest, policy)
+  if (weak !== undefined) return weak
 
   if (attributes === undefined) {
     if (pss || signatureDigest !== digest) return 'a signature of this kind needs signed attributes'

@@ -97,9 +97,16 @@ function safePosition({ encoder, shape }: Sending): number {
   return floorToUnit(shape, shape.kind === 'variable' ? encoder.recordEnd : encoder.position)
 }
 
-function readerFrom({ conversation, workspace, file, shape }: Sending, position: number): BlockReader {
-  const { bufferSize, compression } = conversation.agreed
-  const size = blockSize(shape, bufferSize, compression)
+/** Runs are looked for where the channel wants it and there can be any: not in what is compressed or encrypted. */
+function isPacked({ conversation, file: { compress, envelope } }: Sending): boolean {
+  return (
+    conversation.agreed.compression && compress !== false && !envelope?.compressed && !envelope?.encrypted
+  )
+}
+
+function readerFrom(sending: Sending, position: number): BlockReader {
+  const { conversation, workspace, file, shape } = sending
+  const size = blockSize(shape, conversation.agreed.bufferSize, isPacked(sending))
   return new BlockReader(file.source, workspace, { position, blockSize: size })
 }
 
@@ -140,7 +147,8 @@ async function offerFile(
 
 async function sendData(sending: Sending, begin: RestartPoint): Promise<DataEncoder> {
   const { conversation, workspace, shape } = sending
-  const { bufferSize, compression: packed } = conversation.agreed
+  const { bufferSize } = conversation.agreed
+  const packed = isPacked(sending)
   const encoder = new DataEncoder(workspace.kernel, {
     shape,
     bufferSize,

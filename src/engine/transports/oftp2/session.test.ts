@@ -106,7 +106,8 @@ for (const [title, settings, compression] of BUFFERS) {
 
 test('what a file is travels with it: application, name, key, envelope', async () => {
   await withEnds({}, async (ends) => {
-    const envelope: Envelope = { signed: true, compressed: true, encrypted: false, digest: 'sha256' }
+    const protection = { cipher: 'AES-256-CBC', digest: 'sha256' } as const
+    const envelope: Envelope = { signed: true, compressed: true, encrypted: false, ...protection }
     const key = { name: 'Año nuevo_con un nombre muy, muy largo.txt', date: '20270101', time: '2359590042' }
     const session = await ends.call()
     const options = {

@@ -77,6 +77,10 @@ export class Oftp2Session implements Session {
     })
   }
 
+  get unpacks(): boolean {
+    return this.conversation.level >= 5
+  }
+
   get contactId(): string {
     return this.conversation.known.contactId
   }

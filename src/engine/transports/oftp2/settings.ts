@@ -1,5 +1,6 @@
 // What follows from a contact's `oftp2` section, and what the parties to a session know of each other.
 
+import { DEFAULT_SUITE } from '../../../contract/contact-settings.ts'
 import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
 import { NodeError } from '../../../errors.ts'
 import type { Admission, Digest } from '../transport.ts'
@@ -18,7 +19,7 @@ export interface SessionCrypto {
   verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
 }
 
-const DEFAULTS = { bufferSize: 99_999, credit: 64, suite: '02' } as const
+const DEFAULTS = { bufferSize: 99_999, credit: 64 } as const
 
 export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; credit: number } {
   const { bufferSize = DEFAULTS.bufferSize, credit = DEFAULTS.credit } = settings
@@ -29,6 +30,7 @@ export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; c
   return { bufferSize, credit }
 }
 
-export function receiptSuite(settings: Oftp2Settings): string {
-  return settings.suite ?? DEFAULTS.suite
+/** SFIDCIPH of what goes out: for the file's envelope, and for the signed receipt that is asked for. */
+export function outgoingSuite(settings: Oftp2Settings): string {
+  return settings.suite ?? DEFAULT_SUITE
 }

@@ -6,11 +6,11 @@ import { datasetName, realName } from './protocol/dataset-name.ts'
 import { fitsText } from './protocol/fields.ts'
 import type { Agreement } from './protocol/negotiation.ts'
 import { fileFault } from './protocol/reasons.ts'
-import { SUITE_OF_DIGEST, suiteOf } from './protocol/suites.ts'
+import { suiteOf } from './protocol/suites.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { LONGEST_VARIABLE, octetsBefore, safeUnits, wireShape } from './restart.ts'
 import type { Party } from './settings.ts'
-import { receiptSuite } from './settings.ts'
+import { outgoingSuite } from './settings.ts'
 
 type Sfid = CommandOf<'SFID'>
 
@@ -51,7 +51,7 @@ function protectionOf({ envelope }: WireFile): number {
 /** SFIDCIPH: what protects the file, and what its signed receipt is made with (5.3.3). */
 function announcedSuite(file: WireFile, party: Party): string {
   if (!file.signedReceipt && protectionOf(file) === 0) return '00'
-  return file.envelope ? SUITE_OF_DIGEST[file.envelope.digest] : receiptSuite(party.settings)
+  return outgoingSuite(party.settings)
 }
 
 /** The digest of the hash that the partner's receipt will show: that of the announced suite. */
@@ -102,6 +102,7 @@ function readEnvelope(sfid: Sfid): Envelope | undefined {
     encrypted: (level & 1) === 1,
     compressed: sfid.compression === '1',
     digest: suiteOf(sfid.suite)?.digest ?? 'sha256',
+    cipher: suiteOf(sfid.suite)?.cipher ?? 'AES-256-CBC',
   }
 }
 
@@ -130,6 +131,8 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
     reach: party.reach,
     application: sfid.user,
     name: realName(sfid.description, sfid.dataset),
+    // Without a description the dataset name stands for it, which is upper case by the standard.
+    anyCase: sfid.description === '',
     key: { name: sfid.dataset, date: sfid.date, time: sfid.time },
     format,
     envelope,

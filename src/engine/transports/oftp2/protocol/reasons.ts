@@ -4,7 +4,7 @@
 // answer of the partner becomes a NodeError whose code tells whether trying again can help. Nothing matches on text.
 import type { ErrorCode } from '../../../../errors.ts'
 import { NodeError } from '../../../../errors.ts'
-import type { FileFlaw } from '../../transport.ts'
+import type { CompressionRefused, FileFlaw } from '../../transport.ts'
 
 export const ESID_REASONS = {
   '00': 'normal end of session',
@@ -154,6 +154,7 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
 
 type FileFault = { fileReason: FileReason } & FileFlaw
 const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = {
+  weak: '15',
   encrypted: '16',
   signed: '19',
   unsigned: '20',
@@ -248,6 +249,8 @@ export function errorOfFileAnswer(
   return refusal(code, command, reason, `the partner refused the file: ${means} (${command} ${reason})`, text)
 }
 
+const NO_COMPRESSION: CompressionRefused = { refuses: 'compression' }
+
 function refusal(
   code: ErrorCode,
   command: Refusal['command'],
@@ -255,7 +258,9 @@ function refusal(
   means: string,
   text: string,
 ): NodeError {
-  return new NodeError(code, said(means, text), { cause: { command, reason } satisfies Refusal })
+  const refused: Refusal = { command, reason }
+  const cause = reason === '18' ? { ...refused, ...NO_COMPRESSION } : refused
+  return new NodeError(code, said(means, text), { cause })
 }
 
 /** The command and reason with which the partner refused, when an error stands for such an answer. */

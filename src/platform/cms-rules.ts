@@ -1,0 +1,91 @@
+// What must hold for channels whose files are signed or encrypted, and what is allowed but easily not what was meant.
+
+import { X509Certificate } from 'node:crypto'
+import type { PlatformChannel } from '../contract/administration/platform-file.ts'
+import type { Fault } from '../domain/channel-rules.ts'
+import { UNREAD } from './references.ts'
+
+type Carried = { protocol: string; suite?: string | undefined }
+
+/** Suites that encrypt with 3DES; the others do with AES-256-CBC. */
+const TRIPLE_DES = new Set(['01', '03', '05'])
+const CONFIDENTIALITY = '/security/confidentiality'
+
+export function cmsFindings(
+  channel: PlatformChannel,
+  carrier: Carried,
+): { faults: Fault[]; warnings: Fault[] } {
+  return {
+    faults: cipherFaults(channel, carrier),
+    warnings: [...unsignedWarnings(channel, carrier), ...validityWarnings(channel)],
+  }
+}
+
+/** OFTP2 names the cipher by the contact's suite. A file under another one would not open at the partner's end. */
+function cipherFaults({ security = {} }: PlatformChannel, { protocol, suite = '04' }: Carried) {
+  const { confidentiality } = security
+  if (protocol !== 'oftp2' || !confidentiality) return []
+  if (confidentiality === 'AES-256-GCM')
+    return [
+      {
+        pointer: CONFIDENTIALITY,
+        message: 'AES-256-GCM has no cipher suite in OFTP2, whose suites are all CBC: leave it out',
+      },
+    ]
+  return TRIPLE_DES.has(suite)
+    ? [
+        {
+          pointer: CONFIDENTIALITY,
+          message: `is ${confidentiality}, and the contact’s oftp2.suite ${suite} says 3DES: leave it out, or set suite 02, 04 or 06`,
+        },
+      ]
+    : []
+}
+
+function unsignedWarnings(
+  { security = {}, svcff, emissionff, receptionff, direction }: PlatformChannel,
+  { protocol }: Carried,
+) {
+  const { cryptography, ciphrate, confidentiality } = security
+  if (!cryptography || (ciphrate !== 'FILE' && ciphrate !== 'ALL') || confidentiality === 'AES-256-GCM')
+    return []
+  const lacking = [
+    ...(direction !== 'RECEPCION' && !(svcff && emissionff) ? ['emissionff'] : []),
+    ...(direction !== 'EMISION' && !(svcff && receptionff) ? ['receptionff'] : []),
+  ]
+  if (lacking.length === 0) return []
+  const instead = protocol === 'oftp2' ? '' : `, or set confidentiality to AES-256-GCM`
+  return [
+    {
+      pointer: '/security/ciphrate',
+      message: `encrypts files that are not signed: whoever is in between can change them unseen. Set svcff and ${lacking.join(' and ')}${instead}`,
+    },
+  ]
+}
+
+function validityWarnings({ security = {} }: PlatformChannel) {
+  const now = Date.now()
+  return (['rsaLocalKey', 'rsaRemoteKey'] as const).flatMap((field) => {
+    const pem = security[field]
+    if (typeof pem !== 'string' || pem === UNREAD) return []
+    const [block] = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/) ?? []
+    const ends = block === undefined ? undefined : endOf(block)
+    return ends === undefined || ends.getTime() > now
+      ? []
+      : [
+          {
+            pointer: `/security/${field}`,
+            message: `holds a certificate that ended on ${ends.toISOString().slice(0, 10)}: nothing is signed, encrypted or believed with it`,
+          },
+        ]
+  })
+}
+
+/** One that does not parse is told of as a fault elsewhere. */
+function endOf(pem: string): Date | undefined {
+  try {
+    return new X509Certificate(pem).validToDate
+  } catch {
+    return undefined
+  }
+}
