@@ -57,8 +57,8 @@ function unsignedWarnings(
   const instead = protocol === 'oftp2' ? '' : `, or set confidentiality to AES-256-GCM`
   return [
     {
-      pointer: '/security/ciphrate',
-      message: `encrypts files that are not signed: whoever is in between can change them unseen. Set svcff and ${lacking.join(' and ')}${instead}`,
+      pointer: '/svcff',
+      message: `files are encrypted and not signed, so whoever is in between can change them unseen: set svcff and ${lacking.join(' and ')}${instead}`,
     },
   ]
 }

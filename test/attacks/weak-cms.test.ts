@@ -92,7 +92,7 @@ test('weak keys and keys of other kinds are refused when they are set, and unsig
     for (const security of [{ rsaRemoteKey: publicKey }, { rsaLocalKey: privateKey }]) {
       const { status, body } = await set(security)
       assert.equal(status, 400, kind)
-      assert.match(body.message, kind === 'rsa' ? /RSA key of 1024 bits/ : new RegExp(`key of type ${kind}`))
+      assert.match(body.message, kind === 'rsa' ? /RSA key of 1024 bits/ : new RegExp(`is of type ${kind}`))
     }
   const gcm = await set({ confidentiality: 'AES-256-GCM' })
   assert.equal(gcm.status, 400)
@@ -102,9 +102,9 @@ test('weak keys and keys of other kinds are refused when they are set, and unsig
   assert.equal(unsigned.status, 200)
   assert.match(
     unsigned.headers.get('warning') ?? '',
-    /^299 - "\/security\/ciphrate encrypts files that are not signed: .* Set svcff and emissionff and receptionff"/,
+    /^299 - "\/svcff files are encrypted and not signed, .*: set svcff and emissionff and receptionff"/,
   )
   const body = { svcff: true, emissionff: true, receptionff: true }
   const signed = await node.call('updateChannel', { code: foreign.code, as: 'admin', body })
-  assert.doesNotMatch(signed.headers.get('warning') ?? '', /ciphrate/)
+  assert.doesNotMatch(signed.headers.get('warning') ?? '', /svcff/)
 })

@@ -24,7 +24,7 @@ export const HEADERS: Record<string, Json> = {
   Allow: text('With 405: the methods that the path takes.', 'GET, HEAD'),
   Warning: text(
     'What is allowed and may not be what was meant, in the words of `esclusa check`.',
-    '299 - "/security/ciphrate encrypts files that are not signed"',
+    '299 - "/svcff files are encrypted and not signed"',
   ),
   Deprecation: text('Since when the operation counts as deprecated (RFC 9745).', '@1735689600'),
 }
