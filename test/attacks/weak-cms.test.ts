@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { encryptBuffer, signBuffer } from '../../src/engine/transforms/cms/messages.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
+import { text } from '../support/oftp2/foreign.ts'
 import type { Announced } from '../support/oftp2/protected-files.ts'
 import { handOver } from '../support/oftp2/protected-files.ts'
 import { startForeignNode } from '../oftp2/foreign-node.ts'
@@ -69,7 +70,10 @@ test('a certificate that has ended signs nothing and is not encrypted for', asyn
   line.hangUp()
   await line.whenClosed()
   const id = await foreign.send('secret.txt', 'for a key that is over')
-  await foreign.called('5')
+  const next = (await foreign.called('5')).line
+  // Not a file: the turn, or the end of the session.
+  assert.match(text((await next.hear()) ?? Buffer.alloc(0)), /^[RF]/)
+  next.hangUp()
   const { state, error } = await foreign.ended(id)
   assert.equal(state, 'FAILED')
   assert.match(error ?? '', /certificate ended on 2020-03-0/)
