@@ -37,7 +37,7 @@ export const OFTP2_SUITES = {
 } as const satisfies Record<string, Protection>
 export type Oftp2Suite = keyof typeof OFTP2_SUITES
 export const DEFAULT_SUITE: Oftp2Suite = '04'
-const SUITE_CODES = Object.keys(OFTP2_SUITES).sort() as Oftp2Suite[] // the table's own keys
+export const SUITE_CODES = Object.keys(OFTP2_SUITES).sort() as Oftp2Suite[] // the table's own keys
 
 export const Oftp2Tls = closed({
   /** PEM: certificates that may sign the partner's; without it the partner's own certificate is pinned if known. */

@@ -4,7 +4,7 @@
 import type { Client } from '../../../sdk/index.ts'
 import type { Changed } from '../../../sdk/index.ts'
 import { ON_HOLIDAY } from '../../../src/contract/calendar.ts'
-import { OFTP2_SUITES, PROTOCOLS } from '../../../src/contract/contact-settings.ts'
+import { SUITE_CODES, PROTOCOLS } from '../../../src/contract/contact-settings.ts'
 import { MAIL_LANGUAGES } from '../../../src/contract/subscription.ts'
 import { TRANSFER_DIRECTIONS } from '../../../src/contract/transfer.ts'
 import { AUTHS, ROLES } from '../../../src/contract/user.ts'
@@ -177,7 +177,7 @@ const partners: Kind = {
       label: 'suite',
       section: 'oftp2',
       kind: 'choice',
-      choices: OFTP2_SUITES,
+      choices: SUITE_CODES,
       when: isOftp2,
     },
     { pointer: '/oftp2/tls/ca', label: 'tlsCa', section: 'oftp2', kind: 'area', when: isOftp2 },
