@@ -130,9 +130,7 @@ function takes(directory: Directory, channel: Channel, offer: Offer, capabilitie
 }
 
 function isInGroup(groups: string | undefined, name: string, anyCase: boolean): boolean {
-  return (
-    groupMatcher(groups)(name) || (anyCase && groupMatcher(groups?.toLowerCase())(name.toLowerCase()))
-  )
+  return groupMatcher(groups)(name) || (anyCase && groupMatcher(groups?.toLowerCase())(name.toLowerCase()))
 }
 
 function directoryFor(
