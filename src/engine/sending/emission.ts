@@ -31,3 +31,9 @@ export function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
 export function wantsReceipt({ plan, capabilities }: Emission): boolean {
   return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
 }
+
+/** The error stands for the partner's answer that it takes no compressed files (CompressionRefused). */
+export function isCompressionRefused(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined
+  return typeof cause === 'object' && cause !== null && 'refuses' in cause && cause.refuses === 'compression'
+}

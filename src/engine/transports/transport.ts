@@ -230,11 +230,6 @@ export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compressio
 /** The cause of an error that stands for the partner's answer: it takes no compressed files. */
 export type CompressionRefused = { refuses: 'compression' }
 
-export function isCompressionRefused(error: unknown): boolean {
-  const cause: unknown = error instanceof Error ? error.cause : undefined
-  return typeof cause === 'object' && cause !== null && 'refuses' in cause && cause.refuses === 'compression'
-}
-
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {
   contactId: string
