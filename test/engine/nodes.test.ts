@@ -224,7 +224,7 @@ testOnBoth(
       const rows = await rig.store.db.selectFrom('transfer').select('fence').execute()
       return rows.every((row) => row.fence > 1)
     }
-    await waitFor('all of them to be in other hands', allTaken, 20_000)
+    await waitFor('all of them to be in other hands', allTaken)
     const taken = Date.now()
     assert.ok(taken >= now + leaseMs, 'a lease was not respected')
     assert.ok(taken <= now + 2 * leaseMs, `taken over after ${taken - now} ms`)

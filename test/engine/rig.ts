@@ -363,7 +363,7 @@ export class Rig {
   }
 
   async ended(id: string): Promise<TransferRecord> {
-    await waitFor(`the end of transfer ${id}`, async () => isOver((await this.transfer(id)).state), 20_000)
+    await waitFor(`the end of transfer ${id}`, async () => isOver((await this.transfer(id)).state))
     return this.transfer(id)
   }
 

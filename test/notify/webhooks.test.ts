@@ -176,7 +176,7 @@ test('a slow endpoint holds up nobody else, and is given 15 seconds', { timeout:
   )
   const [attempt] = JSON.parse(failed.tries) as { error: string; tookMs: number }[]
   assert.equal(attempt?.error, 'no answer within 15 s')
-  assert.ok(attempt.tookMs >= 14_900 && attempt.tookMs < 20_000, String(attempt.tookMs))
+  assert.ok(attempt.tookMs >= 14_900 && attempt.tookMs < 60_000, String(attempt.tookMs))
 })
 
 test('a redirection counts as a failure and is not followed', async (t) => {

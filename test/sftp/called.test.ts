@@ -247,7 +247,7 @@ for (const sentAs of ['long.bin', '0815.tmp'])
       const { db } = partner.node.store
       const kept = async () =>
         (await db.selectFrom('partial_file').select('position').executeTakeFirst())?.position ?? 0
-      assert.ok((await waitFor('a restart point', kept, 20_000)) > 0)
+      assert.ok((await waitFor('a restart point', kept)) > 0)
       await partner.node.stop()
       const again = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(partner.port) }, partner.dataDir)
       const rename = sentAs === 'long.bin' ? '' : `rename ${there} /NOMINA/in/long.bin\n`

@@ -89,7 +89,7 @@ test('what lies in the partner’s outbox is fetched by the automation and taken
   await writeFile(path, bytes)
   await utimes(path, 1_700_000_000, 1_700_000_000)
   assert.ok((await partner.arrived('extract.bin')).equals(bytes))
-  await waitFor('the outbox to be empty', async () => (await readdir(partner.outbox)).length === 0, 20_000)
+  await waitFor('the outbox to be empty', async () => (await readdir(partner.outbox)).length === 0)
   await waitFor(
     'the reception to end',
     async () => (await partner.transfers()).join() === 'RECEPCION COMPLETED',
