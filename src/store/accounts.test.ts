@@ -25,7 +25,7 @@ testOnBoth(
     await store.write((tx) => putAccount(tx, ana))
     assert.equal(await hasAccounts(store.db), true)
     const found = await findAccount(store.db, 'ana')
-    assert.deepEqual(found, { ...ana, id: found?.id })
+    assert.deepEqual(found, { ...ana, id: found?.id, loginVersion: 0 })
     assert.deepEqual(await findAccountByEmail(store.db, 'ANA.ruiz@banco.EXAMPLE'), found)
     for (const name of ['Ana', 'ana ', '', 'ana\0', 'eva'])
       assert.equal(await findAccount(store.db, name), undefined)

@@ -195,7 +195,7 @@ export function fullChannel(files: string): Channel {
       cryptography: true,
       version: '1',
       ciphrate: 'FILE',
-      confidentiality: 'AES-256-GCM',
+      confidentiality: 'AES-256-CBC',
       authentication: 'PASSWORD',
       rsaLocalKeyName: 'ours',
       rsaRemoteKeyName: 'theirs',
