@@ -163,6 +163,9 @@ testOnBoth(
       protocol: 'sftp',
       alias: 'PAY',
       automation: { every: '5m' },
+      warnings: [
+        '/security/localKey has no effect over SFTP: the contact’s sections sftp and access hold the accounts',
+      ],
     })
     const opened = openChannel(node.context.seal, (await findChannel(node.store.db, code))!)
     assert.equal(opened.security?.localKey, 'LOCAL', 'a secret stays when something else is changed')

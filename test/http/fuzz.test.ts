@@ -35,6 +35,8 @@ function hintsFor(node: TestNode): Hints {
     users: fc.constantFrom([], null, ['operator', 'advoperator']),
     rsaLocalKey: fc.constantFrom(SECRETS.rsaLocalKey, null),
     rsaRemoteKey: fc.constantFrom(SECRETS.rsaRemoteKey, null),
+    // The contact is an OFTP2 partner, and no cipher suite of OFTP2 has the other.
+    confidentiality: fc.constant('AES-256-CBC'),
     fileFormat: fc.constantFrom('BINARIO', 'HIBRIDO', 'VARIABLE'),
     postEmisionAction: fc.constantFrom('EMISION_NO', 'EMISION_DELETE', null),
     postReceptionAction: fc.constantFrom('RECEPTION_NO', null),
