@@ -272,6 +272,10 @@ test('accounts are made, changed and disabled beside a running node, which sees 
   assert.equal((await run('token create --user eva')).exit, 3)
   assert.equal((await run('user enable eva')).exit, 0)
   assert.equal((await login('another password')).exit, 0)
+  assert.equal((await run('user remove eva')).stdout, '- user eva (its tokens have ended)\n')
+  assert.doesNotMatch((await run('user list')).stdout, /^eva /m)
+  const gone = await run('user remove eva')
+  assert.deepEqual([gone.exit, gone.stderr], [3, 'esclusa: there is no user eva\n'])
   assert.equal((await run('user passwd nobody', { input: 'another password' })).exit, 3)
 
   const made = await run('user add robot --email robot@banco.example --role ROLE_OPERATOR --no-password')

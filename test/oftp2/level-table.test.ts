@@ -284,7 +284,9 @@ test(
     const page = `# OFTP2 by level
 
 Made from a test that runs every cell against a partner of that level. The lower level of the two ends holds in a session
-(SSIDLEV 1, 2, 4 and 5 are 1.2, 1.3, 1.4 and 2.0). Channel fields that are not named here act alike at every level.
+(SSIDLEV 1, 2, 4 and 5 are 1.2, 1.3, 1.4 and 2.0). Channel fields that are not named here act alike at every level,
+except two: \`compression\` is a CMS envelope at 2.0 and the compressed sub-records of the line below it, and \`fileGroupsName\`
+matches in any case where a partner sends no description, so that names come in upper case.
 
 ${tableOf('what the level has', await cells(ABILITIES))}
 

@@ -91,6 +91,10 @@ function addUserCommands(program: Command): void {
     .description('logins again')
     .action(async (username: string) => (await import('./user.ts')).setDisabled(username, false))
   user
+    .command('remove <username>')
+    .description('take an account away; its tokens and sessions end')
+    .action(async (username: string) => (await import('./user.ts')).removeUser(username))
+  user
     .command('list')
     .description('print the accounts')
     .option('--json', 'as JSON')

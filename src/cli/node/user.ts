@@ -5,7 +5,13 @@ import { hashPassword } from '../../accounts/password.ts'
 import { ROLES } from '../../contract/user.ts'
 import { authsOf, weakPassword } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
-import { findAccount, findAccountByEmail, listAccounts, putAccount } from '../../store/accounts.ts'
+import {
+  findAccount,
+  findAccountByEmail,
+  listAccounts,
+  putAccount,
+  removeAccount,
+} from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import type { Store, Tx } from '../../store/database/store.ts'
 import { HIDDEN_IN_USERS, shownAccount } from '../../platform/audit-notes.ts'
@@ -87,6 +93,26 @@ export async function setDisabled(username: string, disabled: boolean): Promise<
   )
   if (changed) say(`~ user ${username} (${disabled ? 'disabled; older tokens have ended' : 'enabled'})`)
   else say(`user ${username} is ${disabled ? 'disabled' : 'enabled'} already`)
+}
+
+/** The first administrator of a platform without any other is made by a start, so even the last one may go. */
+export async function removeUser(username: string): Promise<void> {
+  await withPlatform(async ({ store, audit, actor }) => {
+    await requireAccount(store, username)
+    await store.write(async (tx) => {
+      const account = await findAccount(tx, username)
+      if (!account) return
+      await removeAccount(tx, username)
+      await audit.add(tx, actor, [
+        {
+          action: 'USER_REMOVED',
+          subject: { kind: 'user', name: username },
+          changes: audit.changes(shownAccount(account), undefined, HIDDEN_IN_USERS),
+        },
+      ])
+    })
+  })
+  say(`- user ${username} (its tokens have ended)`)
 }
 
 type Change = (account: Account) => Partial<Account> | undefined
