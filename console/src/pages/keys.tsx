@@ -2,65 +2,28 @@
 
 import type { ProposedKey } from '../../../sdk/index.ts'
 import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { KEY_STATES } from '../../../src/contract/administration/keys.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
-import { useLive } from '../live/live.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
-import { among, FilterSelect, labelled } from '../parts/filter-controls.tsx'
-import { PageTitle } from '../parts/page-title.tsx'
-import { PagedList } from '../parts/paged-list.tsx'
-import { Empty } from '../parts/states.tsx'
-import { given, useUrlFilter } from '../parts/url-filter.ts'
+import { DecisionPage } from '../parts/decision-page.tsx'
+import { given } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
-
-const SIZE = 25
 
 export default function KeysPage() {
   const { keys: words } = useWords()
-  const formats = useFormats()
   const { client } = useSession()
-  const { pollMs } = useLive()
-  const filter = useUrlFilter()
-  const state = among(KEY_STATES, filter.get('state'))
-  const input = { state, page: filter.page, size: SIZE }
-  const query = useQuery({
-    queryKey: ['platform', 'proposed-keys', input],
-    queryFn: ({ signal }) => client.platform.listProposedKeys(given(input), { signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: pollMs,
-  })
   return (
-    <Stack gap="lg">
-      <PageTitle text={words.title} />
-      <Text fz="sm">{words.help}</Text>
-      <div className="filters">
-        <FilterSelect
-          filter={filter}
-          name="state"
-          label={words.state}
-          value={state}
-          all={words.all}
-          choices={labelled(KEY_STATES, words.states)}
-        />
-      </div>
-      <PagedList
-        query={query}
-        found={(total) => words.found(formats.number(total))}
-        empty={<Empty title={words.none} help={words.noneHelp} />}
-        go={filter.go}
-      >
-        {(keys) => (
-          <ul className="plain-list">
-            {keys.map((key) => (
-              <Proposed key={key.id} proposed={key} />
-            ))}
-          </ul>
-        )}
-      </PagedList>
-    </Stack>
+    <DecisionPage
+      name="proposed-keys"
+      words={words}
+      states={KEY_STATES}
+      list={(input, options) => client.platform.listProposedKeys(given(input), options)}
+    >
+      {(key) => <Proposed key={key.id} proposed={key} />}
+    </DecisionPage>
   )
 }
 

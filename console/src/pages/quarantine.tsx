@@ -1,68 +1,31 @@
 // Received files that did not pass their checks: looked at, released or discarded.
 
 import type { QuarantinedFileFacts } from '../../../sdk/index.ts'
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Anchor, Button, Group, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { platformOperations } from '../../../src/contract/platform.ts'
 import { QUARANTINE_STATES } from '../../../src/contract/administration/quarantine.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
-import { useLive } from '../live/live.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
-import { among, FilterSelect, labelled } from '../parts/filter-controls.tsx'
-import { PageTitle } from '../parts/page-title.tsx'
-import { PagedList } from '../parts/paged-list.tsx'
+import { DecisionPage } from '../parts/decision-page.tsx'
 import { Reason } from '../parts/reason.tsx'
-import { Empty } from '../parts/states.tsx'
-import { given, useUrlFilter } from '../parts/url-filter.ts'
+import { given } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
-
-const SIZE = 25
 
 export default function QuarantinePage() {
   const { quarantine: words } = useWords()
-  const formats = useFormats()
   const { client } = useSession()
-  const { pollMs } = useLive()
-  const filter = useUrlFilter()
-  const state = among(QUARANTINE_STATES, filter.get('state'))
-  const input = { state, page: filter.page, size: SIZE }
-  const query = useQuery({
-    queryKey: ['platform', 'quarantine', input],
-    queryFn: ({ signal }) => client.platform.listQuarantine(given(input), { signal }),
-    placeholderData: keepPreviousData,
-    refetchInterval: pollMs,
-  })
   return (
-    <Stack gap="lg">
-      <PageTitle text={words.title} />
-      <Text fz="sm">{words.help}</Text>
-      <div className="filters">
-        <FilterSelect
-          filter={filter}
-          name="state"
-          label={words.state}
-          value={state}
-          all={words.all}
-          choices={labelled(QUARANTINE_STATES, words.states)}
-        />
-      </div>
-      <PagedList
-        query={query}
-        found={(total) => words.found(formats.number(total))}
-        empty={<Empty title={words.none} help={words.noneHelp} />}
-        go={filter.go}
-      >
-        {(files) => (
-          <ul className="plain-list">
-            {files.map((file) => (
-              <Quarantined key={file.id} file={file} />
-            ))}
-          </ul>
-        )}
-      </PagedList>
-    </Stack>
+    <DecisionPage
+      name="quarantine"
+      words={words}
+      states={QUARANTINE_STATES}
+      list={(input, options) => client.platform.listQuarantine(given(input), options)}
+    >
+      {(file) => <Quarantined key={file.id} file={file} />}
+    </DecisionPage>
   )
 }
 

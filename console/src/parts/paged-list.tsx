@@ -5,7 +5,13 @@ import type { ReactNode } from 'react'
 import { Pager } from './pager.tsx'
 import { Failed, Loading } from './states.tsx'
 
-type Paged<T> = { content: T[]; empty: boolean; number: number; totalPages: number; totalElements: number }
+export type Paged<T> = {
+  content: T[]
+  empty: boolean
+  number: number
+  totalPages: number
+  totalElements: number
+}
 
 type PagedListProps<T> = {
   query: { data: Paged<T> | undefined; error: Error | null; refetch: () => unknown }

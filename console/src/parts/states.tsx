@@ -65,37 +65,28 @@ export function Failed({ error, again }: { error: unknown; again?: () => void })
 
 /** A page that this user's role or permissions do not open. */
 export function NotForYou() {
-  const words = useWords()
-  return (
-    <div className="empty">
-      <div className="empty-icon" aria-hidden>
-        <IconLock size={28} stroke={1.5} />
-      </div>
-      <Title order={1} fz="h3">
-        {words.app.notForYou}
-      </Title>
-      <Text c="dimmed" fz="sm">
-        {words.app.notForYouHelp}
-      </Text>
-      <Button component={Link} href="/" variant="default">
-        {words.app.backToOverview}
-      </Button>
-    </div>
-  )
+  const { app } = useWords()
+  return <DeadEnd icon={<IconLock size={28} stroke={1.5} />} title={app.notForYou} help={app.notForYouHelp} />
 }
 
 export function NotFound() {
+  const { app } = useWords()
+  return <DeadEnd icon={<IconMapOff size={28} stroke={1.5} />} title={app.notFound} help={app.notFoundHelp} />
+}
+
+/** The whole page has nothing to show; there is a way back. */
+function DeadEnd({ icon, title, help }: { icon: ReactNode; title: string; help: string }) {
   const words = useWords()
   return (
     <div className="empty">
       <div className="empty-icon" aria-hidden>
-        <IconMapOff size={28} stroke={1.5} />
+        {icon}
       </div>
       <Title order={1} fz="h3">
-        {words.app.notFound}
+        {title}
       </Title>
       <Text c="dimmed" fz="sm">
-        {words.app.notFoundHelp}
+        {help}
       </Text>
       <Button component={Link} href="/" variant="default">
         {words.app.backToOverview}

@@ -5,7 +5,8 @@
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { batches } from '../database/batches.ts'
 import type { Db, Tx } from '../database/store.ts'
-import { toTransfer } from '../transfers/transfer-rows.ts'
+import { goneOf, lockCounters } from '../transfers/list-positions.ts'
+import { transfersById } from '../transfers/transfer-pages.ts'
 
 /** Up to so many of the oldest transfers that ended before that time, with their files. */
 export async function oldTransfers(
@@ -15,16 +16,7 @@ export async function oldTransfers(
   most: number,
 ): Promise<TransferRecord[]> {
   const ids = (await mayGo(db, code, before, most)).map(({ id }) => id)
-  if (ids.length === 0) return []
-  const rows = await db.selectFrom('transfer').selectAll().where('id', 'in', ids).execute()
-  const files = await db
-    .selectFrom('transfer_file')
-    .selectAll()
-    .where('transfer_id', 'in', ids)
-    .orderBy('idx')
-    .execute()
-  const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
-  return rows.map((row) => toTransfer(row, byTransfer.get(row.id) ?? []))
+  return ids.length === 0 ? [] : transfersById(db, ids)
 }
 
 /** How many went: of those with these ids, the ones that are still there and may go. */
@@ -34,13 +26,9 @@ export async function removeTransfers(
   before: number,
   ids: ReadonlySet<string>,
 ): Promise<number> {
-  // Locks the channel's counters: no other row of the channel comes or moves meanwhile.
-  const { transfers_gone: gone } = await tx
-    .updateTable('channel_state')
-    .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
-    .where('code', '=', code)
-    .returning('transfers_gone')
-    .executeTakeFirstOrThrow()
+  // No other row of the channel comes or moves meanwhile.
+  await lockCounters(tx, code)
+  const gone = await goneOf(tx, code)
   const going = (await mayGo(tx, code, before, ids.size)).filter(({ id }) => ids.has(id))
   const last = going.at(-1)
   if (!last) return 0

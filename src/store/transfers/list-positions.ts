@@ -49,7 +49,7 @@ async function shift(
 }
 
 /** The last position that retention has taken away. */
-async function goneOf(tx: Tx, code: string): Promise<number> {
+export async function goneOf(tx: Tx, code: string): Promise<number> {
   const row = await tx
     .selectFrom('channel_state')
     .select('transfers_gone')

@@ -84,7 +84,8 @@ async function readTransfers(db: Db, listed: readonly Listed[]): Promise<Transfe
   return listed.flatMap(({ id }, index) => known[index] ?? read.get(id) ?? [])
 }
 
-async function transfersById(db: Db, ids: readonly string[]): Promise<TransferRecord[]> {
+/** With their files; in no particular order. */
+export async function transfersById(db: Db, ids: readonly string[]): Promise<TransferRecord[]> {
   const rows = await db.selectFrom('transfer').selectAll().where('id', 'in', ids).execute()
   const files = await db
     .selectFrom('transfer_file')
