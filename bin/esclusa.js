@@ -7,13 +7,16 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  // Keeps compiled (and type-stripped) sources between runs: about half of the start.
-  module.enableCompileCache?.()
+  // Keeps compiled (and type-stripped) sources between runs: about half of the start. It is code that will be run, so
+  // it lies in the user's own cache and never, as by default, in a folder that everybody may write.
+  module.enableCompileCache?.(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa'))
   await import(isBuilt() ? '../build/esclusa.js' : '../src/cli/esclusa.ts')
 } else {
   const own = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`

@@ -2,7 +2,7 @@
 // before and under a lax umask; and its first password is in no log.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,6 +34,15 @@ test('nothing that a node makes can be read by other users of the machine, a dat
   assert.match(said(), /password {2}in .*first-password/)
 })
 
+test('compiled code is kept with the user, not where everybody may put some', async (t) => {
+  const [home, everybodys] = [await tempFolder(t), await tempFolder(t)]
+  const { PATH = '' } = process.env
+  const env = { PATH, HOME: home, TMPDIR: everybodys }
+  assert.equal(spawnSync(process.execPath, [COMMAND, '--version'], { env }).status, 0)
+  assert.deepEqual(await readdir(everybodys), [])
+  assert.deepEqual(await readdir(join(home, '.cache')), ['esclusa'])
+})
+
 async function serve(t: Parameters<typeof tempFolder>[0], dataDir: string): Promise<{ said: () => string }> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -50,6 +59,6 @@ async function serve(t: Parameters<typeof tempFolder>[0], dataDir: string): Prom
   })
   let said = ''
   for (const stream of [node.stdout, node.stderr]) stream.on('data', (piece) => (said += String(piece)))
-  await waitFor('the node is ready', () => said.includes('What next'), 30_000)
+  await waitFor('the node is ready', () => said.includes('What next'))
   return { said: () => said }
 }

@@ -133,7 +133,7 @@ async function atWork(
     }
     return false
   }
-  await waitFor('a node to be at work', look, 30_000).catch(async (thrown: unknown) => {
+  await waitFor('a node to be at work', look).catch(async (thrown: unknown) => {
     throw new Error(`${String(thrown)} (seed ${SEED}):\n${(await unsettled(trial)).slice(0, 20).join('\n')}`)
   })
   return found ?? first

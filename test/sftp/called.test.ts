@@ -146,7 +146,7 @@ for (const [client, exchange] of Object.entries(CLIENTS))
       const id = await partner.send()
       const { db } = partner.node.store
       const lies = () => db.selectFrom('outbox_file').select('id').executeTakeFirst()
-      await waitFor('the file to lie in out', lies, 30_000)
+      await waitFor('the file to lie in out', lies)
       assert.ok((await partner.transfers()).includes('EMISION IN_PROGRESS'), 'complete before it was taken')
       const { code, out } = await exchange(partner, t)
       assert.equal(code, 0, out)
@@ -155,7 +155,7 @@ for (const [client, exchange] of Object.entries(CLIENTS))
       assert.equal((await partner.ended(id)).state, 'COMPLETED')
       const over = async () =>
         (await partner.transfers()).sort().join() === 'EMISION COMPLETED,RECEPCION COMPLETED'
-      await waitFor('both transfers to be complete', over, 30_000)
+      await waitFor('both transfers to be complete', over)
       assert.deepEqual(await partner.list('in'), ['up.bin'])
     },
   )
@@ -228,7 +228,7 @@ test('the name that counts is the one given at last', { skip: need('sftp') }, as
   // One; or two, where more than two seconds went by between the two names.
   const over = async () =>
     /^RECEPCION COMPLETED(,RECEPCION COMPLETED)?$/.test((await partner.transfers()).join())
-  await waitFor('what came is over, and there is no more', over, 30_000)
+  await waitFor('what came is over, and there is no more', over)
 })
 
 for (const sentAs of ['long.bin', '0815.tmp'])
@@ -301,7 +301,7 @@ test('a channel of one direction takes files or gives them, not both', { skip: n
   await partner.put('down.bin', 'down')
   await partner.send()
   const lies = () => partner.node.store.db.selectFrom('outbox_file').select('id').executeTakeFirst()
-  await waitFor('the file to lie in out', lies, 30_000)
+  await waitFor('the file to lie in out', lies)
   await partner.apply(partner.access, { direction: 'EMISION' })
   assert.equal((await sftp(partner, 'put up.bin /NOMINA/in/up.bin\n')).code, 1)
   await partner.apply(partner.access, { direction: 'RECEPCION' })
