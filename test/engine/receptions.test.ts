@@ -244,10 +244,11 @@ testOnBoth('a node takes a reception of many files over: what is whole is finish
   await rig.host().offer(offerOf('moving.txt', { reach }))
   const store = rig.context.store as { write: Store['write'] }
   const { write } = store
-  let writes = 0
   // It is in place, and then this node writes nothing more: neither that nor anything else.
-  store.write = (change) =>
-    writes++ === 0 ? write(change) : Promise.reject(new NodeError('lease_lost', 'this node is cut off'))
+  store.write = async (change) => {
+    if ((await rig.list('in')).includes('whole.txt')) throw new NodeError('lease_lost', 'this node is cut off')
+    return write(change)
+  }
   await assert.rejects(whole.complete({ size: 5 }))
   const id = (await transfersOf(rig))[0]?.id ?? ''
   await write((tx) =>
