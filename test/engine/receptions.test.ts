@@ -246,7 +246,8 @@ testOnBoth('a node takes a reception of many files over: what is whole is finish
   const { write } = store
   // It is in place, and then this node writes nothing more: neither that nor anything else.
   store.write = async (change) => {
-    if ((await rig.list('in')).includes('whole.txt')) throw new NodeError('lease_lost', 'this node is cut off')
+    if ((await rig.list('in')).includes('whole.txt'))
+      throw new NodeError('lease_lost', 'this node is cut off')
     return write(change)
   }
   await assert.rejects(whole.complete({ size: 5 }))
