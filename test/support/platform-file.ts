@@ -1,15 +1,13 @@
 // Platforms that tests apply: one with something in every section, and one of any number of channels.
 
-import { generateKeyPairSync } from 'node:crypto'
 import type { Platform, PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { RSA_PRIVATE_KEY } from './rsa-key.ts'
 
 export const SECRETS = {
   password: 'ana-has-a-long-password',
   localKey: 'session-secret-of-ours',
   remoteKey: 'session-secret-of-theirs',
-  rsaLocalKey: generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString(),
+  rsaLocalKey: RSA_PRIVATE_KEY,
   sftpPassword: 'secret-at-their-server',
   accessPassword: 'secret-at-our-server',
 }

@@ -1,7 +1,6 @@
 // The platform that tests find on a node: users of every role named after it (operator, adminff …), two partners and
 // three channels. Channels wait to be called by the partner (REMOTO), so what is asked for stays PENDING.
 
-import { generateKeyPairSync } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashPassword } from '../../src/accounts/password.ts'
@@ -20,6 +19,7 @@ import { channelAccessChanged } from '../../src/store/channel-access.ts'
 import { newId } from '../../src/store/database/ids.ts'
 import type { Tx } from '../../src/store/database/store.ts'
 import type { Seal } from '../../src/store/seal.ts'
+import { RSA_PRIVATE_KEY, RSA_PUBLIC_KEY } from './rsa-key.ts'
 
 export const PASSWORD = 'correct horse battery staple'
 export const USERNAMES = ROLES.map((role) => role.slice('ROLE_'.length).toLowerCase())
@@ -34,7 +34,8 @@ export const CLOSED = 'BANCO-BETA-NOMINA'
 export const SECRETS = {
   localKey: 'session-secret-of-ours',
   remoteKey: 'session-secret-of-theirs',
-  ...rsaKeys(),
+  rsaLocalKey: RSA_PRIVATE_KEY,
+  rsaRemoteKey: RSA_PUBLIC_KEY,
 }
 export const PERSON: Static<typeof ContactPerson> = {
   id: 'p1',
@@ -46,15 +47,6 @@ export const PERSON: Static<typeof ContactPerson> = {
   mobile: '+34 600 000 001',
   address: 'Calle del Pez 7, Madrid',
   ocupation: 'Tesorera',
-}
-
-function rsaKeys() {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  })
-  return { rsaLocalKey: privateKey, rsaRemoteKey: publicKey }
 }
 
 let passwordHash: Promise<string> | undefined
