@@ -2,7 +2,9 @@
 // the same files on the same disk in the same run. Ratios: 1.0 is as fast as the tool, more is faster. Best of the
 // rounds, taken in turns.
 //
-//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--rounds 3]     ESCLUSA_BENCH_DIR: where files lie
+//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--rounds 3] [--over OFTP2/TLS] [--trip 100]
+//
+// ESCLUSA_BENCH_DIR: where files lie. --over: that transport alone; --trip: that round trip alone.
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
 // 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
@@ -29,6 +31,8 @@ const { values, positionals } = parseArgs({
     mib: { type: 'string', default: '1024' },
     files: { type: 'string', default: '2000' },
     rounds: { type: 'string', default: '3' },
+    over: { type: 'string' },
+    trip: { type: 'string' },
   },
 })
 const [mib, files, rounds] = [values.mib, values.files, values.rounds].map(Number) as [number, number, number]
@@ -125,6 +129,7 @@ type Comparison = {
 /** One row per transport. */
 async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Promise<void> {
   for (const [transport, peersOf] of Object.entries(peers)) {
+    if (values.over && values.over !== transport) continue
     const lines: { stop(): void }[] = []
     const between = async (port: number) => {
       const line = await startDelayLine(roundTripMs ?? 0, port)
@@ -164,7 +169,7 @@ function say(what: string, best: Record<string, number>): void {
 
 async function far(sshd: OpenSsh): Promise<void> {
   const [size, count] = [Math.min(mib, 256), Math.min(files, 500)]
-  for (const roundTripMs of [50, 100]) {
+  for (const roundTripMs of values.trip ? [Number(values.trip)] : [50, 100]) {
     const line = `${roundTripMs} ms round trip`
     await compare({
       sshd,

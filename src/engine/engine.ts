@@ -28,6 +28,8 @@ import { OfferMemory } from './receiving/offer-memory.ts'
 import { Receptions } from './receiving/receptions.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
+import { OwedReceipts } from './sessions/owed-receipts.ts'
+import { receiptsToSend } from './sessions/receipts.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { makeSlots } from './scheduling/slots.ts'
 import { Quotas } from './staging/quotas.ts'
@@ -92,6 +94,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     askNodes: parts.askNodes,
   })
   const sessions = new SessionPool(context, transports, hostOf, (reach) => receptions.sessionDone(reach))
+  const owed = new OwedReceipts((reach) => receiptsToSend(context, reach))
   const memory = new OfferMemory()
   const quotas = new Quotas(context)
   const protocolOf = (protocol: string) => transports.get(protocol)
@@ -108,6 +111,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         context,
         launcher: dispatcher,
         sessions,
+        owed,
         reception,
         finishing,
         protocol,

@@ -50,8 +50,6 @@ export function contactFindings(contact: PlatformContact): Findings {
   sftpFindings(sftp, fault, warn)
   accessFindings(access, fault, warn)
   tlsFaults(oftp2?.tls, fault)
-  if (oftp2?.sessions !== undefined && oftp2.sessions > 1)
-    warn('/oftp2/sessions', 'has no effect yet: this version opens one session with a partner at a time')
   return found
 }
 

@@ -14,6 +14,8 @@ import { isOver } from '../../src/domain/transfer.ts'
 import { startAutomation } from '../../src/engine/scheduling/automation.ts'
 import { clearEnded } from '../../src/engine/scheduling/clear-ended.ts'
 import { makeSessionHost } from '../../src/engine/sessions/session-host.ts'
+import { OwedReceipts } from '../../src/engine/sessions/owed-receipts.ts'
+import { receiptsToSend } from '../../src/engine/sessions/receipts.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
 import { FinishingReceptions } from '../../src/engine/receiving/finishing-receptions.ts'
 import { Heartbeat } from '../../src/engine/scheduling/heartbeat.ts'
@@ -171,7 +173,15 @@ export class Rig {
     }
     this.#hosts.set(
       protocol.protocol,
-      makeSessionHost({ context, launcher: dispatcher, sessions, reception, finishing, protocol }),
+      makeSessionHost({
+        context,
+        launcher: dispatcher,
+        sessions,
+        owed: new OwedReceipts((reach) => receiptsToSend(context, reach)),
+        reception,
+        finishing,
+        protocol,
+      }),
     )
   }
 

@@ -57,6 +57,7 @@ export class WireTap {
   readonly #sockets = new Set<Socket>()
   readonly #server = createServer((near) => this.#join(near))
   #break: Break | undefined
+  #letPass = 0
   #held: Promise<void> = Promise.resolve()
 
   private constructor(target: number) {
@@ -74,9 +75,10 @@ export class WireTap {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The next call breaks there; those after it do not. */
-  breakNext(where: Break): void {
+  /** The next call breaks there, or the one after as many as are let pass; those after it do not. */
+  breakNext(where: Break, letPass = 0): void {
     this.#break = where
+    this.#letPass = letPass
   }
 
   /** Calls from now on are answered by nobody until they are released. */
@@ -94,8 +96,9 @@ export class WireTap {
   #join(near: Socket): void {
     const call = new TappedCall()
     this.calls.push(call)
-    const where = this.#break
-    this.#break = undefined
+    const where = this.#letPass > 0 ? undefined : this.#break
+    if (where) this.#break = undefined
+    else this.#letPass--
     const far = connect({ port: this.#target, host: '127.0.0.1', noDelay: true })
     near.setNoDelay(true)
     for (const socket of [near, far]) {

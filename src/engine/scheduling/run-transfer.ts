@@ -158,7 +158,8 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
     const { session } = lent
     await sweepOnce(running.context, plan, session)
     const unpacks = await takesCompressed(running, session)
-    const { receiptsAwaited } = await sendFiles({ ...running, session, capabilities, unpacks })
+    const { more } = lent
+    const { receiptsAwaited } = await sendFiles({ ...running, session, capabilities, unpacks, more })
     ok = true
     if (receiptsAwaited) await waitForReceipts(running)
     else await complete(running)

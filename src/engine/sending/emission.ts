@@ -5,12 +5,15 @@ import { directoriesFor } from '../../domain/channel.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { Capabilities, Session } from '../transports/transport.ts'
+import type { MoreLines } from './lines.ts'
 
 export type Emission = RunningTransfer & {
   session: Session
   capabilities: Capabilities
   /** False: the partner takes no compressed envelopes, by its protocol or because it said so. */
   unpacks: boolean
+  /** Left out where everything goes over the one session. */
+  more?: MoreLines | undefined
 }
 
 export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {

@@ -23,6 +23,7 @@ import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
 import { nameOnWire } from '../staging/gz-name.ts'
+import { Lines } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
@@ -41,31 +42,28 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
   const parallel = capabilities.oneFileAtATime ? FILES_ON_A_LINE : FILES_AT_ONCE
-  const queue = left.values()
   const failure = new AbortController()
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
     ? emission.signal
     : AbortSignal.any([emission.signal, failure.signal])
-  const run = async () => {
-    for (const file of queue) {
-      if (signal.aborted || failure.signal.aborted) return
+  const lines = new Lines(left, emission.session, emission.more, {
+    atOnce: parallel,
+    isOver: () => signal.aborted || failure.signal.aborted,
+    failed: (file, thrown) => failure.abort(naming(file, thrown)),
+    send: async (session, file) => {
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
-        await sendFile({ ...emission, signal }, file, progress)
-      } catch (thrown) {
-        failure.abort(naming(file, thrown))
-        throw thrown
+        const unpacks = emission.unpacks && session.unpacks !== false
+        await sendFile({ ...emission, session, unpacks, signal }, file, progress)
       } finally {
         giveBack()
       }
-    }
-  }
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(parallel, left.length) }, run))
+    },
+  })
+  await lines.sendAll()
   emission.signal.throwIfAborted()
   if (failure.signal.aborted) throw failure.signal.reason
-  const failed = ends.find((end) => end.status === 'rejected')
-  if (failed) throw failed.reason
   return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
 }
 

@@ -10,7 +10,8 @@ import type { Admission, Caller, Protocol, SessionHost } from '../transports/tra
 import { admitCaller, contactOf, reachedNow } from './admit-caller.ts'
 import { handOver } from './hand-over.ts'
 import type { Launcher } from './hand-over.ts'
-import { receiptsToSend, takeReceipt } from './receipts.ts'
+import { takeReceipt } from './receipts.ts'
+import type { OwedReceipts } from './owed-receipts.ts'
 import { noteRefusal } from './refused-callers.ts'
 import type { SessionPool } from './session-pool.ts'
 
@@ -18,6 +19,7 @@ export type HostParts = {
   context: EngineContext
   launcher: Launcher
   sessions: SessionPool
+  owed: OwedReceipts
   reception: ReceivingContext
   finishing: FinishingReceptions
   protocol: Protocol
@@ -27,6 +29,7 @@ export function makeSessionHost({
   context,
   launcher,
   sessions,
+  owed,
   reception,
   finishing,
   protocol,
@@ -62,7 +65,7 @@ export function makeSessionHost({
     receiptsOwed: async (reach) => {
       // What has just come in is dealt with first, so that its receipts can still go in this session.
       await finishing.settled(reach.contactId)
-      return receiptsToSend(context, reach)
+      return owed.take(reach)
     },
     receiptDelivered: async (id, untold) => {
       await context.store.write((tx) => receiptDelivered(tx, id, context.now()))

@@ -1,10 +1,11 @@
 // Sessions with partners: those that this node opened, and those that the partner opened. A channel gets a session that
 // is at least as secure as it asks for.
 //
-// State: sessions that we opened with the number of their users (`#opened`), calls that are being made (`#opening`), and
-// sessions of callers (`#called`).
+// State: sessions that we opened with the number of their users (`#opened`), calls that are being made (`#opening`),
+// further sessions that belong to one transfer each (`#extra`), and sessions of callers (`#called`).
 // Moves: `lend` opens a session or shares one. The last user that gives it back starts its idle time, after which it is
 // closed; with `desconnection`, or after a failure, it is closed at once. One that ends by itself is forgotten.
+// A transfer with many files opens further ones through `Lent.more`; those are closed when it has nothing more for them.
 // Callers: run-transfer.ts and automation.ts lend sessions and give each back once. The session host adds callers'
 // sessions. engine.ts closes all of them when it stops.
 
@@ -13,6 +14,7 @@ import { channelsOfContact, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
+import { ExtraSessions, linesWanted } from './extra-sessions.ts'
 import { Fetches } from './fetches.ts'
 import { SharedTurn } from './shared-turn.ts'
 import { compressesLine } from '../transfer-plan.ts'
@@ -20,6 +22,7 @@ import type { TransferPlan } from '../transfer-plan.ts'
 import { reachOfCall } from './reach.ts'
 import type { Call, Protocol, Reach, Session, SessionHost, Transport } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
+import type { Line, MoreLines } from '../sending/lines.ts'
 
 type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: SharedTurn }
 
@@ -28,6 +31,8 @@ export type Lent = {
   /** The partner sends its receipts and files. No transfer depends on that: receipts may come another day. */
   letPartnerSpeak: (awaitsReceipts: boolean) => Promise<void>
   giveBack: (ok: boolean) => Promise<void>
+  /** Further sessions for this transfer alone; left out where it is to make do with the one. */
+  more?: MoreLines | undefined
 }
 
 export class SessionPool {
@@ -39,6 +44,8 @@ export class SessionPool {
   readonly #spoken: (reach: Reach) => void
   readonly #opened = new Map<string, Kept>()
   readonly #opening = new Map<string, Promise<Session>>()
+  readonly #extra: ExtraSessions
+  readonly #extraCalls = new Set<Promise<unknown>>()
   readonly #called = new Map<string, Set<Session>>()
   /** Aborted after the drain, not when the engine begins to stop: what runs through the sessions gets that time. */
   readonly #over = new AbortController()
@@ -53,6 +60,7 @@ export class SessionPool {
     this.#transports = transports
     this.#hostOf = hostOf
     this.#spoken = spoken
+    this.#extra = new ExtraSessions(context.now)
   }
 
   /** The partner opened this session. Channels may use it until it ends. */
@@ -75,7 +83,7 @@ export class SessionPool {
     const kept = this.#opened.get(key)
     if (use === 'fetch' && kept?.session.spent) await this.#close(key, kept)
     const known = this.#opened.get(key)
-    if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
+    if (known && !known.session.ended.aborted) return this.#use(key, known, plan, attempt)
     let opening = this.#opening.get(key)
     if (!opening) {
       opening = this.#open(plan, attempt).finally(() => this.#opening.delete(key))
@@ -83,12 +91,12 @@ export class SessionPool {
     }
     const session = await opening
     const now = this.#opened.get(key)
-    if (now?.session === session) return this.#use(key, now, plan)
+    if (now?.session === session) return this.#use(key, now, plan, attempt)
     const turn = new SharedTurn(() => this.#letPartnerSpeak(session))
     const fresh: Kept = { session, users: 0, idle: undefined, turn }
     this.#opened.set(key, fresh)
     session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
-    return this.#use(key, fresh, plan)
+    return this.#use(key, fresh, plan, attempt)
   }
 
   #forget(key: string, kept: Kept): void {
@@ -96,18 +104,21 @@ export class SessionPool {
     if (this.#opened.get(key) === kept) this.#opened.delete(key)
   }
 
-  #use(key: string, kept: Kept, plan: TransferPlan): Lent {
+  #use(key: string, kept: Kept, plan: TransferPlan, attempt: number): Lent {
     clearTimeout(kept.idle)
     kept.users++
     const sharing = kept.turn.begin()
+    const more = this.#moreLines(plan, attempt)
     let back = false
     const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
     return {
       session: kept.session,
+      more,
       letPartnerSpeak: (awaitsReceipts) => sharing.turn(awaitsReceipts),
       giveBack: async (ok) => {
         if (back) return
         back = true
+        await more?.closed()
         await sharing.end()
         kept.users--
         if (kept.users > 0) return
@@ -132,12 +143,59 @@ export class SessionPool {
   async #close(key: string, kept: Kept): Promise<void> {
     if (kept.users > 0) return
     this.#forget(key, kept)
-    await kept.session
+    await this.#hangUp(kept.session)
+  }
+
+  async #hangUp(session: Session): Promise<void> {
+    await session
       .close()
       .catch((thrown: unknown) => this.#context.log.debug({ err: thrown }, 'a session did not close well'))
   }
 
+  /** Undefined where the protocol gains nothing by several sessions. */
+  #moreLines(plan: TransferPlan, attempt: number): (MoreLines & { closed(): Promise<unknown> }) | undefined {
+    const { id, protocol } = plan.contact
+    const transport = this.#transports.get(protocol)
+    if (!transport?.sessionsAllowed) return undefined
+    const allowed = transport.sessionsAllowed(plan.settings[transport.sections.calling])
+    const others = () => [...this.#opened.values()].filter(({ session }) => session.contactId === id).length
+    const closing: Promise<void>[] = []
+    const lineOver = (session: Session): Line => ({
+      session,
+      giveBack: (refused) => {
+        if (refused) this.#extra.refused(id, others())
+        closing.push(this.#hangUp(session).finally(() => this.#spoken(session.reach)))
+      },
+    })
+    const open = async () => {
+      const limits = { allowed, others: others() }
+      const session = await this.#extra.open(id, limits, () => this.#call(plan, attempt))
+      return session && lineOver(session)
+    }
+    return {
+      wanted: (waiting) => linesWanted(allowed, waiting),
+      open: () => {
+        const opening = open()
+        this.#extraCalls.add(opening)
+        return opening.finally(() => this.#extraCalls.delete(opening))
+      },
+      closed: () => Promise.all(closing),
+    }
+  }
+
   async #open(plan: TransferPlan, attempt: number): Promise<Session> {
+    const { id } = plan.contact
+    try {
+      const session = await this.#call(plan, attempt)
+      await callSucceeded(this.#context, id)
+      return session
+    } catch (thrown) {
+      if (thrown instanceof NodeError && thrown.retry) await callFailed(this.#context, id, thrown.message)
+      throw thrown
+    }
+  }
+
+  async #call(plan: TransferPlan, attempt: number): Promise<Session> {
     const signal = this.#over.signal
     const reach = reachOfCall(this.#context.seal, plan)
     const served = await channelsServed(this.#context, plan, reach)
@@ -147,34 +205,30 @@ export class SessionPool {
     let last: unknown
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
-        const session = await transport.connect(
+        return await transport.connect(
           callOf(plan, transport, address, { signal, served, reach }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
-        await callSucceeded(this.#context, plan.contact.id)
-        return session
       } catch (thrown) {
         last = thrown
         // Another address can help only if this one did not answer.
         if (!(thrown instanceof NodeError) || !thrown.retry || signal.aborted) break
       }
     }
-    const error = last ?? new NodeError('connect_failed', `contact ${plan.contact.id} has no address to call`)
-    if (error instanceof NodeError && error.retry)
-      await callFailed(this.#context, plan.contact.id, error.message)
-    throw error
+    throw last ?? new NodeError('connect_failed', `contact ${plan.contact.id} has no address to call`)
   }
 
   async closeAll(): Promise<void> {
     const all = [
       ...[...this.#opened.values()].map((kept) => kept.session),
+      ...this.#extra.all(),
       ...[...this.#called.values()].flatMap((some) => [...some]),
     ]
     for (const kept of this.#opened.values()) clearTimeout(kept.idle)
     this.#opened.clear()
     await Promise.allSettled(all.map((session) => session.close()))
     this.#over.abort(new NodeError('unavailable', 'the node is stopping'))
-    await Promise.allSettled(this.#opening.values())
+    await Promise.allSettled([...this.#opening.values(), ...this.#extraCalls])
   }
 }
 

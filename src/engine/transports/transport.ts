@@ -145,6 +145,8 @@ export interface Session {
   readonly unpacks?: boolean
   /** False: what is pushed may have to wait for as long as the partner likes. */
   readonly prompt?: boolean
+  /** The shortest time that the partner has taken to answer in this session, the way there and back included. */
+  readonly answerMs?: number | undefined
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
   /** The engine has recorded that the file arrived. What was kept to recognise it after a crash can go. Never rejects. */
   settled?(key: FileKey): Promise<void>
@@ -208,6 +210,8 @@ export interface Protocol {
   callerIds(contact: { settings: unknown; remoteCodes: readonly string[] }): readonly string[]
   /** How the protocol spells a file's name in keys and receipts. */
   keyName(name: string): string
+  /** How many at once with the partner; undefined: to be found by trying. Left out where one carries many files. */
+  sessionsAllowed?(settings: unknown): number | undefined
   /** What the contact asks of certificates that callers show, where the protocol has such lines. */
   lineDemands?(settings: unknown): LineDemands | undefined
 }
@@ -221,10 +225,7 @@ export interface Transport<Settings = unknown> extends Protocol {
   discard?(settings: Settings, find: () => Promise<readonly FileKey[]>): Promise<void>
 }
 
-/**
- * What is wrong with a file, where the protocol may have a finer answer than the error's code: the cause of the error
- * that refuses the file.
- */
+/** What is wrong with a file, finer than the error's code says: the cause of the error that refuses it. */
 export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
 
 /** The cause of an error that stands for the partner's answer: it takes no compressed files. */
@@ -384,7 +385,8 @@ export interface SessionHost {
   offer(offer: Offer): Promise<Incoming>
   /** A receipt came in: resolves when it is recorded, and not before it may be confirmed. */
   receipt(reach: Reach, receipt: Receipt): Promise<void>
-  receiptsOwed(reach: Reach): Promise<OwedReceipt[]>
+  /** One after the other, to be delivered before the next is taken; those that another session has taken are left out. */
+  receiptsOwed(reach: Reach): Promise<Iterable<OwedReceipt>>
   /** The partner has confirmed it, or its protocol level has no such receipt (`untold`): it is owed no longer. */
   receiptDelivered(id: string, untold?: 'untold'): Promise<void>
   /** A caller was turned away: kept in the history of the channels concerned, and in the log. */

@@ -49,6 +49,8 @@ export class Conversation {
   readonly credit = new Credit()
   /** The session is to end as soon as the protocol allows: no long idle times any more. */
   closing = false
+  /** The shortest time that an answer has taken. */
+  answerMs: number | undefined
 
   readonly #calling: boolean
   readonly #handshakeMs: number
@@ -127,9 +129,14 @@ export class Conversation {
   ask(command: Command): Promise<Command> {
     return new Promise((resolve, reject) => {
       if (this.#outcome !== undefined) return reject(this.over)
+      const asked = performance.now()
+      const answered = (answer: Command) => {
+        this.answerMs = Math.min(this.answerMs ?? Infinity, performance.now() - asked)
+        resolve(answer)
+      }
       this.say(command)
       this.link.flush()
-      this.#waiting = { resolve, reject }
+      this.#waiting = { resolve: answered, reject }
     })
   }
 

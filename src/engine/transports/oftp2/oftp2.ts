@@ -35,6 +35,7 @@ export const OFTP2: Protocol = {
     return own === undefined ? remoteCodes : [own]
   },
   keyName: datasetName,
+  sessionsAllowed: (settings) => (settings as Oftp2Settings | undefined)?.sessions,
   lineDemands: (settings) => (settings as Oftp2Settings | undefined)?.tls,
 }
 

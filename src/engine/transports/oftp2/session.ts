@@ -103,6 +103,10 @@ export class Oftp2Session implements Session {
     return this.#turning || this.conversation.agreement?.wishes === true
   }
 
+  get answerMs(): number | undefined {
+    return this.conversation.answerMs
+  }
+
   /** Runs the handshake; resolves when the session is ready, rejects with why it is not. */
   open(handshake: (ready: () => void) => Handshake): Promise<void> {
     const opened = this.#handshake?.promise ?? Promise.resolve()

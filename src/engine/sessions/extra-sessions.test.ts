@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Session } from '../transports/transport.ts'
+import { ExtraSessions, linesWanted } from './extra-sessions.ts'
+
+const MANY = { lines: 1, files: 500, octets: 500 * 10_240, answerMs: 100 }
+const MINUTE = 60_000
+
+test('the longer the partner takes to answer, the more lines are worth it, up to a limit', () => {
+  assert.equal(linesWanted(undefined, { ...MANY, answerMs: undefined }), 1)
+  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 2 }), 1)
+  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 20 }), 3)
+  assert.equal(linesWanted(undefined, MANY), 13)
+  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 1000 }), 16)
+})
+
+test('few files, or big ones, are not worth a second line by themselves', () => {
+  assert.equal(linesWanted(undefined, { ...MANY, files: 8, octets: 80_000 }), 1)
+  assert.equal(linesWanted(undefined, { ...MANY, octets: 500 * 2 ** 30 }), 1)
+  assert.equal(linesWanted(undefined, { ...MANY, files: 0, octets: 0, lines: 4 }), 4)
+})
+
+test('what the contact says is used as far as there are files', () => {
+  assert.equal(linesWanted(1, MANY), 1)
+  assert.equal(linesWanted(4, { ...MANY, answerMs: undefined }), 4)
+  assert.equal(linesWanted(8, { ...MANY, files: 2, octets: 2 ** 40 }), 3)
+})
+
+function session() {
+  const over = new AbortController()
+  return { ended: over.signal, end: () => over.abort() } as unknown as Session & { end(): void }
+}
+
+test('no more are open than are allowed, those of others counted', async () => {
+  const extra = new ExtraSessions(() => 0)
+  const one = session()
+  const open = (allowed: number | undefined, others: number, made = session()) =>
+    extra.open('acme', { allowed, others }, () => Promise.resolve(made))
+  assert.equal(await open(1, 1), undefined)
+  assert.equal(await open(2, 1, one), one)
+  assert.equal(await open(2, 1), undefined)
+  one.end()
+  assert.ok(await open(2, 1))
+  assert.equal(extra.all().length, 1)
+})
+
+test('a refusal is remembered as the number that was open then, and forgotten after a while', async () => {
+  let now = 0
+  const extra = new ExtraSessions(() => now)
+  const open = (made: () => Promise<Session>) => extra.open('acme', { allowed: 8, others: 1 }, made)
+  assert.ok(await open(() => Promise.resolve(session())))
+  assert.equal(await open(() => Promise.reject(new Error('no more'))), undefined)
+  let asked = false
+  const ask = () => {
+    asked = true
+    return Promise.resolve(session())
+  }
+  assert.equal(await open(ask), undefined)
+  assert.equal(asked, false)
+  now += 16 * MINUTE
+  assert.ok(await open(ask))
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OwedReceipt, Reach } from '../transports/transport.ts'
+import { OwedReceipts } from './owed-receipts.ts'
+
+const ACME = { contactId: 'acme' } as Reach
+
+function owing(count: number) {
+  const owed = new Set(Array.from({ length: count }, (_, number) => String(number)))
+  const receipts = new OwedReceipts(() => Promise.resolve([...owed].map((id) => ({ id }) as OwedReceipt)))
+  return { owed, receipts }
+}
+
+test('sessions that have the turn at once share the receipts, and none goes twice', async () => {
+  const { owed, receipts } = owing(5)
+  const [first, second] = await Promise.all([receipts.take(ACME), receipts.take(ACME)])
+  const [one, other] = [first[Symbol.iterator](), second[Symbol.iterator]()]
+  const gone: string[] = []
+  for (const from of [one, other, other, one, other, one, other]) {
+    const next = from.next()
+    if (next.done) continue
+    gone.push(next.value.id)
+    owed.delete(next.value.id)
+  }
+  assert.deepEqual(gone, ['0', '1', '2', '3', '4'])
+})
+
+test('what could not be delivered is owed as before once nobody is at it', async () => {
+  const { receipts } = owing(1)
+  for (let time = 0; time < 2; time++) {
+    let seen = 0
+    await assert.rejects(async () => {
+      for (const { id } of await receipts.take(ACME)) {
+        seen++
+        throw new Error(id)
+      }
+    })
+    assert.equal(seen, 1)
+  }
+})
