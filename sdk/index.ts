@@ -74,8 +74,15 @@ type CallArguments<N extends OperationName> =
     ? [input?: CallInput<N>, options?: CallOptions]
     : [input: CallInput<N>, options?: CallOptions]
 
+/** A file as it is sent; a Blob is read as it goes. */
+export type Octets = Blob | Uint8Array<ArrayBuffer> | string
+
 type PlatformInput<N extends PlatformOperationName> = PlatformInputOf<N> &
-  (PlatformOperations[N] extends { body: unknown } ? { body: PlatformBodyOf<N> } : unknown)
+  (PlatformOperations[N] extends { body: unknown }
+    ? { body: PlatformBodyOf<N> }
+    : PlatformOperations[N] extends { consumes: string }
+      ? { body: Octets }
+      : unknown)
 
 type PlatformArguments<N extends PlatformOperationName> =
   object extends PlatformInput<N>
@@ -129,18 +136,21 @@ function makeSend(options: ClientOptions): Authorized {
     options.fetch ?? ((input: string | URL | Request, init?: RequestInit) => globalThis.fetch(input, init))
   return async (operation, input, call, token) => {
     const url = base + pathOf(operation, input) + queryOf(operation, input)
-    const timeout = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS)
-    const hasBody = operation.body !== undefined
+    const timeout = timeoutOf(operation, call, options)
+    const type = operation.consumes ?? (operation.body === undefined ? undefined : 'application/json')
     try {
       const response = await fetch(url, {
         method: operation.method,
         headers: {
           accept: operation.produces?.join(', ') ?? 'application/json',
-          ...(hasBody && { 'content-type': 'application/json' }),
+          ...(type !== undefined && { 'content-type': type }),
           ...(call.ifMatch !== undefined && { 'if-match': call.ifMatch }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
-        ...(hasBody && { body: JSON.stringify(input.body) }),
+        // Octets by their type; anything else is JSON.
+        ...(type !== undefined && {
+          body: operation.consumes === undefined ? JSON.stringify(input.body) : (input.body as Octets),
+        }),
         signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
       })
       const tag = response.headers.get('etag')
@@ -156,6 +166,12 @@ function makeSend(options: ClientOptions): Authorized {
       )
     }
   }
+}
+
+/** A file takes as long as it takes, unless the caller says otherwise. */
+function timeoutOf({ consumes }: Operation, call: CallOptions, { timeoutMs }: ClientOptions): AbortSignal {
+  if (consumes !== undefined && call.timeoutMs === undefined) return new AbortController().signal
+  return AbortSignal.timeout(call.timeoutMs ?? timeoutMs ?? TIMEOUT_MS)
 }
 
 function pathOf(operation: Operation, input: Input): string {

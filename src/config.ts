@@ -40,6 +40,7 @@ export type Config = Readonly<{
   codePage: CodePage
   maxOpenedMegabytes: number
   diskReserveMegabytes: number
+  maxUploadMegabytes: number
   contactQuotaMegabytes: number
   contactQuotaFiles: number
   leastDigest: (typeof LEAST_DIGESTS)[number]
@@ -136,7 +137,8 @@ export const SETTINGS = {
     '10240',
     'what one compressed file that is received may become, where its channel names no maxOpenedMegabytes',
   ],
-  ESCLUSA_DISK_RESERVE_MEGABYTES: ['256', 'room on the disks that partners’ files leave free'],
+  ESCLUSA_MAX_UPLOAD_MEGABYTES: ['10240', 'largest file that may be uploaded into a channel over HTTP'],
+  ESCLUSA_DISK_RESERVE_MEGABYTES: ['256', 'room on the disks that partners’ files and uploads leave free'],
   ESCLUSA_CONTACT_QUOTA_MEGABYTES: [
     '102400',
     'what a partner may have here under way, half or in quarantine, where its contact names no quota',
@@ -226,6 +228,7 @@ export function readConfig(env: Env): Config {
     sshSocketMemory: onOrOff('ESCLUSA_SSH_SOCKET_MEMORY'),
     codePage: oneOf('ESCLUSA_CODE_PAGE', getOrDefault('ESCLUSA_CODE_PAGE'), CODE_PAGES),
     maxOpenedMegabytes: integer('ESCLUSA_MAX_OPENED_MEGABYTES', 1, 1_000_000_000),
+    maxUploadMegabytes: integer('ESCLUSA_MAX_UPLOAD_MEGABYTES', 1, 1_000_000_000),
     contactQuotaMegabytes: integer('ESCLUSA_CONTACT_QUOTA_MEGABYTES', 1, 1_000_000_000),
     contactQuotaFiles: integer('ESCLUSA_CONTACT_QUOTA_FILES', 1, 1_000_000),
     diskReserveMegabytes: integer('ESCLUSA_DISK_RESERVE_MEGABYTES', 0, 1_000_000_000),

@@ -27,6 +27,7 @@ import { EventHub } from './http/platform/events.ts'
 import { makeMetrics } from './http/metrics/route.ts'
 import { addPlatformRoutes } from './http/health-and-console.ts'
 import { buildServer } from './http/server.ts'
+import { uploadSettings } from './http/upload-settings.ts'
 import { makeNoteUse } from './http/note-use.ts'
 import { makeLog } from './log.ts'
 import { connectNodes } from './node-messages.ts'
@@ -85,6 +86,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
       leastRsaBits: config.leastRsaBits,
     },
     maxPageSize: config.maxPageSize,
+    uploads: uploadSettings(config),
     dataDir: config.dataDir,
     now: Date.now,
     wake: (what) => wakes.wake(what),

@@ -61,6 +61,11 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
   },
   transferDetail: { 404: 'There is no such channel, or it has no such transfer.' },
   resetChannel: { 400: NO_BODY, 409: 'Never: with nothing to do it still answers 200.' },
+  uploadFile: {
+    400: 'The name is none that a send would take, or fits no outbound directory; the channel’s direction is RECEPCION, or it has no outbound directory; the upload broke off.',
+    409: 'A file of that name lies there already; the partner’s quota is met or the disk is full; the channel is inactive or emission.active is false.',
+    413: 'The file is larger than an upload may be (ESCLUSA_MAX_UPLOAD_MEGABYTES).',
+  },
   retryTransfer: {
     400: NO_BODY,
     409: 'There is no failed transfer that was neither retried nor reset (the message says what the last transfers were); the only one is a reception that the partner started; one in the same direction is pending or in progress; the channel is inactive or closed that way; a file is gone, has changed, or was sent since.',

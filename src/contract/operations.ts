@@ -54,6 +54,8 @@ export type Operation = {
   body?: TSchema
   /** Octets of a body at the most; 1 MiB if left out. */
   bodyLimit?: number
+  /** Content type of a body that is not JSON: it is handed over as it comes, octet by octet. */
+  consumes?: string
   /** The three actions take no body. An empty one or {} is accepted. */
   emptyBody?: true
   ok: TSchema

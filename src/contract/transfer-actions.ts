@@ -29,6 +29,17 @@ export const SendPreview = Type.Object(
 )
 export type SendPreview = Static<typeof SendPreview>
 
+export const UploadedFile = Type.Object(
+  {
+    fileName: out('Name of the file.'),
+    path: out('Where it lies now.'),
+    size: count('Octets.'),
+    hash: out('`sha256:` and 64 hexadecimal digits.'),
+  },
+  { description: 'A file that lies in an outbound directory now.' },
+)
+export type UploadedFile = Static<typeof UploadedFile>
+
 const comment = Type.String({ minLength: 1, maxLength: 500, pattern: '^[^\\u0000]*$', description: 'Why.' })
 export const Reason = Type.Object(
   { comment: Type.Optional(comment) },
@@ -74,6 +85,21 @@ export const transferActionOperations = {
     params: ChannelParams,
     ok: SendPreview,
     codes: [400, 401, 403, 404, 500],
+  },
+  uploadFile: {
+    ...OPERATE,
+    method: 'PUT',
+    path: `${CHANNEL}/outbound/{fileName}`,
+    summary: 'Put a file into the channel’s outbound directory',
+    details:
+      'The body is the file. It goes into the first outbound directory that takes its name, whole or not at all, and overwrites nothing. It is not sent by this.',
+    params: Type.Object({
+      channelCode,
+      fileName: Type.String({ minLength: 1, maxLength: 255, description: 'Name of the file.' }),
+    }),
+    consumes: 'application/octet-stream',
+    ok: UploadedFile,
+    codes: [400, 401, 403, 404, 409, 413, 500],
   },
   cancelTransfer: {
     ...OPERATE,

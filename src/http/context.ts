@@ -29,6 +29,7 @@ export type Context = {
   zone: Zone
   roots: Roots
   maxPageSize: number
+  uploads: UploadSettings
   dataDir: string
   now: () => number
   /** Tells the engines, here and on other nodes, that there is something new. Call it after the commit. */
@@ -40,6 +41,15 @@ export type GenerateKey = (wanted: {
   bits?: number | undefined
   days?: number | undefined
 }) => Promise<{ privateKeyPem: string; certificatePem: string }>
+
+export type UploadSettings = {
+  /** Octets of one file. */
+  mostOctets: number
+  /** What may lie in an outbound directory with it, where the contact names no quota. */
+  quotaOctets: number
+  quotaFiles: number
+  diskReserveOctets: number
+}
 
 export type Wake =
   | { kind: 'due' }

@@ -31,6 +31,12 @@ export function parseBodies(app: FastifyInstance<Server>): void {
   })
 }
 
+/** In a scope of operations that take octets: the handler reads them, whatever they call themselves. */
+export function leaveBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+}
+
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)/g
 
 function encodingFault(contentType: string, body: Buffer): NodeError | undefined {

@@ -15,6 +15,7 @@ import { networksOf } from '../domain/network/networks.ts'
 import { watchPair } from '../files/tls-pair.ts'
 import type { RenewedIdentity } from '../files/tls-pair.ts'
 import type { Account } from '../store/accounts.ts'
+import { limitBodies } from './body-deadline.ts'
 import { Written } from './context.ts'
 import type { Context } from './context.ts'
 import { replyToNoRequest, replyWithError } from './error-reply.ts'
@@ -27,6 +28,7 @@ import { makePlatformHandlers } from './platform/operations.ts'
 import {
   forgetTypeOfNothing,
   integersOf,
+  leaveBodies,
   NO_QUERY,
   notEmpty,
   parseBodies,
@@ -34,6 +36,8 @@ import {
 } from './read-request.ts'
 
 const BODY_LIMIT = 1_048_576
+/** How long a request may take to be complete. */
+const BODY_MS = 120_000
 const TLS_LEAST = 'TLSv1.2'
 const PRIVATE = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -62,7 +66,8 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     // One log for all requests: a child logger for each would cost more than it is worth.
     childLoggerFactory: (log) => log,
     bodyLimit: BODY_LIMIT,
-    requestTimeout: 120_000,
+    // limitBodies has this limit: uploads are excused from it.
+    requestTimeout: 0,
     trustProxy: (address) => proxies.has(address),
     // Longer than any request line, so that the operation itself answers a long path value.
     routerOptions: { maxParamLength: 65_536 },
@@ -90,6 +95,10 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     ...(identity && { https: { cert: identity.cert, key: identity.key, minVersion: TLS_LEAST } }),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
   if (identity) renewAtEachCall(app.server, identity)
+  limitBodies(app.server, BODY_MS, ({ socket }) => {
+    const fault = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    replyToNoRequest(fault, socket, context.now(), context.zone)
+  })
   app.addHook('onRequest', (_request, reply, done) => {
     // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
@@ -109,7 +118,13 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     addOperation(app, context, operations[name], handlers[name])
   const platformHandlers = makePlatformHandlers()
   for (const name of Object.keys(platformOperations) as PlatformOperationName[])
-    addOperation(app, context, platformOperations[name], platformHandlers[name])
+    if ('consumes' in platformOperations[name])
+      void app.register((scope, _options, done) => {
+        leaveBodies(scope)
+        addOperation(scope, context, platformOperations[name], platformHandlers[name])
+        done()
+      })
+    else addOperation(app, context, platformOperations[name], platformHandlers[name])
   return app
 }
 

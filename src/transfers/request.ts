@@ -69,7 +69,7 @@ export async function previewSend(
     : filesToSend(asking, channel, 'MANUAL')
 }
 
-function requireOutbound({ code, config }: ChannelRecord): void {
+export function requireOutbound({ code, config }: ChannelRecord): void {
   if (!goes(config, 'EMISION'))
     throw new NodeError('bad_request', `the direction of channel ${code} is RECEPCION: it does not send`)
   if (!config.keyExchangeChannel && directoriesFor(config, 'EMISION').length === 0)

@@ -12,6 +12,7 @@ import { hashAccessTask } from './hash-access.ts'
 import { quarantineTask } from './quarantine.ts'
 import { resealTask } from './reseal.ts'
 import { retentionTask } from './retention.ts'
+import { uploadsTask } from './uploads.ts'
 import { startUpkeep } from './upkeep.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -35,6 +36,7 @@ export function startNodeUpkeep(upkeep: NodeUpkeep): { stop(): Promise<void> } {
       keepDays: config.keepQuarantineDays,
       now: upkeep.now,
     }),
+    uploadsTask({ store: upkeep.store, fileRoots: config.fileRoots, now: upkeep.now }),
     retentionTask(upkeep),
   ])
 }

@@ -1,7 +1,7 @@
 // One transfer in a real browser: what would go is shown before a send; a completed one is sent again.
 
 import assert from 'node:assert/strict'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
@@ -9,15 +9,26 @@ import { PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 
-test('files are shown before they are sent, and sent again with a comment', { skip }, async (t) => {
+test('a file is uploaded, shown before it is sent, and sent again with a comment', { skip }, async (t) => {
   const { open, node, faults } = await setScene(t)
-  await writeFile(join(node.files, 'payroll/out/nomina.txt'), 'hola')
   const inbox = join(node.files, 'acme/inbox')
   const page = await open()
   await signIn(page, 'marta')
   await page.locator('.tiles').waitFor()
   await go(page, `/channels/${PAYROLL}`)
-  await page.getByRole('button', { name: 'Send files' }).press('Enter')
+  await page.getByRole('button', { name: 'Upload and send' }).press('Enter')
+  const upload = page.getByRole('dialog', { name: 'Upload files to send' })
+  const content = { name: 'nomina.txt', mimeType: 'text/plain', buffer: Buffer.from('hola') }
+  await upload.getByLabel('Files').setInputFiles(content)
+  assert.deepEqual(await axeViolations(page), [])
+  // Held on its way, so that there is something to stop.
+  await page.route('**/outbound/**', () => {})
+  await upload.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
+  await upload.getByRole('button', { name: 'Stop the upload' }).press('Enter')
+  await upload.getByText('The upload was stopped').waitFor()
+  assert.deepEqual(await readdir(join(node.files, 'payroll/out')), [])
+  await page.unroute('**/outbound/**')
+  await upload.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Send files now?' })
   await dialog.getByText('1 file goes').waitFor()
   await dialog.getByText('nomina.txt').waitFor()

@@ -21,6 +21,7 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   createToken: { body: { user: 'operator', hours: 1 } },
   revokeToken: { params: { tokenId: 'x' } },
   previewSend: { params: { channelCode: PLAIN } },
+  uploadFile: { params: { channelCode: PLAIN, fileName: '.hidden' } },
   cancelTransfer: { params: { channelCode: PLAIN, transferId: 'x' }, body: {} },
   resendTransfer: { params: { channelCode: PLAIN, transferId: 'x' }, body: { comment: 'why' } },
   downloadFile: { params: { channelCode: PLAIN, transferId: 'x', fileIndex: '0' } },

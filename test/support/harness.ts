@@ -18,6 +18,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import type { Context } from '../../src/http/context.ts'
 import { buildServer } from '../../src/http/server.ts'
+import { uploadSettings } from '../../src/http/upload-settings.ts'
 import { makeNoteUse } from '../../src/http/note-use.ts'
 import { makeLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
@@ -177,6 +178,7 @@ export async function startTestHttp(
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,
+    uploads: uploadSettings(config),
     dataDir: config.dataDir,
     now: Date.now,
     wake: () => {},

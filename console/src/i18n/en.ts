@@ -6,6 +6,7 @@ import { auditEn } from './audit-en.ts'
 import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
+import { uploadsEn } from './setup-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
 import { transferActionsEn, transfersEn } from './transfers-en.ts'
 
@@ -339,6 +340,7 @@ export const en = {
   menu: menuEn,
   transfers: transfersEn,
   transferActions: transferActionsEn,
+  uploads: uploadsEn,
   admin: adminEn,
   audit: auditEn,
   tokens: tokensEn,

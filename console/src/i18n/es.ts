@@ -7,6 +7,7 @@ import { auditEs } from './audit-es.ts'
 import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
+import { uploadsEs } from './setup-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
 import { transferActionsEs, transfersEs } from './transfers-es.ts'
 
@@ -340,6 +341,7 @@ export const es: Words = {
   menu: menuEs,
   transfers: transfersEs,
   transferActions: transferActionsEs,
+  uploads: uploadsEs,
   admin: adminEs,
   audit: auditEs,
   tokens: tokensEs,

@@ -9,6 +9,7 @@ import { ChannelMenu } from '../channel/channel-menu.tsx'
 import { HistoryTab } from '../channel/history-tab.tsx'
 import { useChannelStatus, useConfiguration } from '../channel/queries.ts'
 import { SummaryTab } from '../channel/summary-tab.tsx'
+import { UploadButton } from '../channel/upload.tsx'
 import { TransfersTab } from '../channel/transfers-tab.tsx'
 import { useWords } from '../i18n/language.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -46,7 +47,10 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
         <div className="spread" />
         <div className="actions">
           {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (
-            <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
+            <>
+              <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
+              {channel.keyExchangeChannel !== true && <UploadButton code={code} />}
+            </>
           )}
           {isFetched(channel) && value !== 'INACTIVE' && <ActionButton action="fetch" code={code} />}
           {value === 'ERROR' && <ActionButton action="retry" code={code} primary />}

@@ -55,6 +55,13 @@ function addTransferCommands(program: Command): void {
   command(program, 'transfer <channel> <id>', 'print one transfer and its files').action(
     async (code: string, id: string, options) => (await import('./transfers.ts')).transfer(code, id, options),
   )
+  command(program, 'upload <channel> <file>', 'put a file into the channel’s outbound directory')
+    .option('--name <name>', 'its name there; the file’s own if left out')
+    .option('--send', 'then send what lies ready')
+    .option('--watch', 'with --send: wait until the transfer ends; exit 1 if it failed')
+    .action(async (code: string, file: string, options) =>
+      (await import('./upload.ts')).upload(code, file, options),
+    )
   command(program, 'send <channel>', 'send the files that lie ready')
     .option('--watch', 'wait until the transfer ends; exit 1 if it failed')
     .action(async (code: string, options) => (await import('./transfers.ts')).send(code, options))

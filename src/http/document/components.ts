@@ -88,7 +88,7 @@ import {
   UnreachablePartner,
 } from '../../contract/platform.ts'
 import { shapeOf } from '../../contract/schema.ts'
-import { NeededReason, Reason, SendPreview } from '../../contract/transfer-actions.ts'
+import { NeededReason, Reason, SendPreview, UploadedFile } from '../../contract/transfer-actions.ts'
 import { TransferSearch, TransferSummary } from '../../contract/transfer-search.ts'
 import { Transfer, TransferFile } from '../../contract/transfer.ts'
 import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2 } from '../../contract/user.ts'
@@ -143,6 +143,7 @@ const NAMED = {
   TransferSummary,
   TransferSearch,
   SendPreview,
+  UploadedFile,
   Reason,
   NeededReason,
   Changed,

@@ -79,6 +79,7 @@ function describe(name: string, operation: Operation): Json {
       ...parametersOf(operation.query, 'query', (one) => operation.requiredQuery?.includes(one) ?? false),
     ],
     ...(operation.body && { requestBody: requestBody(name, operation.body) }),
+    ...(operation.consumes !== undefined && { requestBody: octets(operation.consumes) }),
     responses: responsesOf(name, operation),
   }
 }
@@ -86,6 +87,11 @@ function describe(name: string, operation: Operation): Json {
 function requestBody(name: string, body: unknown): Json {
   const examples = { example: { value: requestExample(name, body) } }
   return { required: true, content: { 'application/json': { schema: refer(body), examples } } }
+}
+
+function octets(type: string): Json {
+  const schema = { type: 'string', format: 'binary', description: 'The file’s octets.' }
+  return { required: true, content: { [type]: { schema } } }
 }
 
 function accessOf(operation: Operation): string {

@@ -30,6 +30,7 @@ import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
 import { transferActionHandlers } from './transfer-actions.ts'
+import { uploadHandlers } from './uploads.ts'
 import { makeTransferSearch } from './transfer-search.ts'
 import { makeNotificationHandlers } from '../notifications/handlers.ts'
 import { askedPage } from '../integration/paging.ts'
@@ -51,6 +52,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...tokenHandlers,
     ...auditHandlers,
     ...transferActionHandlers,
+    ...uploadHandlers,
     ...keyHandlers,
     ...quarantineHandlers,
     ...makeTransferSearch(boardOf),

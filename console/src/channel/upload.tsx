@@ -1,0 +1,129 @@
+// Upload and send: files of this computer go into the channel's outbound directory, one after the other, and then the
+// send shows what would go. Cancelling ends the one under way; the node keeps nothing of it.
+
+import { Button, Group, Modal, Progress, Stack, Text } from '@mantine/core'
+import { IconUpload } from '@tabler/icons-react'
+import { useRef, useState } from 'react'
+import { useFormats, useWords } from '../i18n/language.tsx'
+import { useTell } from '../parts/ask.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { useSession } from '../session/session.tsx'
+import { uploadFile } from '../session/upload.ts'
+import { useChannelAction } from './actions.tsx'
+
+export function UploadButton({ code }: { code: string }) {
+  const words = useWords().uploads
+  const { rights } = useSession()
+  const [opened, setOpened] = useState(false)
+  if (!rights.may('uploadFile')) return null
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconUpload size={16} aria-hidden />}
+        onClick={() => setOpened(true)}
+      >
+        {words.button}
+      </Button>
+      {opened && <UploadDialog code={code} close={() => setOpened(false)} />}
+    </>
+  )
+}
+
+type State =
+  | { step: 'choosing'; fault?: string }
+  | { step: 'moving'; name: string; octets: number; nth: number }
+
+function UploadDialog({ code, close }: { code: string; close(): void }) {
+  const all = useWords()
+  const words = all.uploads
+  const formats = useFormats()
+  const tell = useTell()
+  const send = useChannelAction('send', code)
+  const [files, setFiles] = useState<readonly File[]>([])
+  const [state, setState] = useState<State>({ step: 'choosing' })
+  const ending = useRef<AbortController>(undefined)
+  const whole = files.reduce((sum, { size }) => sum + size, 0)
+
+  async function upload(): Promise<void> {
+    const { signal } = (ending.current = new AbortController())
+    let before = 0
+    let done = 0
+    try {
+      for (const [nth, file] of files.entries()) {
+        const moved = (octets: number) =>
+          setState({ step: 'moving', name: file.name, octets: before + Math.min(octets, file.size), nth })
+        moved(0)
+        await uploadFile(code, file, { signal, moved })
+        before += file.size
+        done++
+      }
+      tell.done(words.done(formats.number(files.length)))
+      close()
+      send?.ask()
+    } catch (thrown) {
+      const fault = signal.aborted ? words.cancelled : thrown instanceof Error ? thrown.message : ''
+      setState({ step: 'choosing', fault })
+      // Those before it are there.
+      setFiles(files.slice(done))
+    }
+  }
+  const moving = state.step === 'moving'
+  const cancel = () => (moving ? ending.current?.abort(new Error('cancelled')) : close())
+  return (
+    <Modal
+      opened
+      onClose={cancel}
+      title={words.title}
+      closeOnClickOutside={!moving}
+      closeButtonProps={{ 'aria-label': all.app.close }}
+    >
+      <Stack gap="md">
+        <Text fz="sm">{words.text}</Text>
+        {!moving && (
+          <label className="file-choice">
+            <span>{words.files}</span>
+            <input
+              type="file"
+              multiple
+              data-autofocus
+              onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
+            />
+          </label>
+        )}
+        {state.step === 'choosing' && state.fault !== undefined && (
+          <Notice tone="bad" role="alert" title={words.failed}>
+            {state.fault}
+          </Notice>
+        )}
+        {state.step === 'moving' && (
+          <div role="status">
+            <Text fz="sm" className="words" mb={4}>
+              {state.name}
+              {files.length > 1 &&
+                ` · ${words.nth(formats.number(state.nth + 1), formats.number(files.length))}`}
+            </Text>
+            <Progress.Root size="lg" radius="xl">
+              <Progress.Section
+                value={whole > 0 ? (state.octets / whole) * 100 : 0}
+                color="lock"
+                aria-label={words.progress}
+              />
+            </Progress.Root>
+            <Text fz="xs" c="dimmed" mt={4}>
+              {all.transfer.progressOf(formats.size(state.octets), formats.size(whole))}
+            </Text>
+          </div>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={cancel}>
+            {moving ? words.stop : all.app.cancel}
+          </Button>
+          <Button loading={moving} disabled={files.length === 0} onClick={() => void upload()}>
+            {words.go}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

@@ -1,0 +1,36 @@
+// A request must be complete in time, or it is cut off: a slow body holds a connection. Node has this limit for all
+// requests alike; an upload of a large file takes longer, so the limit is kept here, and such a request is excused from it
+// as soon as it is known to be one. It must then keep moving.
+
+import type { IncomingMessage, Server } from 'node:http'
+
+const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>()
+
+/** `late` gets a request whose body was not complete after so many milliseconds. */
+export function limitBodies(server: Server, ms: number, late: (request: IncomingMessage) => void): void {
+  server.prependListener('request', (request: IncomingMessage) => {
+    const { headers } = request
+    if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return
+    const timer = setTimeout(() => late(request), ms)
+    const done = () => clearTimeout(timer)
+    request.once('end', done)
+    request.once('close', done)
+    request.socket.once('close', done)
+    timers.set(request, timer)
+  })
+}
+
+/** The octets of a body that may take as long as it likes while some come within every `idleMs`. */
+export async function* unhurried(request: IncomingMessage, idleMs: number): AsyncGenerator<Uint8Array> {
+  clearTimeout(timers.get(request))
+  const idle = setTimeout(() => request.destroy(new Error('no octets came for too long')), idleMs)
+  try {
+    // The connection stays open when the reader stops early: it must carry the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      idle.refresh()
+      yield chunk
+    }
+  } finally {
+    clearTimeout(idle)
+  }
+}
