@@ -44,6 +44,7 @@ export type {
   ContactSummary,
   LocalEntityFacts,
 } from '../src/contract/administration/partners.ts'
+export type { ConnectionTest } from '../src/contract/administration/connection-test.ts'
 export type { SystemToken } from '../src/contract/administration/tokens.ts'
 export type { UserAccount } from '../src/contract/administration/users.ts'
 export type { AuditEntry, AuditVerification } from '../src/contract/audit.ts'

@@ -37,6 +37,7 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_KEEP_QUARANTINE_DAYS: [['0', 'never'], /whole number from 1 to/],
   ESCLUSA_KEEP_HISTORY_DAYS: [['0', '1.5'], /whole number from 1 to/],
   ESCLUSA_ARCHIVE_DIR: [['archive', './x'], /must be an absolute path/],
+  ESCLUSA_MAX_UPLOAD_MEGABYTES: [['0', 'all'], /whole number from 1 to/],
   ESCLUSA_MAX_OPENED_MEGABYTES: [['0', 'lots'], /whole number from 1 to/],
   ESCLUSA_DISK_RESERVE_MEGABYTES: [['-1', 'all'], /whole number from 0 to/],
   ESCLUSA_CONTACT_QUOTA_MEGABYTES: [['0', 'x'], /whole number from 1 to/],

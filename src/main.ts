@@ -67,6 +67,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
   const firstAdmin = await makeFirstAdministrator(store)
+  const ending = new AbortController()
   const context: Context = {
     store,
     seal: makeSeal(secrets.master),
@@ -79,6 +80,15 @@ export async function startNode(config: Config): Promise<RunningNode> {
     // Loaded at first need.
     generateKey: async (wanted) =>
       (await import('./engine/transforms/cms/self-signed.ts')).generateSelfSigned(wanted),
+    testContact: async (contact) => {
+      const { testContact } = await import('./engine/probing/test-contact.ts')
+      const { db } = store
+      const { seal } = context
+      return testContact(
+        { db, seal, sshPacketMemory: config.sshPacketMemory, signal: ending.signal },
+        contact,
+      )
+    },
     zone: zoneOf(config.timezone),
     roots: {
       fileRoots: config.fileRoots,
@@ -161,6 +171,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     stop: () =>
       (stopping ??= started.then(async () => {
         filling.abort()
+        ending.abort()
         await filled
         await stop(parts)
       })),

@@ -128,6 +128,7 @@ function engineRooms(): Record<string, string[]> {
     ...room('sending', ['transforms', 'staging', 'actions', 'transports/folder', 'transports/outbox.ts']),
     ...room('receiving', ['transforms', 'staging', 'actions']),
     ...room('sessions', ['transforms', 'transports', 'sending', 'receiving']),
+    ...room('probing', ['transports', 'sessions']),
     ...room('scheduling', ['staging', 'actions', 'sending', 'receiving', 'sessions']),
     [`${engine}/scheduling/automation.ts`]: [
       ...outside,

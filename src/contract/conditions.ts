@@ -74,6 +74,11 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
     400: `The channel’s direction is RECEPCION, or it has no outbound directory. ${NO_BODY}`,
     409: 'The channel is inactive or emission.active is false; an emission is pending or in progress; there is no file to send (the message names the places looked at); every file was sent already and allowSendDuplicateFiles is false.',
   },
+  testContact: {
+    400: NO_BODY,
+    404: 'There is no such contact.',
+    409: 'A test of this contact is under way on this node.',
+  },
   channelKeys: { 404: 'There is no such channel, or its code has another form.' },
   generateChannelKey: {
     404: 'There is no such channel.',

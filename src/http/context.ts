@@ -4,11 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../accounts/limiter.ts'
 import type { Tokens } from '../accounts/token.ts'
 import type { AuditTrail } from '../audit/trail.ts'
+import type { ConnectionTest } from '../contract/administration/connection-test.ts'
 import type { BodyOf, InputOf, OperationName, OutputOf } from '../contract/operations.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import type { Zone } from '../domain/time.ts'
 import type { Account } from '../store/accounts.ts'
 import type { ChannelAccess } from '../store/channel-access.ts'
+import type { ContactRecord } from '../store/contacts.ts'
 import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import type { NoteUse } from './note-use.ts'
@@ -26,6 +28,8 @@ export type Context = {
   channelAccess: ChannelAccess
   /** Makes an RSA key and a self-signed certificate, as PEM. */
   generateKey: GenerateKey
+  /** What a call to the partner would meet. */
+  testContact: TestContact
   zone: Zone
   roots: Roots
   maxPageSize: number
@@ -41,6 +45,8 @@ export type GenerateKey = (wanted: {
   bits?: number | undefined
   days?: number | undefined
 }) => Promise<{ privateKeyPem: string; certificatePem: string }>
+
+export type TestContact = (contact: ContactRecord) => Promise<ConnectionTest>
 
 export type UploadSettings = {
   /** Octets of one file. */

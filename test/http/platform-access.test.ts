@@ -43,6 +43,7 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   createContact: { body: { id: 'gamma' } },
   changeContact: { params: { contactId: 'beta' }, body: { remoteCodes: [{ code: 'BETA' }] } },
   removeContact: { params: { contactId: 'beta' } },
+  testContact: { params: { contactId: 'nobody' } },
   channelSetup: { params: { channelCode: PLAIN } },
   createChannel: { body: { code: 'BANCO-ACME-NEW', contact: 'acme' } },
   copyChannel: { params: { channelCode: PLAIN }, body: { code: 'BANCO-ACME-COPY' } },

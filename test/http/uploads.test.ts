@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
@@ -120,19 +120,13 @@ test('what a send would not take, and where nobody may send, is refused', async 
     directories: [{ direction: 'EMISION', filePath: join(folder, 'new') }],
   })
   assert.equal((await put(node, 'first.txt', 'x')).status, 200, 'a directory that is not there yet')
+  const wayOut = join(folder, 'way-out')
+  await mkdir(wayOut)
+  await update({ directories: [{ direction: 'EMISION', filePath: wayOut }] })
   const outside = join(node.files, '..', 'outside')
   await mkdir(outside)
-  await symlink(outside, join(folder, 'way-out'))
-  await node.store.db
-    .updateTable('channel')
-    .set({
-      config: JSON.stringify({
-        direction: 'EMISION',
-        directories: [{ direction: 'EMISION', filePath: join(folder, 'way-out') }],
-      }),
-    })
-    .where('code', '=', PLAIN)
-    .execute()
+  await rmdir(wayOut)
+  await symlink(outside, wayOut)
   assert.equal((await put(node, 'a.txt', 'x')).status, 409)
   assert.deepEqual(await readdir(outside), [])
 })
@@ -190,15 +184,16 @@ test('an upload that breaks off leaves nothing; what a crash left is swept, what
 test('a slow body is cut off, unless it is an upload that keeps moving', async (t) => {
   let taken: (() => void) | undefined
   const server = createServer((request, response) => {
-    if (request.url !== '/upload') return void request.resume().on('end', () => response.end('whole'))
-    void (async () => {
-      let size = 0
-      for await (const chunk of unhurried(request, 60_000)) {
-        size += chunk.length
-        taken?.()
-      }
-      response.end(String(size))
-    })()
+    if (request.url !== '/upload') request.resume().on('end', () => response.end('whole'))
+    else
+      void (async () => {
+        let size = 0
+        for await (const chunk of unhurried(request, 60_000)) {
+          size += chunk.length
+          taken?.()
+        }
+        response.end(String(size))
+      })()
   })
   limitBodies(server, 200, ({ socket }) =>
     socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'),

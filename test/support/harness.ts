@@ -18,6 +18,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
 import type { Context } from '../../src/http/context.ts'
 import { buildServer } from '../../src/http/server.ts'
+import { testContact } from '../../src/engine/probing/test-contact.ts'
 import { uploadSettings } from '../../src/http/upload-settings.ts'
 import { makeNoteUse } from '../../src/http/note-use.ts'
 import { makeLog } from '../../src/log.ts'
@@ -175,6 +176,13 @@ export async function startTestHttp(
     audit: makeAuditTrail(masterKey, 'test', () => context.now()),
     channelAccess: makeChannelAccess(),
     generateKey: generateSelfSigned,
+    testContact: (contact) => {
+      const {
+        store: { db },
+        seal,
+      } = context
+      return testContact({ db, seal, sshPacketMemory: true, signal: new AbortController().signal }, contact)
+    },
     zone: zoneOf(config.timezone),
     roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
     maxPageSize: config.maxPageSize,

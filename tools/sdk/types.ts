@@ -15,6 +15,9 @@ export type Schema = {
   additionalProperties?: boolean
 }
 
+/** A file, as it is. */
+const OCTETS: Schema = { type: 'octets', description: 'The file’s octets; a Blob is read as it goes.' }
+
 /** Schemas that have a name; wherever one of them stands, its name is written. */
 export type Names = ReadonlyMap<unknown, string>
 
@@ -46,6 +49,8 @@ function writtenOut(schema: Schema, names: Names, indent: string): string {
       return 'number'
     case 'array':
       return arrayOf(schema.items ? typeOf(schema.items, names, indent) : 'unknown')
+    case 'octets':
+      return 'Blob | Uint8Array<ArrayBuffer> | string'
     case 'object':
       return objectOf(schema, names, indent)
     default:
@@ -88,7 +93,8 @@ export function callOf(name: string, operation: Operation, names: Names): string
 }
 
 /** Path and query parameters by name, and the body as `body`. */
-function inputOf({ params, query, body }: Operation): Schema {
+function inputOf({ params, query, body: json, consumes }: Operation): Schema {
+  const body = consumes === undefined ? json : OCTETS
   const parts = [params, query].filter((part) => part !== undefined) as Schema[]
   return {
     type: 'object',

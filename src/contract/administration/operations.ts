@@ -2,6 +2,7 @@
 
 import type { Operation } from '../operations.ts'
 import { channelOperations } from './channels.ts'
+import { connectionTestOperations } from './connection-test.ts'
 import { fileOperations } from './file-operations.ts'
 import { noticeOperations } from './notices.ts'
 import { partnerOperations } from './partners.ts'
@@ -11,6 +12,7 @@ import { userOperations } from './users.ts'
 export const administrationOperations = {
   ...userOperations,
   ...partnerOperations,
+  ...connectionTestOperations,
   ...channelOperations,
   ...fileOperations,
   ...noticeOperations,

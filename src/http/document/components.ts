@@ -16,6 +16,12 @@ import {
   ChannelSetup,
   SetupFields,
 } from '../../contract/administration/channels.ts'
+import {
+  ConnectionTest,
+  TestedCertificate,
+  TestedLine,
+  TestStep,
+} from '../../contract/administration/connection-test.ts'
 import { PlatformFileText } from '../../contract/administration/file-operations.ts'
 import {
   ContactFacts,
@@ -161,6 +167,10 @@ const NAMED = {
   ContactFacts,
   PlatformContact,
   ContactFields,
+  ConnectionTest,
+  TestedLine,
+  TestedCertificate,
+  TestStep,
   ChannelSetup,
   PlatformChannel,
   ChannelCopy,

@@ -16,6 +16,7 @@ import { sessionHandlers } from '../account/sessions.ts'
 import { channelHandlers } from '../administration/channels.ts'
 import { partnerHandlers } from '../administration/partners.ts'
 import { noticeHandlers } from '../administration/notices.ts'
+import { connectionTestHandlers } from '../administration/connection-test.ts'
 import { fileHandlers } from '../administration/platform-file.ts'
 import { tokenHandlers } from '../administration/tokens.ts'
 import { userHandlers } from '../administration/users.ts'
@@ -47,6 +48,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...userHandlers,
     ...partnerHandlers,
     ...channelHandlers,
+    ...connectionTestHandlers,
     ...fileHandlers,
     ...noticeHandlers,
     ...tokenHandlers,

@@ -76,7 +76,7 @@ function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   })
 }
 
-function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): ConnectionOptions {
+export function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): ConnectionOptions {
   const { ca, cert, key, servername } = settings.tls ?? {}
   const named = servername ?? (/^[0-9.]+$|:/.test(host) ? undefined : host)
   const options: ConnectionOptions = {
@@ -105,7 +105,7 @@ function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): Connecti
 }
 
 /** A certificate that does not verify counts as a refused login: trying again will not help. */
-function connectError(thrown: unknown, peer: string): NodeError {
+export function connectError(thrown: unknown, peer: string): NodeError {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown) ?? ''
   const unverified = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/.test(code)

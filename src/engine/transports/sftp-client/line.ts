@@ -27,7 +27,7 @@ export interface Line {
   readonly ident: string
 }
 
-type OfferedKey = { type: string; fingerprint: string }
+export type OfferedKey = { type: string; fingerprint: string }
 
 /** Rejects with the signal's reason as a NodeError. */
 export function abortReason(signal: AbortSignal): NodeError {
@@ -154,10 +154,12 @@ interface Attempt {
   peer: string
   /** Host key types left out because the server's key of that type is not pinned. */
   without: OfferedKey[]
+  /** Told of the server's key that is pinned. */
+  known: (key: OfferedKey) => void
 }
 
 /** One TCP connection and sign-in. On a key that is not pinned, resolves to that key. */
-async function tryLine({ call, peer, without }: Attempt): Promise<Line | OfferedKey> {
+async function tryLine({ call, peer, without, known }: Attempt): Promise<Line | OfferedKey> {
   const authHandler = signInHandler(call.settings)
   const { socket, keysAgreed } = await openSocket(call, peer)
   const client = new (loadSsh().ssh2.Client)()
@@ -203,9 +205,10 @@ async function tryLine({ call, peer, without }: Attempt): Promise<Line | Offered
           authHandler,
           readyTimeout: 0,
           hostVerifier: (key: Buffer) => {
-            if (isPinned(key, call.settings.hostKeys)) return true
-            offered = { type: keyTypeOf(key), fingerprint: fingerprintOf(key) }
-            return false
+            const shown = { type: keyTypeOf(key), fingerprint: fingerprintOf(key) }
+            if (!isPinned(key, call.settings.hostKeys)) offered = shown
+            else known(shown)
+            return offered === undefined
           },
         })
         sniffIdent(socket, (line) => (ident = line))
@@ -219,13 +222,16 @@ async function tryLine({ call, peer, without }: Attempt): Promise<Line | Offered
   }
 }
 
-export async function openLine(call: Call<SftpSettings>): Promise<Line> {
+export async function openLine(
+  call: Call<SftpSettings>,
+  known: (key: OfferedKey) => void = () => {},
+): Promise<Line> {
   const peer = `${call.host}:${call.port}`
   const without: OfferedKey[] = []
   for (;;) {
     let outcome: Line | OfferedKey
     try {
-      outcome = await tryLine({ call, peer, without })
+      outcome = await tryLine({ call, peer, without, known })
     } catch (error) {
       const exhausted = error instanceof NodeError && error.code === 'insecure_session' && without.length > 0
       if (!exhausted) throw error

@@ -15,7 +15,7 @@ import type {
 
 import { fetchFiles } from './fetch.ts'
 import { openLine } from './line.ts'
-import type { Line } from './line.ts'
+import type { Line, OfferedKey } from './line.ts'
 import { discardParts, pushFile } from './push.ts'
 import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
@@ -35,18 +35,27 @@ export function sftpClientTransport(options: SftpClientOptions = {}): Transport<
     ...SFTP,
     async connect(call, host) {
       const settings = checkSettings(call.settings)
-      const line = await openLine({ ...call, settings })
-      const requests = new Requests(line, call.timeouts.ackMs)
-      const remote = new Remote(requests, line.ident)
-      try {
-        await remote.greet()
-      } catch (error) {
-        await hangUp(line, requests, 0)
-        throw error
-      }
-      return new SftpClientSession({ ...call, settings }, host, { line, remote, inDoubt, options })
+      const opened = await openRemote({ ...call, settings })
+      return new SftpClientSession({ ...call, settings }, host, { ...opened, inDoubt, options })
     },
   }
+}
+
+/** Signed in, and SFTP spoken. */
+export async function openRemote(
+  call: Call<SftpSettings>,
+  known?: (key: OfferedKey) => void,
+): Promise<{ line: Line; remote: Remote }> {
+  const line = await openLine(call, known)
+  const requests = new Requests(line, call.timeouts.ackMs)
+  const remote = new Remote(requests, line.ident)
+  try {
+    await remote.greet()
+  } catch (error) {
+    await hangUp(line, requests, 0)
+    throw error
+  }
+  return { line, remote }
 }
 
 interface Parts {
@@ -139,7 +148,7 @@ class SftpClientSession implements Session {
 }
 
 /** Says goodbye, waits a moment for the socket to close, and cuts it otherwise. */
-async function hangUp(line: Line, requests: Requests, graceMs: number): Promise<void> {
+export async function hangUp(line: Line, requests: Requests, graceMs: number): Promise<void> {
   const { socket, client } = line
   const reason = new NodeError('connection_lost', 'the session was closed')
   if (!socket.destroyed && graceMs > 0 && !requests.ended.aborted) {
