@@ -15,6 +15,10 @@ export function addClientCommands(program: Command): void {
   list(program, 'contacts', 'list contacts')
     .option('--contact <id>', 'only this one')
     .action(async (options) => (await import('./contacts.ts')).contacts(options))
+  const contact = program.command('contact').description('one partner')
+  command(contact, 'test <id>', 'test the connection to a partner, step by step; sends nothing').action(
+    async (id: string, options) => (await import('./contacts.ts')).testContact(id, options),
+  )
   command(program, 'configuration <channel>', 'print a channel’s configuration').action(
     async (code: string, options) => (await import('./channels.ts')).configuration(code, options),
   )

@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs
 import { rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { TEST_ADVICE } from '../../contract/administration/connection-test.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { channelFaults } from '../../domain/channel-faults.ts'
@@ -34,14 +35,14 @@ const REACH_MS = 3000
 const LOW_SPACE = 1024 ** 3
 const EXPIRES_SOON_MS = 30 * 86_400_000
 
-export async function doctor(options: { json?: boolean }): Promise<void> {
-  const findings = await examine()
+export async function doctor(options: { json?: boolean; partners?: boolean }): Promise<void> {
+  const findings = await examine(options.partners === true)
   if (options.json) say(JSON.stringify(findings, undefined, 2))
   else for (const { verdict, about, says } of findings) say(`${MARKS[verdict]}  ${about}: ${says}`)
   if (findings.some(({ verdict }) => verdict === 'wrong')) process.exitCode = 1
 }
 
-async function examine(): Promise<Finding[]> {
+async function examine(calls: boolean): Promise<Finding[]> {
   let config: Config
   try {
     config = readConfig(process.env)
@@ -59,7 +60,7 @@ async function examine(): Promise<Finding[]> {
   try {
     const store = await openStore(config)
     try {
-      findings.push(...(await database(config, store)))
+      findings.push(...(await database(config, store, calls)))
     } finally {
       await store.close()
     }
@@ -158,7 +159,7 @@ function portFinding(name: string, host: string, port: number): Promise<Finding>
   })
 }
 
-async function database(config: Config, store: Store): Promise<Finding[]> {
+async function database(config: Config, store: Store, calls: boolean): Promise<Finding[]> {
   const began = Date.now()
   await ping(store.db)
   const name = store.dialect.name === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL'
@@ -169,7 +170,9 @@ async function database(config: Config, store: Store): Promise<Finding[]> {
   const entities = new Map((await listLocalEntities(store.db)).map((entity) => [entity.code, entity]))
   for (const channel of channels)
     findings.push(...channelFindings(rootsOf(config, entities.get(channel.localCode)), seal, channel))
-  findings.push(...(await partners(store, seal, channels)))
+  findings.push(
+    ...(calls ? await calledPartners(config, store, seal) : await partners(store, seal, channels)),
+  )
   return findings
 }
 
@@ -230,6 +233,24 @@ function certificateFindings(about: string, pems: readonly (string | undefined)[
       : []
   })
 }
+
+/** What calls to all partners would meet, step by step. */
+async function calledPartners(config: Config, store: Store, seal: Seal): Promise<Finding[]> {
+  const { testContact } = await import('../../engine/probing/test-contact.ts')
+  const { signal } = new AbortController()
+  const testing = { db: store.db, seal, sshPacketMemory: config.sshPacketMemory, signal }
+  const findings: Finding[] = []
+  for (const contact of await listContacts(store.db))
+    for (const { address = '', steps } of (await testContact(testing, contact)).ways)
+      for (const { step, outcome, seen, advice } of steps) {
+        const about = `partner ${contact.id} ${address} ${step}`
+        const says = [seen, advice && TEST_ADVICE[advice]].filter(Boolean).join('; ')
+        findings.push({ verdict: VERDICTS[outcome], about, says })
+      }
+  return findings
+}
+
+const VERDICTS = { OK: 'ok', FAILED: 'wrong', SKIPPED: 'warning' } as const
 
 /** One TCP connection to each address that a channel may call. */
 async function partners(store: Store, seal: Seal, channels: readonly ChannelRecord[]): Promise<Finding[]> {

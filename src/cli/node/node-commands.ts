@@ -19,6 +19,7 @@ export function addNodeCommands(program: Command): void {
     .command('doctor')
     .description('say what is wrong with this set-up: database, folders, keys, ports, clock, partners')
     .option('--json', 'as JSON')
+    .option('--partners', 'call every partner too, as far as its login and folders; sends nothing')
     .action(async (options) => (await import('./doctor.ts')).doctor(options))
   program
     .command('apply <file>')
