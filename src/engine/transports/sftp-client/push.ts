@@ -7,8 +7,9 @@
 //   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
 //   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
 // - The engine notes durably that the last step comes next. If its answer is lost, the next attempt looks. A file of the
-//   same bytes under the real name is ours. If both names are gone, and this process remembers an unanswered step at that
-//   very server, the partner has taken the file already. Without that memory the file is sent again.
+//   same bytes under the real name is ours. So is one of the same size that we may not read, where our temporary name has
+//   gone: servers that take files over at once show them no more. If both names are gone, and this process remembers an
+//   unanswered step at that very server, the partner has taken the file already. Without that memory the file is sent again.
 
 import { createHash } from 'node:crypto'
 
@@ -140,28 +141,37 @@ async function begin(job: Job): Promise<Beginning> {
 }
 
 /** Whether an earlier attempt delivered the file; throws name_taken when another file has the name. */
-async function deliveredBefore(job: Job, { target, part }: Beginning): Promise<boolean> {
-  const { context, file } = job
+async function deliveredBefore(job: Job, { target, part, handle }: Beginning): Promise<boolean> {
+  const { context, file, remote } = job
   const { inDoubt, peer } = context
   // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
   const takenAlready =
     target === undefined && part === undefined && file.mayBeThere && inDoubt.has(peer, job.part)
   if (target === undefined && !takenAlready) return false
-  if (target !== undefined && !(await isOurs(job, target)))
+  if (target !== undefined && !(await isOurs(job, target, part)))
     throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
+  // Closed first: some servers remove nothing that is open.
+  await remote.close(handle)
   await dropPart(job)
   inDoubt.settle(peer, job.part)
   return true
 }
 
-async function isOurs(job: Job, target: Attrs): Promise<boolean> {
+async function isOurs(job: Job, target: Attrs, part: Attrs | undefined): Promise<boolean> {
   const { file } = job
-  return file.mayBeThere && isRegular(target) && target.size === file.source.size && sameBytes(job)
+  if (!file.mayBeThere || !isRegular(target) || target.size !== file.source.size) return false
+  return sameBytes(job, part === undefined)
 }
 
-async function sameBytes(job: Job): Promise<boolean> {
+async function sameBytes(job: Job, ifUnreadable: boolean): Promise<boolean> {
   const { remote, file, signal } = job
-  const handle = await remote.open(job.target, OPEN.READ, signal)
+  let handle: Buffer
+  try {
+    handle = await remote.open(job.target, OPEN.READ, signal)
+  } catch (error) {
+    if (ifUnreadable && error instanceof NodeError && error.code === 'remote_refused') return true
+    throw error
+  }
   try {
     return (await equalOctets(remote, handle, file.source, file.source.size, signal)) === file.source.size
   } finally {

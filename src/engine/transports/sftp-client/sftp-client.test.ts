@@ -13,6 +13,7 @@ import type { ErrorCode } from '../../../errors.ts'
 import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
+import { startTestListener } from '../../../../test/support/sftp/listener.ts'
 import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
@@ -290,6 +291,34 @@ test('a file whose rename was never answered counts as delivered, once', { skip 
   assert.deepEqual(await readdir(inbox), ['sure'])
   assert.ok((await readFile(join(inbox, 'sure'))).equals(bytes))
 })
+
+test(
+  'a server that takes files over at once: one whose rename was never answered counts as delivered, once',
+  { skip },
+  async () => {
+    const server = await startTestListener()
+    try {
+      const settings = {
+        username: 'acme',
+        privateKey: server.userKey.private,
+        hostKeys: [server.hostKey.fingerprint],
+        inbox: '/NOMINA/in',
+      }
+      const own = new HostDouble(join(server.folder, 'calling'))
+      const bytes = patternBytes(50_000, 8)
+      await withSession(callTo(settings, { port: server.port }), own, async (session) => {
+        await session.push(wireFile('sure', bytes), quiet, never)
+        // It is shown there for a while, and nobody may read it.
+        await session.push(wireFile('sure', bytes, { mayBeThere: true }), quiet, never)
+        const shorter = wireFile('sure', bytes.subarray(1), { mayBeThere: true })
+        await assert.rejects(session.push(shorter, quiet, never), failsWith('name_taken'))
+      })
+      assert.equal(server.host.received.length, 1)
+    } finally {
+      await server.stop()
+    }
+  },
+)
 
 test('the engine notes the last step before it is asked for, and may forbid it', { skip }, async () => {
   const { inbox, host } = await freshFolders()

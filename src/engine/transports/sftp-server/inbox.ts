@@ -53,6 +53,8 @@ export class Inbox {
   readonly #loaded = new Map<string, Promise<void>>()
   /** Uploads that are just being kept. A client that is back at once must find what it left. */
   readonly #leaving = new Set<Promise<void>>()
+  /** Files that are just being handed over, by the name they had and the name they get. */
+  readonly #handing = new Map<string, Promise<void>>()
 
   constructor(parts: InboxParts) {
     this.#parts = parts
@@ -61,13 +63,15 @@ export class Inbox {
   /** Whether anything would be forgotten if this object were. */
   get isEmpty(): boolean {
     this.#forgetOld()
-    return [this.#uploads, this.#kept, this.#handedOver, this.#leaving].every(({ size }) => size === 0)
+    const all = [this.#uploads, this.#kept, this.#handedOver, this.#leaving, this.#handing]
+    return all.every(({ size }) => size === 0)
   }
 
   async look(application: string, name: string): Promise<Look | undefined> {
     await this.#load(application)
-    this.#forgetOld()
     const key = textKey(application, name)
+    await this.#handing.get(key)
+    this.#forgetOld()
     const upload = this.#uploads.get(key)
     // Confirmed octets count, even if the client is back before its old line is known to be dead.
     if (upload !== undefined) {
@@ -96,6 +100,7 @@ export class Inbox {
     const { application, name, owner } = at
     await this.#load(application)
     const key = textKey(application, name)
+    await this.#handing.get(key)
     const running = this.#uploads.get(key)
     if (running?.state === 'open' && running.owner === owner)
       throw new NodeError('conflict', 'the file is open already')
@@ -250,11 +255,30 @@ export class Inbox {
     throw new NodeError('conflict', 'part of the file is no longer here')
   }
 
+  /** Whoever looks at either name meanwhile waits: to a client whose line broke here, a name that is gone means a safe file. */
   async #handOver(upload: Upload, name: string): Promise<void> {
+    this.#end(upload)
+    const handing = this.#complete(upload, name)
+    const over = handing.catch(() => undefined)
+    const keys = [upload.name, name].map((one) => textKey(upload.application, one))
+    for (const key of keys) this.#handing.set(key, over)
+    await handing.finally(() => {
+      for (const key of keys) if (this.#handing.get(key) === over) this.#handing.delete(key)
+    })
+  }
+
+  async #complete(upload: Upload, name: string): Promise<void> {
     const { application, mtime } = upload
     const size = upload.ranges.end
-    this.#end(upload)
-    await upload.incoming.complete({ size })
+    const hidden = upload.name
+    try {
+      await upload.incoming.complete({ size })
+    } catch (error) {
+      // Its temporary name stays, to be sent again: without it a client could believe that the file was taken.
+      if (isTemporaryName(hidden))
+        this.#kept.set(textKey(application, hidden), { application, name: hidden, size, mtime })
+      throw error
+    }
     const until = Date.now() + REMEMBER_MS
     this.#handedOver.set(textKey(application, name), { application, name, size, mtime, until })
     this.#forgetOld()

@@ -238,6 +238,30 @@ test('a close and a rename sent without waiting are done in that order', { skip 
   assert.equal(server.host.received.length, 1)
 })
 
+test(
+  'whoever looks while a file is handed over waits; one that is not taken shows its temporary name',
+  { skip },
+  async () => {
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    server.host.onComplete = () => {
+      begun.resolve()
+      return gate.promise
+    }
+    const [client, other] = [await signedIn(), await signedIn()]
+    await put(client, '/NOMINA/in/.b', Buffer.from('abc'))
+    const renamed = client.status(TYPE.RENAME, '/NOMINA/in/.b', '/NOMINA/in/b')
+    await begun.promise
+    // As a client does whose line broke before it heard the answer.
+    const looks = Promise.all([other.sizeOf('/NOMINA/in/b'), other.sizeOf('/NOMINA/in/.b')])
+    assert.equal(await other.sizeOf('/NOMINA/in/elsewhere'), undefined)
+    gate.reject(new NodeError('no_space', 'the disk is full'))
+    assert.notEqual(await renamed, OK)
+    assert.deepEqual(await looks, [undefined, 3])
+    assert.equal(server.host.received.length, 0)
+  },
+)
+
 test('answers about handles that do not exist are failures, not exceptions', { skip }, async () => {
   const client = await signedIn()
   server.outbox.put('NOMINA', 'file', Buffer.from('content'))
