@@ -88,7 +88,7 @@ export class Foreign {
   transfer(id: string) {
     return this.node.store.db
       .selectFrom('transfer')
-      .select(['state', 'error', 'error_code', 'receipts_until'])
+      .select(['state', 'error', 'error_code', 'receipts_until', 'due_at'])
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
   }

@@ -102,9 +102,13 @@ async function handsOverAndHearsReceipt(t: TestContext, node: ForeignNode, level
     connection: { ...remote.connection, advancedConfigurationConnection: { callingEnd: 'REMOTO' } },
   })
   const id = await foreign.send('a.bin', CONTENT)
+  const isDue = async () => (await foreign.transfer(id)).due_at <= Date.now()
+  await waitFor('it to wait for the partner', async () => !(await isDue()))
   const { line, ssid } = await foreign.calls(t, level)
   assert.equal(ssid.slice(1, 27), `${level}${x(NODE_ID, 25)}`, 'the lower level holds')
   line.say('R')
+  await waitFor('it to begin', async () => (await foreign.transfer(id)).state === 'IN_PROGRESS')
+  assert.ok(await isDue(), 'if the node dies here, the next one does not find it')
   const { dataset, stamp } = await takeFile(level, foreign, line)
   await giveReceipt(line, eerp(level, dataset, stamp, NODE_ID, foreign.id))
   const { state, error } = await foreign.ended(id)

@@ -131,10 +131,9 @@ async function start(
   if (transfer.state === 'IN_PROGRESS') return
   const now = context.now()
   const moved = await context.store.write(async (tx) => {
-    if (
-      !(await moveTransfer(tx, transfer.id, { from: 'PENDING', to: 'IN_PROGRESS', now, fence: held.fence }))
-    )
-      return false
+    // Due from now on, also where it waited for the partner's call: if this node dies, another one must find it.
+    const move = { now, fence: held.fence, dueAt: Math.min(transfer.dueAt, now) }
+    if (!(await moveTransfer(tx, transfer.id, { from: 'PENDING', to: 'IN_PROGRESS', ...move }))) return false
     if (claim.snapshot === null) await setSnapshot(tx, held, snapshot)
     const again = transfer.type === 'AUTOMATIC' && (await findPause(tx, transfer.channelCode)) !== undefined
     if (transfer.startedAt === null && !again)

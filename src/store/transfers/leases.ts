@@ -62,7 +62,10 @@ function heldByNobody(now: number) {
     ])
 }
 
-/** Claims what waits on these channels, whatever its due time: the partner is on the line now. */
+/**
+ * Claims what waits on these channels, whatever its due time: the partner is on the line now. So does what a dead node
+ * had begun; what has gone and waits for receipts is nobody's and stays.
+ */
 export async function claimForChannels(
   store: Store,
   holder: Holder,
@@ -77,7 +80,12 @@ export async function claimForChannels(
         .selectFrom('transfer')
         .select(['transfer.id', 'transfer.requested_at'])
         .where('transfer.channel_code', 'in', some)
-        .where('transfer.state', '=', 'PENDING')
+        .where((eb) =>
+          eb.or([
+            eb('transfer.state', '=', 'PENDING'),
+            eb.and([eb('transfer.state', '=', 'IN_PROGRESS'), eb('transfer.lease_until', 'is not', null)]),
+          ]),
+        )
         .where('transfer.direction', '=', 'EMISION')
         .where(heldByNobody(holder.now))
         .orderBy('transfer.requested_at')

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { testOnBoth, withStore } from '../../../test/support/harness.ts'
 import { contactOf, seedChannel } from '../../../test/support/seed.ts'
 import type { TransferStatus } from '../../contract/transfer.ts'
+import { PARKED } from '../../domain/transfer.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { newFile } from '../../transfers/request.ts'
@@ -10,6 +11,7 @@ import { putContact, putLocalEntity } from '../contacts.ts'
 import { newId } from '../database/ids.ts'
 import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
+import { claimForChannels } from './leases.ts'
 import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
 import { oldTransfers, removeTransfers } from '../retention/old-transfers.ts'
@@ -288,5 +290,31 @@ testOnBoth(
       )
       assert.equal((await pageOfTransfers(store.db, code, { offset: 0, size: 1 })).total, 16)
     }
+  },
+)
+
+testOnBoth(
+  'a partner on the line gets what a dead node had begun for it, not what waits for its receipts',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannels(store)
+    const [begun, gone] = [await insert(store, 1000), await insert(store, 2000, { channelCode: OTHER })]
+    const dead = { owner: 'dead', now: 3000, until: 4000 }
+    const claims = await claimForChannels(store, dead, [CODE, OTHER], 10)
+    assert.equal(claims.length, 2)
+    for (const id of [begun, gone]) await move(store, id, 'PENDING', 'IN_PROGRESS', 3000, { dueAt: PARKED })
+    const { db } = store
+    await db
+      .updateTable('transfer')
+      .set({ lease_owner: null, lease_until: null })
+      .where('id', '=', gone)
+      .execute()
+    const next = (now: number) =>
+      claimForChannels(store, { owner: 'next', now, until: now + 1000 }, [CODE, OTHER], 10)
+    assert.deepEqual(await next(3500), [], 'nobody is known to be dead yet')
+    assert.deepEqual(
+      (await next(9000)).map(({ transfer }) => transfer.id),
+      [begun],
+    )
   },
 )
