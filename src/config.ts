@@ -33,6 +33,7 @@ export type Config = Readonly<{
   oftp2TlsPort: number | undefined
   oftp2Tls: { certPath: string; keyPath: string } | undefined
   sftpPort: number | undefined
+  proxyProtocolFrom: readonly string[]
   signInSeconds: number
   callersPerAddress: number
   sshPacketMemory: boolean
@@ -119,6 +120,10 @@ export const SETTINGS = {
   ],
   ESCLUSA_OFTP2_TLS_KEY: ['as above', 'PEM private key of that certificate'],
   ESCLUSA_SFTP_PORT: ['off', 'SFTP listener'],
+  ESCLUSA_PROXY_PROTOCOL_FROM: [
+    'none',
+    'addresses or networks of proxies in front of the partner listeners, separated by commas: they must say by PROXY protocol (1 or 2) who calls',
+  ],
   ESCLUSA_SIGN_IN_SECONDS: ['30', 'time that a caller of the partner listeners has to sign in'],
   ESCLUSA_CALLERS_PER_ADDRESS: [
     '16',
@@ -222,6 +227,7 @@ export function readConfig(env: Env): Config {
     oftp2TlsPort: port('ESCLUSA_OFTP2_TLS_PORT'),
     oftp2Tls: pair('ESCLUSA_OFTP2_TLS_CERT', 'ESCLUSA_OFTP2_TLS_KEY'),
     sftpPort: port('ESCLUSA_SFTP_PORT'),
+    proxyProtocolFrom: networks('ESCLUSA_PROXY_PROTOCOL_FROM', get('ESCLUSA_PROXY_PROTOCOL_FROM')),
     signInSeconds: integer('ESCLUSA_SIGN_IN_SECONDS', 1, 600),
     callersPerAddress: integer('ESCLUSA_CALLERS_PER_ADDRESS', 1, 10_000),
     sshPacketMemory: onOrOff('ESCLUSA_SSH_PACKET_MEMORY'),

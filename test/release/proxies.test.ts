@@ -7,13 +7,19 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
+import { connect as connectTls } from 'node:tls'
+import ssh2 from 'ssh2'
+import { applyPlatform } from '../../src/platform/apply.ts'
+import { readPlatform } from '../../src/platform/read.ts'
+import { closeAfter, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import { ForeignLine, x } from '../support/oftp2/foreign.ts'
+import { freePort as listenerPort } from '../support/sftp/openssh.ts'
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/operate/proxies.md'), 'utf8')
 const missing = (program: string, flag: string) =>
@@ -37,7 +43,12 @@ async function freePort(): Promise<number> {
 }
 
 /** Runs the proxy in the foreground until the test ends. */
-async function run(t: TestContext, program: string, args: string[], url: string): Promise<void> {
+async function run(
+  t: TestContext,
+  program: string,
+  args: string[],
+  answers: () => Promise<boolean>,
+): Promise<void> {
   const proxy = spawn(program, args, { env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin` } })
   const gone = once(proxy, 'exit')
   t.after(async () => {
@@ -48,9 +59,11 @@ async function run(t: TestContext, program: string, args: string[], url: string)
   for (const stream of [proxy.stdout, proxy.stderr]) stream.on('data', (piece) => (said += String(piece)))
   await waitFor(`${program} to answer`, async () => {
     assert.equal(proxy.exitCode, null, said)
-    return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true
+    return answers()
   })
 }
+
+const ready = (url: string) => async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true
 
 /** Another address of this machine than the proxy's. */
 const CALLER = '127.0.0.2'
@@ -102,7 +115,7 @@ test('nginx as the guide sets it', { skip: missing('nginx', '-v') }, async (t) =
     `daemon off; ${user} pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${temp} ${server} }`,
   )
   const url = `http://127.0.0.1:${port}`
-  await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], url)
+  await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], ready(url))
   await passes(node, url)
 })
 
@@ -114,6 +127,108 @@ test('HAProxy as the guide sets it', { skip: missing('haproxy', '-v') }, async (
     .replace('127.0.0.1:8080', new URL(node.url).host)
   writeFileSync(join(folder, 'haproxy.cfg'), text)
   const url = `http://127.0.0.1:${port}`
-  await run(t, 'haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], url)
+  await run(t, 'haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], ready(url))
   await passes(node, url)
 })
+
+const LINKS = { PLAIN: 'oftp2', SECURE: 'oftp2', SHELL: 'sftp' } as const
+
+/** A partner of each kind, with channels that take calls from one address alone. */
+async function putPartners({ context, dataDir, files }: TestNode): Promise<void> {
+  const platform = {
+    localEntities: [{ code: 'BANCO', name: 'Banco Azul' }],
+    contacts: Object.entries(LINKS).map(([code, protocol]) => ({
+      id: code,
+      name: code,
+      remoteCodes: [{ id: 'c', code }],
+      protocol,
+      ...(protocol === 'sftp' && { access: { username: 'shell', password: 'a password of twelve' } }),
+    })),
+    channels: Object.keys(LINKS).map((code) => ({
+      code: `BANCO-${code}-FILES`,
+      contact: code,
+      direction: 'RECEPCION',
+      directories: [{ direction: 'RECEPCION', filePath: join(files, code) }],
+      connection: {
+        ips: [CALLER],
+        advancedConfigurationConnection: { callingEnd: 'REMOTO', validateIp: true },
+      },
+      ...(code === 'SECURE' && { security: { cryptography: true, ciphrate: 'TRANSMISION' } }),
+    })),
+  }
+  const file = join(dataDir, 'platform.yaml')
+  writeFileSync(file, JSON.stringify(platform))
+  const read = readPlatform(file, { env: {}, roots: context.roots })
+  await applyPlatform(context.store, context.seal, read.platform, { now: Date.now() })
+}
+
+/** What the node says to this partner's name: X when it takes the call, F when it does not. */
+async function answerTo(t: TestContext, socket: Socket, name: string): Promise<string | undefined> {
+  closeAfter(t, async () => void socket.destroy())
+  const line = new ForeignLine(socket)
+  await line.expect('I')
+  line.say(`X5${x(name, 25)}${x('', 8)}02048BNYN004N    ${x('', 8)}\r`)
+  return (await line.hear())?.toString('latin1', 0, 1)
+}
+
+test(
+  'HAProxy in front of the partner listeners, as the guide sets it',
+  { skip: missing('haproxy', '-v') },
+  async (t) => {
+    const [plain, secure, shell] = [await listenerPort(), await listenerPort(), await listenerPort()]
+    const node = await startTestNode(t, {
+      empty: true,
+      settings: {
+        ESCLUSA_PROXY_PROTOCOL_FROM: '127.0.0.1',
+        ESCLUSA_OFTP2_PORT: String(plain),
+        ESCLUSA_OFTP2_TLS_PORT: String(secure),
+        ESCLUSA_SFTP_PORT: String(shell),
+      },
+    })
+    await putPartners(node)
+    const bound = [await listenerPort(), await listenerPort(), await listenerPort()] as const
+    let nth = 0
+    const text = settingsOf('cfg')
+      .replaceAll(/bind .*/g, () => `bind 127.0.0.1:${bound[nth++]}`)
+      .replace('127.0.0.1:13305', `127.0.0.1:${plain}`)
+      .replace('127.0.0.1:16619', `127.0.0.1:${secure}`)
+      .replace('127.0.0.1:10022', `127.0.0.1:${shell}`)
+    const folder = await tempFolder(t)
+    writeFileSync(join(folder, 'haproxy.cfg'), text)
+    const call = (port: number, localAddress: string) => connect({ port, host: '127.0.0.1', localAddress })
+    await run(t, 'haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], async () => {
+      const socket = call(bound[2], CALLER)
+      const heard = await once(socket, 'data').catch(() => [''])
+      socket.destroy()
+      return String(heard[0]).startsWith('SSH-')
+    })
+    const overTls = (from: string) => connectTls({ socket: call(bound[1], from), rejectUnauthorized: false })
+    assert.equal(
+      await answerTo(t, call(bound[0], CALLER), 'PLAIN'),
+      'X',
+      'where the partner calls from counts',
+    )
+    assert.equal(await answerTo(t, call(bound[0], '127.0.0.3'), 'PLAIN'), 'F')
+    assert.equal(await answerTo(t, overTls(CALLER), 'SECURE'), 'X')
+    assert.equal(await answerTo(t, overTls('127.0.0.3'), 'SECURE'), 'F')
+    assert.equal(await signsIn(call(bound[2], CALLER)), true)
+    assert.equal(await signsIn(call(bound[2], '127.0.0.3')), false)
+    // Whoever is not named says nothing that counts: not past the proxy, and not in another's name.
+    const liar = call(plain, '127.0.0.3')
+    liar.write(`PROXY TCP4 ${CALLER} 127.0.0.1 40000 3305\r\n`)
+    assert.notEqual(await answerTo(t, liar, 'PLAIN').catch(() => 'nothing'), 'X')
+  },
+)
+
+/** With its password, over SSH. */
+async function signsIn(sock: Socket): Promise<boolean> {
+  const client = new ssh2.Client()
+  const done = Promise.withResolvers<boolean>()
+  client.on('ready', () => done.resolve(true)).on('error', () => done.resolve(false))
+  client.connect({ sock, username: 'shell', password: 'a password of twelve' })
+  try {
+    return await done.promise
+  } finally {
+    client.destroy()
+  }
+}

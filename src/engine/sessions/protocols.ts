@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { networksOf } from '../../domain/network/networks.ts'
 import { systemCode } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf } from '../../store/transfers/receptions.ts'
@@ -58,6 +59,7 @@ async function listenForOftp2(
     sessionHost: host,
     crypto: makeSessionCrypto(context.policy),
     pool: oftp2.pool,
+    ...proxiesOf(config),
     limits: { handshakeMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
   }
   const listeners: Listener[] = []
@@ -73,6 +75,11 @@ async function listenForOftp2(
     listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls }))
   }
   return listeners
+}
+
+/** Who may say in whose name it calls. */
+function proxiesOf({ proxyProtocolFrom }: Config) {
+  return proxyProtocolFrom.length === 0 ? {} : { proxies: networksOf(proxyProtocolFrom) }
 }
 
 async function ownCertificate(): Promise<string> {
@@ -92,6 +99,7 @@ async function listenForSftp(
   const listener = await listenSftp({
     host: config.listenHost,
     port: config.sftpPort,
+    ...proxiesOf(config),
     hostKeys: [sftpHostKey(config)],
     sessionHost: host,
     outboxOf: (reach) => outboxOf(context, reach, wake),

@@ -5,8 +5,11 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { constants } from 'node:crypto'
 import { createServer as createTlsServer } from 'node:tls'
 import { NodeError } from '../../../errors.ts'
+import type { Networks } from '../../../domain/network/networks.ts'
 import { CallerPlaces } from '../caller-places.ts'
 import type { Place } from '../caller-places.ts'
+import { behindProxies, originOf } from '../proxy-header.ts'
+import type { Origin } from '../proxy-header.ts'
 import type { Listener, SessionHost } from '../transport.ts'
 import { shownBy } from './certificates.ts'
 import { asksPassword } from './protocol/auth.ts'
@@ -36,6 +39,8 @@ export interface Oftp2Listening {
   crypto: SessionCrypto
   limits?: Partial<ListenLimits>
   pool?: WorkspacePool
+  /** Whose PROXY header is read, and must come; nobody's without it. */
+  proxies?: Networks
 }
 
 const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000, callersPerAddress: 16 }
@@ -47,9 +52,12 @@ export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
   const limits = { ...LIMITS, ...options.limits }
   const pool = options.pool ?? new WorkspacePool()
   const door = new Door(options, limits, pool)
-  const server = createListener(options, limits, (socket) => door.accept(socket))
+  const calls = createListener(options, limits, (socket) => door.accept(socket))
   // Ahead of the handshake: a connection in an endless one has a place, too.
-  server.prependListener('connection', (socket: Socket) => door.take(socket))
+  calls.prependListener('connection', (socket: Socket) => door.take(socket))
+  const server = options.proxies === undefined ? calls : createServer({ noDelay: true })
+  if (options.proxies !== undefined)
+    behindProxies(server, options.proxies, (socket) => calls.emit('connection', socket))
   await listening(server, options)
   const { address, port } = server.address() as AddressInfo
   return {
@@ -62,15 +70,22 @@ export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
   }
 }
 
-type Visitor = { socket: Socket; place: Place | undefined; session: Oftp2Session | undefined }
+type Visitor = {
+  socket: Socket
+  origin: Origin
+  place: Place | undefined
+  session: Oftp2Session | undefined
+}
 
 /** Where a connection comes from; the same for its TCP and its TLS end. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}:${remotePort}`
 }
 
-function addressOf(socket: Socket): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+/** Of the TCP end: the TLS end knows the proxy alone. */
+function callerAt(socket: Socket): Origin {
+  const { address, port } = originOf(socket)
+  return { address: address.replace(/^::ffff:(?=\d+\.)/, ''), port }
 }
 
 /** All connections of one listener. */
@@ -102,10 +117,11 @@ class Door {
 
   /** A connection, before anything was said on it. */
   take(socket: Socket): void {
-    const address = addressOf(socket)
+    const origin = callerAt(socket)
+    const { address } = origin
     if (address === '') return void socket.destroy()
     const key = keyOf(socket)
-    const visitor: Visitor = { socket, place: undefined, session: undefined }
+    const visitor: Visitor = { socket, origin, place: undefined, session: undefined }
     visitor.place = this.#places.enter(address, (why) => end(visitor, why))
     // Whoever gets no place is told so, but no stranger gets a TLS handshake for it.
     const isHeard = this.#options.tls === undefined || this.#options.sessionHost.isKnown(address)
@@ -127,8 +143,9 @@ class Door {
   accept(socket: Socket): void {
     const visitor = this.#visitors.get(keyOf(socket))
     if (visitor === undefined || socket.destroyed) return void socket.destroy()
-    if (visitor.place === undefined) return turnAway(socket)
-    const session = answerCall(socket, visitor.place, this.#options, this.#pool, this.#handshakeMs)
+    const { place, origin } = visitor
+    if (place === undefined) return turnAway(socket)
+    const session = answerCall({ socket, place, origin }, this.#options, this.#pool, this.#handshakeMs)
     visitor.session = session
     this.#sessions.add(session)
     void session.conversation.whenClosed().finally(() => this.#sessions.delete(session))
@@ -194,16 +211,15 @@ function listening(server: Server, { host, port }: Oftp2Listening): Promise<void
 }
 
 function answerCall(
-  socket: Socket,
-  place: Place,
+  { socket, place, origin }: { socket: Socket; place: Place; origin: Origin },
   options: Oftp2Listening,
   pool: WorkspacePool,
   handshakeMs: number,
 ): Oftp2Session {
   const { sessionHost: host, crypto } = options
-  const address = addressOf(socket)
+  const { address } = origin
   const encrypted = options.tls !== undefined
-  const peer = `${address}:${socket.remotePort ?? 0}`
+  const peer = `${address}:${origin.port}`
   const session = new Oftp2Session(
     { socket, peer, encrypted, calling: false, handshakeMs },
     { host, crypto, pool },

@@ -24,6 +24,8 @@ import type { SignedIn } from './sign-in.ts'
 const GOODBYE_MS = 2000
 
 export interface ClientConnectionParts {
+  /** Where the caller is, whatever stands between. */
+  address: string
   limits: SftpServerLimits
   /** Kept once it is signed in; until then it may be taken away. */
   place: Place
@@ -55,7 +57,7 @@ export class ClientConnection {
     this.#keysAgreed = keysAgreed
     this.#parts = parts
     const { sessionHost, limits } = parts
-    this.#address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    this.#address = parts.address.replace(/^::ffff:/, '')
     this.#signIn = new SignIn({ host: sessionHost, address: this.#address, tries: limits.signInTries })
     socket.on('error', () => {})
     this.#closed = new Promise<void>((resolve) => {

@@ -12,7 +12,9 @@ import { whyNotAdopted } from '../ssh/adopted-socket.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
+import type { Networks } from '../../../domain/network/networks.ts'
 import { CallerPlaces } from '../caller-places.ts'
+import { behindProxies, originOf, wasProxied } from '../proxy-header.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import type { PartnerFiles } from './file-session.ts'
@@ -35,6 +37,8 @@ export interface SftpServerOptions {
   /** Uploads kept from before this run; without it a client cannot resume over a restart of the node. */
   keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
   limits?: Partial<SftpServerLimits>
+  /** Whose PROXY header is read, and must come; nobody's without it. */
+  proxies?: Networks
   /** Callers' sockets read into one place (ssh/adopted-socket.ts), where that holds; on unless said otherwise. */
   socketMemory?: boolean
   /** What was wanted and is not so; for the log. */
@@ -45,7 +49,10 @@ export interface SftpServerOptions {
 
 export async function listenSftp(options: SftpServerOptions): Promise<Listener> {
   const registry = new ConnectionRegistry(options, await adoptsSockets(options))
-  const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => registry.take(socket))
+  const server = createServer({ noDelay: true, pauseOnConnect: true })
+  const take = (socket: Socket) => registry.take(socket)
+  if (options.proxies === undefined) server.on('connection', take)
+  else behindProxies(server, options.proxies, take)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
       reject(
@@ -121,15 +128,17 @@ class ConnectionRegistry {
   }
 
   take(accepted: Socket): void {
-    const { remoteAddress = '' } = accepted
+    const { address } = originOf(accepted)
     // No octet was read yet, so no stranger costs more than this. Whose place is taken away hears nothing either.
-    const place =
-      remoteAddress === '' ? undefined : this.#places.enter(remoteAddress, () => line?.socket.destroy())
+    const place = address === '' ? undefined : this.#places.enter(address, () => line?.socket.destroy())
     if (place === undefined) return void accepted.destroy()
-    const line: LineSocket = acceptSocket(accepted, { adopted: this.#adopts })
+    // What came behind a proxy's header lies in the socket, and would not move with the connection.
+    const adopted = this.#adopts && !wasProxied(accepted)
+    const line: LineSocket = acceptSocket(accepted, { adopted })
     const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
     const connection = new ClientConnection(line, {
+      address,
       limits: this.#limits,
       place,
       sessionHost: this.#options.sessionHost,
