@@ -1,31 +1,48 @@
-// `kill -9` at random moments of backup, restore, rotation and migration: nothing is lost, and each can be run again.
-// ESCLUSA_LONG=1 runs 100 rounds of each; ESCLUSA_SEED repeats a run's moments.
+// `kill -9` at random moments of backup, restore, rotation, migration and archiving: nothing is lost, and each can be run
+// again. ESCLUSA_LONG=1 runs 100 rounds of each on both databases; ESCLUSA_SEED repeats a run's moments.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { setScene } from '../backup/scene.ts'
+import { gunzipSync } from 'node:zlib'
+import { Client } from 'pg'
+import { makeTokens } from '../../src/accounts/token.ts'
+import { readSecrets } from '../../src/files/secrets.ts'
+import { addHistory } from '../../src/store/channels.ts'
+import { newId } from '../../src/store/database/ids.ts'
+import { openStore } from '../../src/store/database/open.ts'
+import type { Store } from '../../src/store/database/store.ts'
+import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
+import { newFile } from '../../src/transfers/request.ts'
+import { SALARIES, setScene } from '../backup/scene.ts'
 import type { Scene } from '../backup/scene.ts'
 import { esclusa, launch } from '../crash/node-process.ts'
 import type { Settings } from '../crash/node-process.ts'
 import { seededRandom } from '../crash/random.ts'
 import { LONG, SEED } from '../crash/trial.ts'
-import { tempFolder, testOnBoth } from '../support/harness.ts'
+import { closeAfter, tempFolder, testOnBoth } from '../support/harness.ts'
+import type { TestDatabase } from '../support/harness.ts'
 
 const ROUNDS = LONG ? 100 : 2
+/** Where a round costs more than it shows when it is one of two. */
+const FEWER = LONG ? 100 : 1
 const random = seededRandom(SEED)
 
 /** Starts a command and kills it at some moment of the time that it takes. */
-async function killed(settings: Settings, longestMs: number, ...args: string[]): Promise<void> {
-  const child = launch(settings, args)
+function killed(settings: Settings, longestMs: number, ...args: string[]): Promise<void> {
+  return killedAt(launch(settings, args), random.between(50, longestMs))
+}
+
+async function killedAt(child: ChildProcess, ms: number): Promise<void> {
   const gone = once(child, 'close')
-  await Promise.race([gone, delay(random.between(50, longestMs))])
+  await Promise.race([gone, delay(ms)])
   child.kill('SIGKILL')
   await gone
 }
@@ -66,15 +83,113 @@ testOnBoth('a backup, a restore and a new master key that are killed lose nothin
   }
   await scene.run('keys', 'rotate-master')
   assert.equal(await scene.run('export', '--secrets'), exported, `seed ${SEED}`)
+  await killsTokenSecrets(scene, takesMs)
 })
 
-test('a migration that is killed is made by the next start', async (t) => {
-  const archive = fileURLToPath(new URL('../fixtures/releases/0.1.0/sqlite.tar.gz', import.meta.url))
-  for (let round = 0; round < ROUNDS; round++) {
+/** Tokens made before live out, whenever the exchange of their secret was killed. */
+async function killsTokenSecrets({ settings }: Scene, takesMs: number): Promise<void> {
+  const config = { dataDir: settings.ESCLUSA_DATA_DIR ?? '', jwtSecret: undefined, masterKey: undefined }
+  const ana = { id: 'a', username: 'ana', credentialVersion: 1, loginVersion: 1 }
+  for (let round = 0; round < FEWER; round++) {
+    const { token } = makeTokens(readSecrets(config).jwt).make(ana, Date.now())
+    await killed(settings, takesMs, 'keys', 'rotate-jwt')
+    const { sub } = makeTokens(readSecrets(config).jwt).read(token, Date.now())
+    assert.equal(sub, 'ana', `round ${round}, seed ${SEED}`)
+  }
+}
+
+testOnBoth('a migration that is killed is made by the next start', async (t, database) => {
+  const archive = fileURLToPath(
+    new URL(`../fixtures/releases/0.1.0/${database.name}.tar.gz`, import.meta.url),
+  )
+  for (let round = 0; round < FEWER; round++) {
     const root = await tempFolder(t)
     execFileSync('tar', ['-xzf', archive, '-C', root])
-    const settings = { ESCLUSA_DATA_DIR: join(root, 'data') }
+    const databaseUrl = await database.create(t)
+    if (databaseUrl) await load(databaseUrl, readFileSync(join(root, 'dump.sql'), 'utf8'))
+    const settings = {
+      ESCLUSA_DATA_DIR: join(root, 'data'),
+      ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+    }
     await killed(settings, 1500, 'user', 'list')
     assert.match(await esclusa(settings, 'user', 'list'), /^ana /m, `round ${round}, seed ${SEED}`)
   }
 })
+
+async function load(databaseUrl: string, dump: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query(dump)
+  await client.end()
+}
+
+testOnBoth('archiving that is killed has every row once', async (t, database) => {
+  const { store, dataDir, databaseUrl } = await archivingScene(t, database)
+  const archiveDir = join(dataDir, 'archive')
+  await mkdir(archiveDir)
+  const start = () =>
+    fork(new URL('archive-child.ts', import.meta.url), [dataDir, databaseUrl ?? '', archiveDir])
+  const toItsEnd = async () => {
+    const [code] = (await once(start(), 'close')) as [number]
+    assert.equal(code, 0)
+  }
+  const ids: string[] = []
+  ids.push(...(await addOld(store, ids.length)))
+  const takesMs = await timeOf(toItsEnd)
+  for (let round = 0; round < FEWER; round++) {
+    ids.push(...(await addOld(store, ids.length)))
+    await killedAt(start(), random.between(50, takesMs))
+  }
+  await toItsEnd()
+  const left = await store.db.selectFrom('transfer').select('id').execute()
+  assert.deepEqual(left, [], `seed ${SEED}`)
+  const lines = readdirSync(archiveDir).flatMap((name) =>
+    gunzipSync(readFileSync(join(archiveDir, name)))
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; id?: string }),
+  )
+  const archived = lines.filter(({ kind }) => kind === 'transfer').map(({ id }) => id)
+  assert.deepEqual(archived.toSorted(), ids.toSorted(), `seed ${SEED}`)
+  const entries = lines.filter(({ kind }) => kind === 'history').length
+  assert.equal(entries, ids.length, `seed ${SEED}`)
+})
+
+async function archivingScene(t: TestContext, database: TestDatabase) {
+  const scene = await setScene(t, database)
+  const dataDir = scene.settings.ESCLUSA_DATA_DIR ?? ''
+  const databaseUrl = scene.settings.ESCLUSA_DATABASE_URL
+  const store = await openStore({ dataDir, databaseUrl })
+  closeAfter(t, () => store.close())
+  // Making the channels has left entries in their histories.
+  await store.db.deleteFrom('history').execute()
+  return { store, dataDir, databaseUrl }
+}
+
+/** More than go at once; of ten days ago, each later than the one before. */
+async function addOld(store: Store, before: number): Promise<string[]> {
+  const ids: string[] = []
+  await store.write(async (tx) => {
+    for (let nth = 0; nth < 130; nth++) {
+      const at = Date.now() - 10 * 86_400_000 + (before + nth) * 1000
+      const id = newId(at)
+      const file = newFile({ directory: 0, name: `f${nth}`, path: `/x/f${nth}`, size: 5, modifiedAt: at }, 0)
+      await insertTransfer(tx, {
+        id,
+        channelCode: SALARIES,
+        direction: 'EMISION',
+        type: 'MANUAL',
+        requestedBy: null,
+        retryOf: null,
+        now: at,
+        files: [{ ...file, keyDate: '20260101', keyTime: '0000000001' }],
+      })
+      await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at })
+      await moveTransfer(tx, id, { from: 'IN_PROGRESS', to: 'COMPLETED', now: at + 1 })
+      await addHistory(tx, SALARIES, [{ at, event: 'TRANSFER_COMPLETED' }])
+      ids.push(id)
+    }
+  })
+  return ids
+}
