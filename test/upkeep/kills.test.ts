@@ -150,7 +150,7 @@ testOnBoth('archiving that is killed has every row once', async (t, database) =>
       .split('\n')
       .map((line) => JSON.parse(line) as { kind: string; id?: string }),
   )
-  const archived = lines.filter(({ kind }) => kind === 'transfer').map(({ id }) => id)
+  const archived = lines.filter(({ kind }) => kind === 'transfer').map(({ id }) => id ?? '')
   assert.deepEqual(archived.toSorted(), ids.toSorted(), `seed ${SEED}`)
   const entries = lines.filter(({ kind }) => kind === 'history').length
   assert.equal(entries, ids.length, `seed ${SEED}`)
