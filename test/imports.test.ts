@@ -58,6 +58,7 @@ const MAY: Record<string, string[]> = {
   'src/engine/transports/outbox.ts': [],
   'src/engine/transports/tries.ts': [],
   'src/engine/transports/caller-places.ts': ['src/domain/network', 'src/engine/transports/tries.ts'],
+  'src/engine/transports/proxy-header.ts': ['src/domain/network'],
   'src/engine/transports/ssh': [SECTIONS, 'src/engine/transports/transport.ts'],
   'src/engine/transports/oftp2': [
     // Its table of cipher suites stands with the setting that chooses one.
@@ -65,6 +66,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/transport.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
+    'src/engine/transports/proxy-header.ts',
     'src/files/tls-pair.ts',
   ],
   'src/engine/transports/folder': [SECTIONS, 'src/engine/transports/transport.ts', 'src/files'],
@@ -79,6 +81,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/outbox.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
+    'src/engine/transports/proxy-header.ts',
     'src/engine/transports/ssh',
     'src/accounts/password.ts',
   ],

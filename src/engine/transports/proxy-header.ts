@@ -15,6 +15,8 @@ const HEADER_MS = 5000
 const WAITING_AT_ONCE = 512
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 
+/** Whose headers are read. */
+export type Proxies = Networks
 export type Origin = { address: string; port: number }
 /** Without an origin: the proxy speaks for itself, as in a health check. */
 export type ProxyHeader = { length: number; origin: Origin | undefined }
@@ -80,7 +82,7 @@ export function wasProxied(socket: Socket): boolean {
 }
 
 /** `take` gets each connection of the server when it is known who calls. */
-export function behindProxies(server: Server, proxies: Networks, take: (socket: Socket) => void): void {
+export function behindProxies(server: Server, proxies: Proxies, take: (socket: Socket) => void): void {
   const waiting = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     if (!proxies.has(socket.remoteAddress ?? '')) return take(socket)

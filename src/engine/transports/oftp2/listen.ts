@@ -5,11 +5,10 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { constants } from 'node:crypto'
 import { createServer as createTlsServer } from 'node:tls'
 import { NodeError } from '../../../errors.ts'
-import type { Networks } from '../../../domain/network/networks.ts'
 import { CallerPlaces } from '../caller-places.ts'
 import type { Place } from '../caller-places.ts'
 import { behindProxies, originOf } from '../proxy-header.ts'
-import type { Origin } from '../proxy-header.ts'
+import type { Origin, Proxies } from '../proxy-header.ts'
 import type { Listener, SessionHost } from '../transport.ts'
 import { shownBy } from './certificates.ts'
 import { asksPassword } from './protocol/auth.ts'
@@ -40,7 +39,7 @@ export interface Oftp2Listening {
   limits?: Partial<ListenLimits>
   pool?: WorkspacePool
   /** Whose PROXY header is read, and must come; nobody's without it. */
-  proxies?: Networks
+  proxies?: Proxies
 }
 
 const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000, callersPerAddress: 16 }

@@ -12,9 +12,9 @@ import { whyNotAdopted } from '../ssh/adopted-socket.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
-import type { Networks } from '../../../domain/network/networks.ts'
 import { CallerPlaces } from '../caller-places.ts'
 import { behindProxies, originOf, wasProxied } from '../proxy-header.ts'
+import type { Proxies } from '../proxy-header.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import type { PartnerFiles } from './file-session.ts'
@@ -38,7 +38,7 @@ export interface SftpServerOptions {
   keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
   limits?: Partial<SftpServerLimits>
   /** Whose PROXY header is read, and must come; nobody's without it. */
-  proxies?: Networks
+  proxies?: Proxies
   /** Callers' sockets read into one place (ssh/adopted-socket.ts), where that holds; on unless said otherwise. */
   socketMemory?: boolean
   /** What was wanted and is not so; for the log. */
