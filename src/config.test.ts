@@ -17,6 +17,8 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_MAX_PAGE_SIZE: [['0', '100001', 'many'], /whole number from 1 to 100000/],
   ESCLUSA_TRUSTED_PROXIES: [
     ['proxy', '10.0.0.0/33', '::/129', '10.0.0.1,x', '1.2.3.4/8/8'],
+    /addresses or networks/,
+  ],
   ESCLUSA_PROXY_PROTOCOL_FROM: [
     ['proxy', '10.0.0.0/33', '::/129', '10.0.0.1,x', '1.2.3.4/8/8'],
     /addresses or networks/,
