@@ -29,6 +29,7 @@ import { Receptions } from './receiving/receptions.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
 import { OwedReceipts } from './sessions/owed-receipts.ts'
+import { receiptsDelivered } from '../store/transfers/receptions.ts'
 import { receiptsToSend } from './sessions/receipts.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { makeSlots } from './scheduling/slots.ts'
@@ -94,7 +95,10 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     askNodes: parts.askNodes,
   })
   const sessions = new SessionPool(context, transports, hostOf, (reach) => receptions.sessionDone(reach))
-  const owed = new OwedReceipts((reach) => receiptsToSend(context, reach))
+  const owed = new OwedReceipts(
+    (reach) => receiptsToSend(context, reach),
+    (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
+  )
   const memory = new OfferMemory()
   const quotas = new Quotas(context)
   const protocolOf = (protocol: string) => transports.get(protocol)

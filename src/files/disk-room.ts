@@ -5,11 +5,13 @@ import { statfs } from 'node:fs/promises'
 import { NodeError } from '../errors.ts'
 
 const EVERY_OCTETS = 16 * 1024 * 1024
+const EVERY_MS = 1000
 
 export class DiskRoom {
   readonly #folder: string
   readonly #reserve: number
   #written = EVERY_OCTETS
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(folder: string, reserveOctets: number) {
     this.#folder = folder
@@ -24,12 +26,19 @@ export class DiskRoom {
       throw new NodeError('no_space', `less than ${this.#reserve} octets would be left on the disk`)
   }
 
-  /** Octets are about to be written. The first are looked at, then those after every 16 MiB. */
+  /** Octets are about to be written. The first are looked at, then those after every 16 MiB and every second. */
   wrote(octets: number): Promise<void> | undefined {
     this.#written += octets
-    if (this.#written < EVERY_OCTETS) return undefined
+    const now = performance.now()
+    if (this.#written < EVERY_OCTETS && now - this.#lookedAt < EVERY_MS) return undefined
+    return this.#look(octets, now)
+  }
+
+  async #look(octets: number, now: number): Promise<void> {
+    // Where there is too little, the next octets look again.
+    await this.require(octets)
     this.#written = 0
-    return this.require(octets)
+    this.#lookedAt = now
   }
 
   /** A step of a pipeline that ends it when room gets short. */

@@ -40,6 +40,23 @@ export async function placeStaged(from: string, target: string): Promise<void> {
   }
 }
 
+/**
+ * The same without a sync: that of the folder is the caller's. The old name becomes a mark that says that the file was put
+ * in place, for as long as nobody has written that down.
+ */
+export async function placeMarked(from: string, target: string): Promise<void> {
+  try {
+    await linkOrCopy(from, target)
+    await rename(from, markOf(from))
+  } catch (thrown) {
+    throw fromFileError(thrown, target)
+  }
+}
+
+export function markOf(from: string): string {
+  return `${from}.placed`
+}
+
 async function linkOrCopy(from: string, target: string): Promise<void> {
   try {
     await link(from, target)

@@ -239,54 +239,88 @@ testOnBoth('a node takes a reception of many files over: what is whole is finish
   const rig = await runningRig(t, (rig) => channelOf(rig), { database })
   const reach = reachAll('acme', 'partner')
   await bring(rig, 'done.txt', reach)
-  const whole = await rig.host().offer(offerOf('whole.txt', { reach, size: 5, restartFrom: 5 }))
-  await whole.write(Buffer.from('whole'), 0)
+  const id = (await transfersOf(rig))[0]?.id ?? ''
+  await waitFor('its last row', async () => (await phasesOf(rig, id))[0] === 'done.txt DONE')
+  const offered = async (name: string) => {
+    const incoming = await rig
+      .host()
+      .offer(offerOf(name, { reach, size: name.length, restartFrom: name.length }))
+    await incoming.write(Buffer.from(name), 0)
+    return incoming
+  }
+  const whole = [await offered('whole.txt'), await offered('taken.txt'), await offered('lost.txt')]
   await rig.host().offer(offerOf('moving.txt', { reach }))
   const store = rig.context.store as { write: Store['write'] }
   const { write } = store
-  // It is in place, and then this node writes nothing more: neither that nor anything else.
-  store.write = async (change) => {
-    if ((await rig.list('in')).includes('whole.txt'))
-      throw new NodeError('lease_lost', 'this node is cut off')
-    return write(change)
+  // They are in place and acknowledged. That they are there is never recorded: this node is cut off.
+  const cutOff = async (tx: Tx) => {
+    const placed = await tx.selectFrom('received_file').selectAll().execute()
+    if (placed.length > 1) throw new NodeError('lease_lost', 'this node is cut off')
   }
-  await assert.rejects(whole.complete({ size: 5 }))
-  const id = (await transfersOf(rig))[0]?.id ?? ''
+  store.write = (change) =>
+    write(async (tx) => {
+      const value = await change(tx)
+      await cutOff(tx)
+      return value
+    })
+  await Promise.all(whole.map((one, nth) => one.complete({ size: [9, 9, 8][nth] ?? 0 })))
+  assert.deepEqual(await rig.list('in'), ['done.txt', 'lost.txt', 'taken.txt', 'whole.txt'])
+  // Somebody takes one at once. Of another the power failed before anything was on the disk; nobody was told of that one.
+  await rm(join(rig.place.files, 'in', 'taken.txt'))
+  await rm(join(rig.place.files, 'in', 'lost.txt'))
+  const { staged_path: lost } = await rig.store.db
+    .selectFrom('transfer_file')
+    .select('staged_path')
+    .where('name', '=', 'lost.txt')
+    .executeTakeFirstOrThrow()
+  await rm(`${lost ?? ''}.placed`)
   await write((tx) =>
     tx.updateTable('transfer').set({ lease_owner: null, lease_until: null }).where('id', '=', id).execute(),
   )
   const other = (await startRig(t, { beside: rig, database })).run()
   const ended = await other.ended(id)
   assert.equal(ended.state, 'FAILED')
-  assert.match(ended.error ?? '', /moving\.txt/)
-  assert.deepEqual(await phasesOf(rig, id), ['done.txt DONE', 'whole.txt DONE', 'moving.txt MOVING'])
+  assert.match(ended.error ?? '', /lost\.txt/)
+  assert.deepEqual(await phasesOf(rig, id), [
+    'done.txt DONE',
+    'whole.txt DONE',
+    'taken.txt DONE',
+    'lost.txt WHOLE',
+    'moving.txt MOVING',
+  ])
   assert.deepEqual(await rig.list('in'), ['done.txt', 'whole.txt'])
   store.write = write
+  await bring(other, 'lost.txt', reach)
+  assert.deepEqual(await rig.list('in'), ['done.txt', 'lost.txt', 'whole.txt'])
 })
 
 test('what is in place when it cannot be recorded stays, and the next claim finishes it', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig))
   const incoming = await rig.host().offer(offerOf('a.txt', { size: 1, restartFrom: 1 }))
   await incoming.write(Buffer.from('a'), 0)
-  // The third write of `complete` is the record that it is in place.
+  // The record that it is in place is written after the acknowledgement.
   const store = rig.store as { write: Store['write'] }
   const { write } = store
+  let refused = false
   store.write = (change) => {
     const judged = async (tx: Tx) => {
       const value = await change(tx)
       const placed = await tx.selectFrom('received_file').selectAll().execute()
+      refused ||= placed.length > 0
       if (placed.length > 0) throw new NodeError('unavailable', 'the database does not answer')
       return value
     }
     return write(judged)
   }
-  await assert.rejects(incoming.complete({ size: 1 }), { code: 'unavailable' })
+  await incoming.complete({ size: 1 })
+  await waitFor('it could not be recorded', () => Promise.resolve(refused))
   store.write = write
   assert.deepEqual(await rig.list('in'), ['a.txt'])
   rig.dispatcher.wake()
   await waitFor('it is finished', async () => (await rig.lastReception()).state === 'COMPLETED')
   assert.deepEqual(await rig.list('in'), ['a.txt'])
   assert.ok(await rig.store.db.selectFrom('received_file').selectAll().executeTakeFirst())
+  assert.deepEqual(await halfFiles(rig), [])
 })
 
 test('a database that stops answering at any write of a reception costs neither the file nor its end', async (t) => {

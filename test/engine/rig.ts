@@ -15,6 +15,7 @@ import { startAutomation } from '../../src/engine/scheduling/automation.ts'
 import { clearEnded } from '../../src/engine/scheduling/clear-ended.ts'
 import { makeSessionHost } from '../../src/engine/sessions/session-host.ts'
 import { OwedReceipts } from '../../src/engine/sessions/owed-receipts.ts'
+import { receiptsDelivered } from '../../src/store/transfers/receptions.ts'
 import { receiptsToSend } from '../../src/engine/sessions/receipts.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
 import { FinishingReceptions } from '../../src/engine/receiving/finishing-receptions.ts'
@@ -177,7 +178,10 @@ export class Rig {
         context,
         launcher: dispatcher,
         sessions,
-        owed: new OwedReceipts((reach) => receiptsToSend(context, reach)),
+        owed: new OwedReceipts(
+          (reach) => receiptsToSend(context, reach),
+          (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
+        ),
         reception,
         finishing,
         protocol,

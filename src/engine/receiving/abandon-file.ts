@@ -3,9 +3,11 @@
 
 import { NodeError } from '../../errors.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { updateFile } from '../../store/transfers/leases.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { removeHalfFile } from '../../store/transfers/receptions.ts'
+import { insertFiles } from '../../store/transfers/transfers.ts'
+import { writeHeld } from '../held-writes.ts'
 import { removeReceived } from '../staging/staging.ts'
 import type { PartFile } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
@@ -22,6 +24,8 @@ export type Abandoned = {
   file: PartFile | undefined
   /** Undefined: it is part of none yet. It may become part of one while it is being abandoned. */
   reception: () => Reception | undefined
+  /** It has its row. */
+  written: () => boolean
 }
 
 export async function abandonFile(abandoned: Abandoned, given: unknown, keep: boolean): Promise<void> {
@@ -63,15 +67,18 @@ async function putAway(
  * Whether the file is ours alone now: another node may have taken the transfer over while this one slept. A row that says
  * WHOLE says so no longer, before the bytes go: a node that takes the transfer over would count it as placed.
  */
-async function takeBack({ receiving, record, reception }: Abandoned, reason: unknown): Promise<boolean> {
+async function takeBack(
+  { receiving, record, reception, written }: Abandoned,
+  reason: unknown,
+): Promise<boolean> {
   const running = reception()?.running
   const { context } = receiving
   if (!running || (reason instanceof NodeError && reason.code === 'cancelled')) return true
   const { held } = running
   try {
-    await context.store.write(async (tx) => {
-      await requireHeld(tx, context.store.dialect, held)
-      await updateFile(tx, held, record.index, { phase: 'MOVING', path: '', staged_path: null })
+    await writeHeld(context.store, held, async (tx) => {
+      if (!written()) await insertFiles(tx, running.transfer.id, [{ ...record, ...TAKEN_BACK }])
+      else await updateFile(tx, held, record.index, { phase: 'MOVING', path: '', staged_path: null })
     })
     return true
   } catch (thrown) {
@@ -80,6 +87,8 @@ async function takeBack({ receiving, record, reception }: Abandoned, reason: unk
     return false
   }
 }
+
+const TAKEN_BACK = { phase: 'MOVING', path: '', stagedPath: null } as const
 
 async function remove({ receiving, key }: Abandoned, path: string): Promise<void> {
   const { context } = receiving

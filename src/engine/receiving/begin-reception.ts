@@ -7,13 +7,12 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { claimNew, setSnapshot } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
-import { findReceived, putHalfFile } from '../../store/transfers/receptions.ts'
+import { putHalfFile } from '../../store/transfers/receptions.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { snapshotOf } from '../transfer-plan.ts'
-import { namesOneFile } from '../transports/transport.ts'
 import type { Offer } from '../transports/transport.ts'
-import { fileKeyOf } from './incoming-record.ts'
+import { fileKeyOf, requireNew } from './incoming-record.ts'
 
 export async function beginReception(
   context: EngineContext,
@@ -38,9 +37,7 @@ export async function beginReception(
       now,
       files: [file],
     })
-    // Only now is it certain that no other transfer is about to record this file.
-    if (namesOneFile(key) && (await findReceived(tx, key)))
-      throw new NodeError('duplicate_file', `${file.name} was received before`)
+    await requireNew(tx, key)
     if (key.date !== '') await putHalfFile(tx, key, { path, position: file.position }, now)
     await claimNew(tx, held, { owner: context.owner, until: now + context.leaseMs })
     await moveTransfer(tx, id, {

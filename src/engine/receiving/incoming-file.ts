@@ -10,15 +10,16 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError, fromFileError, systemCode } from '../../errors.ts'
+import { NodeError } from '../../errors.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { findHalfFile, putHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
+import { writeHeld } from '../held-writes.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { Inbound } from './route-offer.ts'
-import { PartFile } from './part-file.ts'
+import { PartFile, goOnFrom } from './part-file.ts'
 import { proposeKey } from './propose-key.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { ReceivingContext } from './receiving-context.ts'
@@ -26,10 +27,10 @@ import { newRecord } from './incoming-record.ts'
 import { abandonFile } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
-import { isUnavailable, naming } from './refusal.ts'
-import { placeWhole, recordPlaced } from './place-file.ts'
+import { isConflict, isUnavailable, naming } from './refusal.ts'
+import { goesQuick, placeWhole, recordPlaced } from './place-file.ts'
 import { runStep } from '../actions/script-steps.ts'
-import { localPath, removeReceived } from '../staging/staging.ts'
+import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
 import { unwrap } from './unwrap.ts'
 
@@ -52,6 +53,8 @@ export class IncomingFile implements Incoming {
   #file: PartFile | undefined
   #reception: Reception | undefined
   #record: TransferFileRecord
+  /** What is durable of it, as place-file.ts goes on with it. */
+  readonly #come = { written: false, half: false, synced: Promise.resolve() }
 
   constructor(receiving: ReceivingContext, offer: Offer, { plan, snapshot, inbound, key }: Agreed) {
     this.#receiving = receiving
@@ -67,18 +70,20 @@ export class IncomingFile implements Incoming {
     const { context } = this.#receiving
     const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
-    const path = await context.staging.incoming(randomUUID())
+    const quick = !half && goesQuick(this.#offer, this.#plan, this.#record)
+    const path = await context.staging[quick ? 'incomingQuick' : 'incoming'](randomUUID())
     // Never beyond the end of the half file: that would leave a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position
     if (await this.#beginsNow(path)) {
       if (half && there) {
-        await this.#goOnFrom(half.path, path, rename)
+        if (!(await goOnFrom(half.path, path, rename))) this.position = 0
         await rm(localPath(half.path), { force: true })
       }
     } else {
-      if (half && there) await this.#goOnFrom(half.path, path, copyFile)
+      if (half && there && !(await goOnFrom(half.path, path, copyFile))) this.position = 0
       const partial = { path, position: this.position }
+      this.#come.half = true
       if (this.#key.date !== '')
         await context.store.write((tx) => putHalfFile(tx, this.#key, partial, context.now()))
     }
@@ -118,21 +123,6 @@ export class IncomingFile implements Incoming {
     }
   }
 
-  /**
-   * Takes what an earlier try left, under a new name. An earlier try that slept, here or on another node, must not cut or
-   * remove what this one writes. The half file is moved if the transfer is ours, and copied if another may be active.
-   */
-  async #goOnFrom(
-    half: string,
-    path: string,
-    bring: (from: string, to: string) => Promise<void>,
-  ): Promise<void> {
-    await bring(half, path).catch((thrown: unknown) => {
-      if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, half)
-      this.position = 0
-    })
-  }
-
   /** Reset, lost or draining. Here the file is over at once. The partner hears of it at its next octet. */
   stopped(reason: unknown): void {
     if (this.#stage !== 'open' || !this.#file) return
@@ -152,7 +142,7 @@ export class IncomingFile implements Incoming {
   }
 
   async #begin(path: string): Promise<void> {
-    this.#reception = await this.#receiving.receptions.enter({
+    const { reception, written } = await this.#receiving.receptions.enter({
       channel: this.#inbound.channel,
       snapshot: this.#snapshot,
       plan: this.#plan,
@@ -160,9 +150,13 @@ export class IncomingFile implements Incoming {
       record: this.#record,
       path,
       file: this,
+      rowLater: isQuick(path),
     })
+    this.#reception = reception
+    this.#come.written = written
+    this.#come.half ||= written
     const { index, position } = this.#record
-    this.#reception.progress.begins(index, position)
+    reception.progress.begins(index, position)
   }
 
   #running(): RunningTransfer | undefined {
@@ -196,11 +190,10 @@ export class IncomingFile implements Incoming {
     const { directoryIndex: directory } = inbound
     const changes = { name, ...(directory !== null && { directory }) }
     const running = this.#running()
-    if (running)
-      await context.store.write(async (tx) => {
-        await requireHeld(tx, context.store.dialect, running.held)
-        await updateFile(tx, running.held, this.#record.index, changes)
-      })
+    if (running && this.#come.written)
+      await writeHeld(context.store, running.held, (tx) =>
+        updateFile(tx, running.held, this.#record.index, changes),
+      )
     Object.assign(this.#record, changes)
     this.#offer = offer
     this.#inbound = inbound
@@ -213,6 +206,7 @@ export class IncomingFile implements Incoming {
 
   async #keep(position: number): Promise<void> {
     if (this.#key.date === '') return
+    this.#come.half = true
     const { context } = this.#receiving
     await context.store.write(async (tx) => {
       if (this.#reception) await requireHeld(tx, context.store.dialect, this.#reception.running.held)
@@ -224,7 +218,7 @@ export class IncomingFile implements Incoming {
     this.#requireOpen()
     this.#stage = 'completing'
     try {
-      await this.#put(await this.#whole(end))
+      if (await this.#put(await this.#whole(end))) return this.#settle()
     } catch (thrown) {
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
       if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
@@ -241,6 +235,8 @@ export class IncomingFile implements Incoming {
   async #whole(end: { size: number; sha256?: string }): Promise<{ size: number; sha256: string }> {
     const { name } = this.#offer
     const whole = await this.#opened().finish()
+    this.#come.synced = whole.synced
+    if (!isQuick(this.#opened().path)) await whole.synced
     if (whole.size !== end.size)
       throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
     if (end.sha256 !== undefined && end.sha256 !== whole.sha256)
@@ -309,19 +305,42 @@ export class IncomingFile implements Incoming {
     }
   }
 
-  async #put(whole: { size: number; sha256: string }): Promise<void> {
+  /** True: what is left to do for it is done after the acknowledgement. */
+  async #put({ size, sha256 }: { size: number; sha256: string }): Promise<boolean> {
     const running = this.#run()
-    const received = { path: this.#opened().path, ...whole }
+    const received = { path: this.#opened().path, size, sha256 }
     const { path, ...known } = await unwrap(this.#receiving, running, this.#inbound, this.#offer, received)
-    Object.assign(this.#record, known, { position: whole.size })
+    Object.assign(this.#record, known, { position: size })
     if (this.#record.content === 'CERTIFICATE') {
       await proposeKey(running, this.#record, path)
-      return removeReceived(received.path)
+      await removeReceived(received.path)
+      return false
     }
     await this.#preScript(path)
-    await placeWhole(running, this.#record, path, this.#inbound)
+    await placeWhole(running, this.#record, path, this.#inbound, this.#come)
     this.#stage = 'in place'
+    if (isQuick(path)) return true
     await recordPlaced(running, this.#record, received.path, this.#receiving.capabilities.receipts)
+    return false
+  }
+
+  /** In place, and acknowledged by whoever waits for `complete`. Its last row is written with that of others. */
+  #settle(): void {
+    const { background, capabilities } = this.#receiving
+    const { path } = this.#opened()
+    const { index, position, name } = this.#record
+    const reception = this.#reception
+    reception?.progress.fileDone(index, position)
+    const settling = reception?.settling
+      .add(this.#run(), this.#record, path, capabilities.receipts)
+      .catch(async (thrown: unknown) => {
+        // After a reset nobody asks any more.
+        if (thrown instanceof NodeError && thrown.code === 'cancelled') await removeReceived(path)
+        reception.refuse(naming(thrown, name))
+        await this.#leaveToNext(thrown)
+      })
+      .finally(() => this.#end())
+    if (settling) background(this.#plan.contact.id, settling)
   }
 
   #run(): RunningTransfer {
@@ -362,6 +381,7 @@ export class IncomingFile implements Incoming {
       record: this.#record,
       file: this.#file,
       reception: () => this.#reception,
+      written: () => this.#come.written,
     }
     try {
       await abandonFile(abandoned, given, keep)
@@ -373,8 +393,4 @@ export class IncomingFile implements Incoming {
       this.#end()
     }
   }
-}
-
-function isConflict(thrown: unknown): boolean {
-  return thrown instanceof NodeError && thrown.code === 'conflict'
 }

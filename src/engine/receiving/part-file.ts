@@ -6,9 +6,12 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { fromFileError } from '../../errors.ts'
+import { dirname } from 'node:path'
+import { fromFileError, systemCode } from '../../errors.ts'
+import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 
+export type Whole = { size: number; sha256: string; synced: Promise<void> }
 export type Checkpoint = (position: number) => Promise<void>
 
 export class PartFile {
@@ -105,15 +108,25 @@ export class PartFile {
     this.#kept = position
   }
 
-  /** Syncs the bytes and closes; returns the size and hash of the whole. */
-  async finish(): Promise<{ size: number; sha256: string }> {
+  /** Size and hash of the whole. Its sync begins: `synced` resolves when bytes and name are on the disk. */
+  async finish(): Promise<Whole> {
     await this.#keeping
     try {
       const { size } = await this.#file.stat()
-      await this.#file.sync()
-      await this.close()
+      const synced = this.#sync()
+      // Whoever is told of the whole waits for it, and hears of it there.
+      synced.catch(() => {})
       const inOrder = this.#hashed === size
-      return { size, sha256: inOrder ? this.#hash.digest('hex') : await hashFile(this.path) }
+      return { size, sha256: inOrder ? this.#hash.digest('hex') : await hashFile(this.path), synced }
+    } catch (thrown) {
+      throw fromFileError(thrown, this.path)
+    }
+  }
+
+  async #sync(): Promise<void> {
+    try {
+      await Promise.all([this.#file.sync(), syncFolder(dirname(this.path))])
+      await this.close()
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
     }
@@ -130,5 +143,24 @@ export class PartFile {
     if (this.#closed) return
     this.#closed = true
     await this.#file.close()
+  }
+}
+
+/**
+ * Takes what an earlier try left, under a new name. An earlier try that slept, here or on another node, must not cut or
+ * remove what this one writes. The half file is moved if the transfer is ours, and copied if another may be active. False:
+ * it is gone.
+ */
+export async function goOnFrom(
+  half: string,
+  path: string,
+  bring: (from: string, to: string) => Promise<void>,
+): Promise<boolean> {
+  try {
+    await bring(half, path)
+    return true
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, half)
+    return false
   }
 }

@@ -1,33 +1,80 @@
 // Puts a whole file in place under its real name, and records that it is there. Used by the session that brings the
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
-import { ensureFolder, exists, isPlaced, placeStaged, stampedName } from '../../files/place.ts'
+import { syncFolder } from '../../files/folder-sync.ts'
+import { hashFile } from '../../files/hash.ts'
+import {
+  ensureFolder,
+  exists,
+  isPlaced,
+  markOf,
+  placeMarked,
+  placeStaged,
+  stampedName,
+} from '../../files/place.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
-import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import type { Tx } from '../../store/database/store.ts'
+import { updateFile } from '../../store/transfers/leases.ts'
 import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
+import { insertFiles } from '../../store/transfers/transfers.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { receivedPath } from '../staging/staging.ts'
+import { isQuick, receivedPath } from '../staging/staging.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 import { namesOneFile } from '../transports/transport.ts'
+import type { Offer } from '../transports/transport.ts'
 import { hasAction, recordDone } from './finish-file.ts'
-import { fileKeyOf } from './incoming-record.ts'
+import { fileKeyOf, requireNew } from './incoming-record.ts'
 import type { Inbound } from './route-offer.ts'
 
-/** Chooses a name, records WHOLE, then links the file to the name. Called again after a crash, it goes on from there. */
+/** Files up to this size go the short way: thousands of them come at once. */
+const QUICK_OCTETS = 1024 * 1024
+
+/** A small file that nothing is to be done with: it goes the short way, see `placeWhole`. */
+export function goesQuick(offer: Offer, plan: TransferPlan, file: TransferFileRecord): boolean {
+  const { estimate = Number.POSITIVE_INFINITY, size = estimate, provisional = false, key } = offer
+  const { preReceptionFile } = plan.channel.integrations ?? {}
+  const plain = file.content === 'FILE' && !preReceptionFile && !hasAction(plan, file)
+  return size <= QUICK_OCTETS && !provisional && key.date !== '' && plain
+}
+
+/** How far a file is that has just come, beyond what a row says. */
+export type JustCome = {
+  /** Resolves when its bytes and its name in the data folder are on the disk. */
+  synced: Promise<void>
+  /** False: the row that says WHOLE is its first. */
+  written: boolean
+  /** There is a row for what has come of it, from before it was whole. */
+  half: boolean
+}
+
+/**
+ * Chooses a name, records WHOLE, then links the file to the name. Called again after a crash, it goes on from there.
+ *
+ * A small file (isQuick) is one of thousands, so its durable moments happen at once: the row is committed while the bytes
+ * are synced. Nothing is linked before both are durable. After a crash a WHOLE row may therefore have no bytes: then the
+ * partner was told nothing, and brings it again. The sync of the folder it is linked into, and its last row, come after
+ * the acknowledgement, for many files together (Settling). Until then the old name, as a mark, says that it was placed:
+ * a node that takes over after a crash neither misses it nor places it twice, even if somebody has taken it by then. File
+ * systems keep the order of changes of names, so after a power failure there is no mark without the name in the folder.
+ */
 export async function placeWhole(
   running: RunningTransfer,
   file: TransferFileRecord,
   from: string,
   { directory }: Pick<Inbound, 'directory'>,
+  justCome?: JustCome,
 ): Promise<void> {
-  const { context, held, plan, transfer } = running
+  const { context, held, plan } = running
   const folder = directory.filePath ?? ''
   await ensureInbound(folder, fileRootsOf(context.roots.fileRoots, plan.localRoots))
+  if (!justCome && isQuick(from) && (await wasPlaced(file, from))) return
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
   const mayRename = plan.channel.integrations?.postReceptionRename === true
   for (let nth = 0; ; nth++) {
@@ -35,36 +82,67 @@ export async function placeWhole(
       nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, context))
     // `from` is removed only after the file is in place. If it is gone, the file was placed, wherever it lies now.
     if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
-    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file))))
-      return rm(from, { force: true })
-    const changes = {
-      phase: 'WHOLE',
-      name: file.name,
-      path: target,
-      size: file.size,
-      hash: file.hash,
-      wire_hash: file.wireHash,
-      staged_path: from,
-      position: file.position,
-    } as const
-    await context.store.write(async (tx) => {
-      await requireHeld(tx, context.store.dialect, held)
-      await updateFile(tx, held, file.index, changes)
-      // From here on nobody may go on writing it.
-      await removeHalfFile(tx, fileKeyOf(transfer.channelCode, file), receivedPath(from))
-    })
+    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file)))) return letGoOf(from)
+    await recordWhole(running, file, from, target, justCome)
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
-      return await placeStaged(from, target)
+      return await (isQuick(from) ? placeMarked(from, target) : placeStaged(from, target))
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
       // The holder before us may have woken up and done the same a moment ago.
       if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
       if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
-        return rm(from, { force: true })
+        return letGoOf(from)
       if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
     }
   }
+}
+
+/** Its bytes are under their real name. A small file's mark goes when that is recorded. */
+function letGoOf(from: string): Promise<void> {
+  return isQuick(from) ? rename(from, markOf(from)) : rm(from, { force: true })
+}
+
+/** A small file whose row was found. Throws if its bytes did not get to the disk: then nobody was told that it is here. */
+async function wasPlaced(file: TransferFileRecord, from: string): Promise<boolean> {
+  if (await exists(markOf(from))) return true
+  const sha256 = await hashFile(from).catch(() => undefined)
+  if (sha256 !== undefined && sha256 === file.hash) return false
+  throw new NodeError('connection_lost', `${file.name}: the node stopped while it was received`)
+}
+
+async function recordWhole(
+  { context, held, transfer }: RunningTransfer,
+  file: TransferFileRecord,
+  from: string,
+  target: string,
+  justCome: JustCome | undefined,
+): Promise<void> {
+  const key = fileKeyOf(transfer.channelCode, file)
+  const { written = true, half = true } = justCome ?? {}
+  const whole = { phase: 'WHOLE', path: target } as const
+  const writing = writeHeld(context.store, held, async (tx) => {
+    if (written)
+      await updateFile(tx, held, file.index, {
+        ...whole,
+        name: file.name,
+        size: file.size,
+        hash: file.hash,
+        wire_hash: file.wireHash,
+        staged_path: from,
+        position: file.position,
+      })
+    else {
+      await requireNew(tx, key)
+      await insertFiles(tx, transfer.id, [{ ...file, ...whole, stagedPath: from }])
+    }
+    // From here on nobody may go on writing it.
+    if (half) await removeHalfFile(tx, key, receivedPath(from))
+  }).then(() => {
+    if (justCome) justCome.written = true
+  })
+  for (const end of await Promise.allSettled([writing, justCome?.synced]))
+    if (end.status === 'rejected') throw end.reason
 }
 
 function expectedOf({ size, hash }: TransferFileRecord) {
@@ -84,15 +162,58 @@ export async function recordPlaced(
   const { context, held, transfer, plan } = running
   const key = fileKeyOf(transfer.channelCode, file)
   const phase = hasAction(plan, file) ? 'PLACED' : 'DONE'
-  await context.store.write(async (tx) => {
-    await requireHeld(tx, context.store.dialect, held)
+  const write = async (tx: Tx) => {
     if (phase === 'DONE') await recordDone(tx, running, file, { pathPost: null, owesReceipts })
     else await updateFile(tx, held, file.index, { phase, position: file.position })
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
-    await removeHalfFile(tx, key, received)
-  })
+    if (!isQuick(received)) await removeHalfFile(tx, key, received)
+  }
+  // Nobody waits for that of a small file.
+  await writeHeld(context.store, held, write, isQuick(received) ? 'soon' : 'now')
   file.phase = phase
-  await rm(received, { force: true })
+  await rm(isQuick(received) ? markOf(received) : received, { force: true })
+}
+
+const SETTLE_AFTER_MS = 25
+const SETTLE_TOGETHER = 64
+
+type Placed = {
+  folder: string
+  settle: () => Promise<void>
+  done: () => void
+  fail: (thrown: unknown) => void
+}
+
+/** Small files that are in place and acknowledged: one sync of their folder and one commit for many of them. */
+export class Settling {
+  #waiting: Placed[] = []
+  #timer: NodeJS.Timeout | undefined
+  /** What is put in place from now on is settled at once: the reception ends. */
+  #atOnce = false
+
+  /** Resolves when the file's name is on the disk and its last row is written. */
+  add(running: RunningTransfer, file: TransferFileRecord, received: string, owes: boolean): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const settle = () => recordPlaced(running, file, received, owes)
+    this.#waiting.push({ folder: dirname(file.path), settle, done: resolve, fail: reject })
+    if (this.#atOnce || this.#waiting.length >= SETTLE_TOGETHER) this.#flush()
+    else this.#timer ??= setTimeout(() => this.#flush(), SETTLE_AFTER_MS)
+    return promise
+  }
+
+  close(): void {
+    this.#atOnce = true
+    this.#flush()
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const some = this.#waiting.splice(0)
+    const folders = new Set(some.map(({ folder }) => folder))
+    const synced = Promise.all([...folders].map((folder) => syncFolder(folder)))
+    for (const { settle, done, fail } of some) synced.then(settle).then(done, fail)
+  }
 }
 
 /** The first try takes the name that the channel wants. Further tries add the time. */

@@ -11,6 +11,7 @@ import type { RunningTransfer } from '../running-transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import type { Reach } from '../transports/transport.ts'
+import { Settling } from './place-file.ts'
 
 /** A partner that brings nothing for so long has brought what it had. */
 const IDLE_MS = 2000
@@ -30,6 +31,8 @@ export class Reception {
   readonly running: RunningTransfer
   readonly quiet: Promise<void>
   readonly progress: ProgressMeter
+  /** Its small files that are in place and wait for their last row. Each is under way until then. */
+  readonly settling = new Settling()
   /** Undefined: somebody asked for it and fetches; it takes whatever comes for the channel until it is closed. */
   readonly #terms: Terms | undefined
   readonly #resolveQuiet: () => void
@@ -150,6 +153,7 @@ export class Reception {
   close(): void {
     if (this.#state !== 'open') return
     this.#state = 'closing'
+    this.settling.close()
     this.#settle()
   }
 

@@ -7,18 +7,18 @@
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { parkClaim, requireHeld } from '../../store/transfers/leases.ts'
+import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
-import { findReceived, putHalfFile } from '../../store/transfers/receptions.ts'
+import { putHalfFile } from '../../store/transfers/receptions.ts'
 import { insertFiles, markEncrypted } from '../../store/transfers/transfers.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import { namesOneFile } from '../transports/transport.ts'
 import type { Offer, Reach } from '../transports/transport.ts'
 import { beginReception } from './begin-reception.ts'
 import { endReception } from './end-reception.ts'
-import { fileKeyOf } from './incoming-record.ts'
+import { fileKeyOf, requireNew } from './incoming-record.ts'
 import { Reception } from './reception.ts'
 import type { OpenFile } from './reception.ts'
 import { isUnavailable } from './refusal.ts'
@@ -36,7 +36,12 @@ export type Entering = {
   /** Where its bytes go. */
   path: string
   file: OpenFile
+  /** Its row may wait until it is whole: if the line or the node breaks before, the partner begins anew. */
+  rowLater: boolean
 }
+
+/** `written`: the file has its row. */
+export type Entered = { reception: Reception; written: boolean }
 
 export type ReceptionParts = {
   context: EngineContext
@@ -61,18 +66,22 @@ export class Receptions {
     this.#parts = parts
   }
 
-  /** The file gets its row and its index. Throws `conflict` while the channel is taken: see `whenFree`. */
-  async enter(entering: Entering): Promise<Reception> {
+  /** The file gets its index, and its row. Throws `conflict` while the channel is taken: see `whenFree`. */
+  async enter(entering: Entering): Promise<Entered> {
     const { channel, snapshot, offer } = entering
     const terms = { snapshot, openedBy: offer.reach.openedBy }
     for (;;) {
       const known = this.#open.get(channel.code)
-      if (!known) return this.#begin(entering)
+      if (!known) return { reception: await this.#begin(entering), written: true }
       // If it could not begin, this file tries for itself.
       const reception = await known.catch(() => undefined)
       if (!reception) continue
       if (!reception.takes(terms)) throw taken(channel.code)
-      if (await this.#join(reception, entering)) return reception
+      if (entering.rowLater && (reception.encrypted || !isEncrypted(offer))) {
+        entering.record.index = reception.enter(entering.file, offer.reach, offer.size ?? 0)
+        return { reception, written: false }
+      }
+      if (await this.#join(reception, entering)) return { reception, written: true }
     }
   }
 
@@ -120,10 +129,8 @@ export class Receptions {
     record.index = reception.enter(file, offer.reach, offer.size ?? 0)
     const key = fileKeyOf(channel.code, record)
     try {
-      await context.store.write(async (tx) => {
-        await requireHeld(tx, context.store.dialect, held)
-        if (namesOneFile(key) && (await findReceived(tx, key)))
-          throw new NodeError('duplicate_file', `${record.name} was received before`)
+      await writeHeld(context.store, held, async (tx) => {
+        await requireNew(tx, key)
         await insertFiles(tx, transfer.id, [record])
         if (key.date !== '') await putHalfFile(tx, key, { path, position: record.position }, context.now())
         if (encrypts) await markEncrypted(tx, transfer.id)

@@ -20,3 +20,8 @@ export function naming(reason: unknown, name: string): unknown {
   if (!(reason instanceof NodeError) || message.includes(name)) return reason
   return new NodeError(reason.code, `${name}: ${message}`, { cause: reason })
 }
+
+/** The channel's reception cannot take the file now. */
+export function isConflict(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'conflict'
+}

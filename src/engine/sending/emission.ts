@@ -14,6 +14,8 @@ export type Emission = RunningTransfer & {
   unpacks: boolean
   /** Left out where everything goes over the one session. */
   more?: MoreLines | undefined
+  /** Nobody waits for one of its files alone: what is written of them may wait a little for each other. */
+  manySmall?: boolean
 }
 
 export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {

@@ -1,10 +1,11 @@
 // What the engine writes of one outgoing file, always under the claim of its transfer.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { updateFile } from '../../store/transfers/leases.ts'
 import { rememberSent } from '../../store/transfers/sent-files.ts'
 import type { Tx } from '../../store/database/store.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
+import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 
 /** One write under the claim, and the same change in memory once it is durable. */
@@ -13,12 +14,13 @@ export async function record(
   file: TransferFileRecord,
   changes: Partial<TransferFileRecord>,
   also?: (tx: Tx) => Promise<void>,
+  when?: 'now' | 'soon',
 ): Promise<void> {
-  await context.store.write(async (tx) => {
-    await requireHeld(tx, context.store.dialect, held)
+  const write = async (tx: Tx) => {
     await updateFile(tx, held, file.index, toColumns(changes))
     await also?.(tx)
-  })
+  }
+  await writeHeld(context.store, held, write, when)
   Object.assign(file, changes)
 }
 

@@ -4,20 +4,23 @@
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import type { ProgressMeter } from '../events.ts'
-import type { FileSource } from '../staging/file-source.ts'
+import { ReadAhead } from '../staging/read-ahead.ts'
+import type { Outgoing } from '../staging/read-ahead.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
-import { directoryOf, wantsReceipt } from './emission.ts'
+import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
 
 export function watchPush(
   emission: Emission,
   file: TransferFileRecord,
-  source: FileSource,
+  source: Outgoing,
   progress: ProgressMeter,
 ): PushProgress & {
+  /** The push has failed. */
+  broken: () => Promise<void>
   /** The file has gone, whether or not its octets were told one by one. */
   travelled: () => Promise<void>
   settled: () => Promise<void>
@@ -39,15 +42,28 @@ export function watchPush(
     }
     writing = false
   }
+  const note = (more: Partial<TransferFileRecord>, wireHash: string) =>
+    record(emission, file, {
+      phase: 'STAGED',
+      maybeVisible: true,
+      wireHash,
+      ...(wantsReceipt(emission) && { receipt: 'AWAITED' }),
+      ...more,
+    })
+  // Which hash a signed receipt will show is agreed upon when its turn has come.
+  const isAhead = source instanceof ReadAhead && !file.maybeVisible && !wantsSignedReceipt(emission)
+  const before = { receipt: file.receipt, wireHash: file.wireHash }
+  let ahead = isAhead ? source.receiptHash().then((hash) => note({}, hash)) : undefined
+  ahead?.catch(() => {}) // awaited before it matters
   const { session, plan } = emission
   const isEncrypted = session.encrypted || plan.encryptFiles
   let noting: Promise<void> | undefined
-  const note = () => (noting ??= isEncrypted ? noteEncryption(emission) : Promise.resolve())
+  const noteLine = () => (noting ??= isEncrypted ? noteEncryption(emission) : Promise.resolve())
   return {
     receiptDigest: (digest) => source.hashAlso(digest),
     moved: (position) => {
       // A lost lease is found by the next write that matters.
-      if (noting === undefined && position > file.position) note().catch(() => {})
+      if (noting === undefined && position > file.position) noteLine().catch(() => {})
       progress.moved({ index: file.index, name: file.name, size: source.size }, position)
     },
     safe: (position) => {
@@ -61,16 +77,16 @@ export function watchPush(
       maybeVisible = true
       const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
-      await record(emission, file, {
-        phase: 'STAGED',
-        position: source.size,
-        maybeVisible: true,
-        wireHash,
-        ...receipt,
-      })
+      await (ahead ?? note({ position: source.size }, wireHash))
+      ahead = undefined
     },
-    travelled: note,
+    broken: async () => {
+      if (!ahead) return
+      // Its turn never came, or it did not get as far: the next attempt need not look. Lost, this costs that look.
+      await ahead.catch(() => {})
+      await record(emission, file, { maybeVisible: false, ...before }).catch(() => {})
+    },
+    travelled: noteLine,
     settled: async () => {
       await keeping
       await noting?.catch(() => {})

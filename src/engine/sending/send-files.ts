@@ -3,7 +3,9 @@
 //   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
 //   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
 //   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
-//               later attempt looks before sending again, and that a receipt may come from now on
+//               later attempt looks before sending again, and that a receipt may come from now on. Of small files that
+//               wait for their turn on a line it is noted while they wait, for many in one write, and taken back if
+//               their turn never comes
 //   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
 //               receipt is awaited that memory is written when it has come)
 //   5 action    delete, move or execute, and only then DONE
@@ -12,7 +14,7 @@
 // Whatever throws ends the attempt; the caller decides between another attempt and failure.
 
 import { rm } from 'node:fs/promises'
-import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
@@ -22,11 +24,14 @@ import { noteCompressionRefused } from '../../store/contacts.ts'
 import type { Emission } from './emission.ts'
 import { record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
+import { READ_AHEAD_OCTETS, ReadAhead } from '../staging/read-ahead.ts'
+import type { Outgoing } from '../staging/read-ahead.ts'
 import { nameOnWire } from '../staging/gz-name.ts'
 import { Lines } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
+import type { Tx } from '../../store/database/store.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
 const SHA256_HEX = 64
@@ -34,6 +39,9 @@ const SHA256_HEX = 64
 const FILES_AT_ONCE = 32
 /** Where a session carries one file at a time: while one travels, the next are prepared and the last is recorded. */
 const FILES_ON_A_LINE = 4
+/** Small ones, where the partner answers at once. On a long line the next ones are better left to other lines. */
+const SMALL_FILES_ON_A_LINE = 16
+const PROMPT_MS = 10
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
 export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
@@ -41,7 +49,10 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
-  const parallel = capabilities.oneFileAtATime ? FILES_ON_A_LINE : FILES_AT_ONCE
+  const manySmall = hasManySmall(transfer)
+  const isPrompt = (emission.session.answerMs ?? 0) < PROMPT_MS
+  const onALine = manySmall && isPrompt ? SMALL_FILES_ON_A_LINE : FILES_ON_A_LINE
+  const parallel = capabilities.oneFileAtATime ? onALine : FILES_AT_ONCE
   const failure = new AbortController()
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
@@ -55,7 +66,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
         const unpacks = emission.unpacks && session.unpacks !== false
-        await sendFile({ ...emission, session, unpacks, signal }, file, progress)
+        await sendFile({ ...emission, session, unpacks, signal, manySmall }, file, progress)
       } finally {
         giveBack()
       }
@@ -66,6 +77,13 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   if (failure.signal.aborted) throw failure.signal.reason
   return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
 }
+
+/** So many that their writes may wait for each other, so small that many of them may wait for the line. */
+function hasManySmall({ files }: TransferRecord): boolean {
+  return files.length >= MANY && files.every(({ size }) => (size ?? 0) <= READ_AHEAD_OCTETS)
+}
+
+const MANY = 8
 
 /** The error must say which file it is about. */
 function naming({ name }: TransferFileRecord, thrown: unknown): unknown {
@@ -135,7 +153,7 @@ async function deliverAs(
   progress: ProgressMeter,
 ): Promise<void> {
   const { format, envelope, suffix } = await prepareFile(emission, file, directoryOf(emission, file))
-  await using source = await openWire(file)
+  await using source = await openWire(emission, file)
   const wire: WireFile = {
     transferId: emission.transfer.id,
     key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
@@ -160,6 +178,9 @@ async function deliverAs(
   try {
     result = await emission.session.push(wire, watched, emission.signal)
     await watched.travelled()
+  } catch (thrown) {
+    await watched.broken()
+    throw thrown
   } finally {
     // No restart point may be written after this, whatever happens.
     await watched.settled()
@@ -169,15 +190,17 @@ async function deliverAs(
   progress.fileDone(file.index, file.size ?? source.size)
 }
 
-function openWire(file: TransferFileRecord): Promise<FileSource> {
+function openWire({ capabilities }: Emission, file: TransferFileRecord): Promise<Outgoing> {
   if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
-  return FileSource.open(file.path, { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 })
+  const expected = { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 }
+  const waits = capabilities.oneFileAtATime && file.position === 0 && expected.size <= READ_AHEAD_OCTETS
+  return waits ? ReadAhead.open(file.path, expected) : FileSource.open(file.path, expected)
 }
 
 async function arrived(
   emission: Emission,
   file: TransferFileRecord,
-  source: FileSource,
+  source: Outgoing,
   result: PushResult,
 ): Promise<void> {
   const { plan, capabilities } = emission
@@ -198,8 +221,7 @@ async function arrived(
     ...((!waits || file.receipt === 'NONE') && { receipt: waits ? ('AWAITED' as const) : ('NONE' as const) }),
     ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
   }
-  await record(emission, file, changes, (tx) =>
-    waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx),
-  )
+  const also = (tx: Tx) => (waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx))
+  await record(emission, file, changes, also, emission.manySmall ? 'soon' : 'now')
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
 }

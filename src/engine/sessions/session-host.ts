@@ -1,7 +1,6 @@
 // The engine as transports see it: who may come in, what is offered, whose turn it is, which receipts there are. Each
 // answer has a file of its own; here they are put together.
 
-import { receiptDelivered } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { FinishingReceptions } from '../receiving/finishing-receptions.ts'
 import { receiveOffer } from '../receiving/receive-offer.ts'
@@ -68,7 +67,7 @@ export function makeSessionHost({
       return owed.take(reach)
     },
     receiptDelivered: async (id, untold) => {
-      await context.store.write((tx) => receiptDelivered(tx, id, context.now()))
+      await owed.delivered(id)
       if (untold)
         context.log.warn({ receipt: id }, 'a negative receipt is not told: the partner’s level has none')
     },

@@ -8,7 +8,7 @@ import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { activeIds, knownPaths, stagedPathsInUse } from '../../store/transfers/staged-paths.ts'
 import { clearPartnersEnds } from './partner-leftovers.ts'
 import type { Transports } from './partner-leftovers.ts'
-import { localPath, removeReceived } from './staging.ts'
+import { localPath, markedBy, removeReceived } from './staging.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const STALE_MS = 7 * 86_400_000
@@ -39,8 +39,10 @@ export async function clearStrayIncoming({ staging, store, now, owner }: EngineC
   if (living.size > 0) return
   const known = await knownPaths(store.db)
   for (const path of paths)
-    // A local form without a row is made anew from the half file beside it. If it has a row, the received bytes stay too.
-    if (!known.has(path) && !known.has(localPath(path))) await rm(path, { force: true })
+    // A local form without a row is made anew from the half file beside it. If it has a row, the received bytes stay too,
+    // as does the mark that says that they were put in place.
+    if (![path, localPath(path), markedBy(path)].some((one) => known.has(one)))
+      await rm(path, { force: true })
 }
 
 /** Folders of transfers that are not over, and of those that a retry has taken over or may take over. */

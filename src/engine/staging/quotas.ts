@@ -22,10 +22,12 @@ type Account = { open: Set<Open>; kept: Use; notedAt: number }
 
 /** A partner may run into its quota as often as it likes. The history gets one entry a minute. */
 const NOTES_APART_MS = 60_000
+const SMALL_OCTETS = 1024 * 1024
 
 export class Quotas {
   readonly #context: EngineContext
   readonly #accounts = new Map<string, Account>()
+  #room: DiskRoom | undefined
 
   constructor(context: EngineContext) {
     this.#context = context
@@ -43,9 +45,11 @@ export class Quotas {
     try {
       account.kept = await this.#kept(contact.id, account)
       quota.require()
-      const room = new DiskRoom(await this.#folder(), this.#context.limits.diskReserveOctets)
-      await room.require(octets)
-      quota.room = room
+      // One for all files: thousands of small ones are looked at together.
+      this.#room ??= new DiskRoom(await this.#folder(), this.#context.limits.diskReserveOctets)
+      if (octets < SMALL_OCTETS) await this.#room.wrote(0)
+      else await this.#room.require(octets)
+      quota.room = this.#room
       return quota
     } catch (thrown) {
       quota.leave()

@@ -5,7 +5,7 @@ import { constants, existsSync } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fromFileError } from '../../errors.ts'
-import { ensureFolder } from '../../files/place.ts'
+import { ensureFolder, markOf } from '../../files/place.ts'
 import { runSteps } from '../transforms/step.ts'
 import type { Step } from '../transforms/step.ts'
 
@@ -14,6 +14,8 @@ export type Staging = {
   /** Removes the files whose names begin with `prefix`. */
   dropOutgoing(transferId: string, prefix: string): Promise<void>
   incoming(name: string): Promise<string>
+  /** The same for a small file, see `isQuick`. */
+  incomingQuick(name: string): Promise<string>
   /** Paths of all that is on its way in. */
   allIncoming(): Promise<string[]>
   quarantine(transferId: string, name: string): Promise<string>
@@ -27,6 +29,11 @@ export type Staging = {
 
 export function makeStaging(dataDir: string): Staging {
   const out = join(dataDir, 'outgoing')
+  const incoming = async (name: string) => {
+    // Asked for at every file that comes; making a folder that is there costs as much as a small write.
+    if (!existsSync(join(dataDir, 'partial'))) await ensureFolder(join(dataDir, 'partial'))
+    return join(dataDir, 'partial', name)
+  }
   return {
     outgoing: async (transferId, name) => {
       await ensureFolder(join(out, transferId))
@@ -36,11 +43,8 @@ export function makeStaging(dataDir: string): Staging {
       for (const name of await readdir(join(out, transferId)).catch(() => []))
         if (name.startsWith(prefix)) await rm(join(out, transferId, name), { force: true })
     },
-    incoming: async (name) => {
-      // Asked for at every file that comes; making a folder that is there costs as much as a small write.
-      if (!existsSync(join(dataDir, 'partial'))) await ensureFolder(join(dataDir, 'partial'))
-      return join(dataDir, 'partial', `${name}.part`)
-    },
+    incoming: (name) => incoming(`${name}.part`),
+    incomingQuick: (name) => incoming(`${name}${QUICK}`),
     allIncoming: async () => {
       const names: string[] = await readdir(join(dataDir, 'partial')).catch(() => [])
       return names.map((name) => join(dataDir, 'partial', name))
@@ -58,6 +62,21 @@ export function makeStaging(dataDir: string): Staging {
   }
 }
 
+const QUICK = '.quick.part'
+
+/**
+ * A small file. Its row may say WHOLE a moment before its bytes are on the disk (place-file.ts): after a crash they are
+ * looked at before they count, and a mark says whether it was put in place.
+ */
+export function isQuick(received: string): boolean {
+  return received.endsWith(QUICK)
+}
+
+/** The received file that a mark is about; any other path is given back. */
+export function markedBy(path: string): string {
+  return path.replace(/\.placed$/, '')
+}
+
 /** Where the local form of a received file lies until it is in place. */
 export function localPath(received: string): string {
   return `${received}.out`
@@ -68,9 +87,10 @@ export function receivedPath(staged: string): string {
   return staged.replace(/\.out$/, '')
 }
 
-/** Removes a received file together with its local form, which a crash may have left. */
+/** Removes a received file together with its local form and its mark, which a crash may have left. */
 export async function removeReceived(path: string): Promise<void> {
   await rm(path, { force: true })
+  if (isQuick(path)) await rm(markOf(path), { force: true })
   await rm(localPath(path), { force: true })
 }
 

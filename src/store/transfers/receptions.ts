@@ -1,6 +1,7 @@
 // Files that were received whole, half files, and the receipts that are owed for them.
 
 import type { Db, Tx } from '../database/store.ts'
+import { batches } from '../database/batches.ts'
 import { newId } from '../database/ids.ts'
 import { isDelivered, tellFile } from '../events/told.ts'
 
@@ -139,8 +140,9 @@ export async function contactsOwed(db: Db, before: number): Promise<string[]> {
   return rows.map((row) => row.contact_id)
 }
 
-export async function receiptDelivered(tx: Tx, id: string, now: number): Promise<void> {
-  await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', '=', id).execute()
+export async function receiptsDelivered(tx: Tx, ids: readonly string[], now: number): Promise<void> {
+  for (const some of batches(ids))
+    await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', 'in', some).execute()
 }
 
 /** The counter of a time that came without one: levels before 1.4 have none, and ours begin with 1. */

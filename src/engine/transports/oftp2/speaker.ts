@@ -88,14 +88,19 @@ export async function deliverReceipts(
   crypto: SessionCrypto,
 ): Promise<void> {
   const party = conversation.known
-  for (const owed of await host.receiptsOwed(party.reach)) {
-    if (!isSpeaker(conversation.state)) return
-    // Levels before 1.4 have no negative receipt.
-    if (!owed.positive && conversation.level < 4) {
-      await host.receiptDelivered(owed.id, 'untold')
-      continue
+  const noted: Promise<void>[] = []
+  try {
+    for (const owed of await host.receiptsOwed(party.reach)) {
+      if (!isSpeaker(conversation.state)) break
+      // Levels before 1.4 have no negative receipt.
+      const untold = !owed.positive && conversation.level < 4
+      if (!untold) await conversation.ask(await receiptCommand(owed, party, crypto))
+      // Noted beside the next: one that could not be noted is told once more.
+      const noting = host.receiptDelivered(owed.id, untold ? 'untold' : undefined)
+      noting.catch(() => {}) // heard of at the end
+      noted.push(noting)
     }
-    await conversation.ask(await receiptCommand(owed, party, crypto))
-    await host.receiptDelivered(owed.id)
+  } finally {
+    await Promise.all(noted)
   }
 }

@@ -1,0 +1,94 @@
+// Writes about the files of one transfer, each under its claim. Those that come while one is being committed share the
+// next: one look at the claim and one commit for all of them, on either database. Each is answered when it is durable. If
+// one of them cannot be done, the others are done without it, so a change may run more than once: it must do nothing but
+// write to the database. What nobody waits for (`soon`) waits a little for company: it goes with the next that is urgent.
+
+import { NodeError } from '../errors.ts'
+import type { Store, Tx } from '../store/database/store.ts'
+import { requireHeld } from '../store/transfers/leases.ts'
+import type { Held } from '../store/transfers/leases.ts'
+
+type Change = (tx: Tx) => Promise<void>
+type Entry = { change: Change; resolve: () => void; reject: (thrown: unknown) => void }
+
+/** A transaction holds locks: it must not grow without end. */
+const MOST_TOGETHER = 128
+/** What may wait does so until this many wait, or for so long. */
+const ENOUGH = 32
+const SOON_MS = 15
+
+const writers = new WeakMap<Held, HeldWriter>()
+
+/** Resolves when the change is durable. Rejects, with nothing written, when the transfer is not ours any more. */
+export function writeHeld(
+  store: Store,
+  held: Held,
+  change: Change,
+  when: 'now' | 'soon' = 'now',
+): Promise<void> {
+  const writer = writers.get(held) ?? new HeldWriter(store, held)
+  writers.set(held, writer)
+  return writer.add(change, when)
+}
+
+class HeldWriter {
+  readonly #store: Store
+  readonly #held: Held
+  #waiting: Entry[] = []
+  #state: 'idle' | 'writing' = 'idle'
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(store: Store, held: Held) {
+    this.#store = store
+    this.#held = held
+  }
+
+  add(change: Change, when: 'now' | 'soon'): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, resolve, reject })
+      if (this.#state === 'writing') return
+      if (when === 'soon' && this.#waiting.length < ENOUGH)
+        this.#timer ??= setTimeout(() => this.#begin(), SOON_MS)
+      // What else comes in this turn of the event loop goes along.
+      else setImmediate(() => this.#begin())
+    })
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#state === 'writing') return
+    this.#state = 'writing'
+    void this.#drain()
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const entries = this.#waiting.splice(0, MOST_TOGETHER)
+      try {
+        await this.#write(entries)
+        for (const { resolve } of entries) resolve()
+      } catch (thrown) {
+        if (entries.length === 1 || isForAll(thrown)) for (const { reject } of entries) reject(thrown)
+        else await this.#oneByOne(entries)
+      }
+    }
+    this.#state = 'idle'
+  }
+
+  #write(entries: readonly Entry[]): Promise<void> {
+    return this.#store.write(async (tx) => {
+      await requireHeld(tx, this.#store.dialect, this.#held)
+      for (const { change } of entries) await change(tx)
+    })
+  }
+
+  async #oneByOne(entries: readonly Entry[]): Promise<void> {
+    for (const entry of entries) await this.#write([entry]).then(entry.resolve, entry.reject)
+  }
+}
+
+/** The transfer is lost, or the database does not answer: none of them can be written. */
+function isForAll(thrown: unknown): boolean {
+  return thrown instanceof NodeError && ['cancelled', 'lease_lost', 'unavailable'].includes(thrown.code)
+}

@@ -1,0 +1,58 @@
+// A small file, read before its turn on the line comes: its hash is known by then, and nothing of it is open while it
+// waits. What was read is the file that was picked up, unchanged from the first octet to the last; what becomes of it
+// afterwards is another file.
+
+import { createHash } from 'node:crypto'
+import type { Digest, Source } from '../transports/transport.ts'
+import { FileSource } from './file-source.ts'
+import type { Expected } from './file-source.ts'
+
+/** A file as it is sent: read by a transport, hashed on the way. */
+export type Outgoing = Source &
+  Pick<FileSource, 'hashAlso' | 'finish' | 'receiptHash' | typeof Symbol.asyncDispose>
+
+/** Several of them wait in memory for each line. */
+export const READ_AHEAD_OCTETS = 256 * 1024
+
+export class ReadAhead implements Outgoing {
+  readonly size: number
+  readonly #bytes: Uint8Array
+  readonly #sha256: string
+  #receiptHash: string
+
+  private constructor(bytes: Uint8Array, sha256: string) {
+    this.size = bytes.length
+    this.#bytes = bytes
+    this.#sha256 = sha256
+    this.#receiptHash = sha256
+  }
+
+  static async open(path: string, expected: Expected): Promise<ReadAhead> {
+    await using source = await FileSource.open(path, expected)
+    const bytes = Buffer.allocUnsafeSlow(source.size)
+    for (let done = 0; done < bytes.length;) done += await source.read(bytes.subarray(done), done)
+    return new ReadAhead(bytes, await source.finish())
+  }
+
+  read(into: Uint8Array, position: number): Promise<number> {
+    const piece = this.#bytes.subarray(position, position + into.length)
+    into.set(piece)
+    return Promise.resolve(piece.length)
+  }
+
+  hashAlso(digest: Digest): void {
+    if (digest !== 'sha256') this.#receiptHash = createHash(digest).update(this.#bytes).digest('hex')
+  }
+
+  finish(): Promise<string> {
+    return Promise.resolve(this.#sha256)
+  }
+
+  receiptHash(): Promise<string> {
+    return Promise.resolve(this.#receiptHash)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve()
+  }
+}
