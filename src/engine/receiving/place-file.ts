@@ -177,12 +177,7 @@ export async function recordPlaced(
 const SETTLE_AFTER_MS = 25
 const SETTLE_TOGETHER = 64
 
-type Placed = {
-  folder: string
-  settle: () => Promise<void>
-  done: () => void
-  fail: (thrown: unknown) => void
-}
+type Placed = { folder: string; settle: () => Promise<void>; settled: (end: Promise<void>) => void }
 
 /** Small files that are in place and acknowledged: one sync of their folder and one commit for many of them. */
 export class Settling {
@@ -193,9 +188,9 @@ export class Settling {
 
   /** Resolves when the file's name is on the disk and its last row is written. */
   add(running: RunningTransfer, file: TransferFileRecord, received: string, owes: boolean): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, resolve: settled } = Promise.withResolvers<void>()
     const settle = () => recordPlaced(running, file, received, owes)
-    this.#waiting.push({ folder: dirname(file.path), settle, done: resolve, fail: reject })
+    this.#waiting.push({ folder: dirname(file.path), settle, settled })
     if (this.#atOnce || this.#waiting.length >= SETTLE_TOGETHER) this.#flush()
     else this.#timer ??= setTimeout(() => this.#flush(), SETTLE_AFTER_MS)
     return promise
@@ -212,7 +207,7 @@ export class Settling {
     const some = this.#waiting.splice(0)
     const folders = new Set(some.map(({ folder }) => folder))
     const synced = Promise.all([...folders].map((folder) => syncFolder(folder)))
-    for (const { settle, done, fail } of some) synced.then(settle).then(done, fail)
+    for (const { settle, settled } of some) settled(synced.then(settle))
   }
 }
 

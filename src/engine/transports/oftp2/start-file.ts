@@ -138,7 +138,7 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
     envelope,
     // SFIDFSIZ is an estimate in blocks of 1 KiB.
     size: undefined,
-    estimate: Math.min(Number(sfid.blocks) * 1024, Number.MAX_SAFE_INTEGER),
+    estimate: sfid.blocks * 1024,
     restartFrom: Math.min(octetsBefore(shape, units), Number.MAX_SAFE_INTEGER),
     encryptedSession,
     receiptDigest: sfid.signedReceipt === 'Y' ? suiteOf(sfid.suite)?.digest : undefined,
