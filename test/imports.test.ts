@@ -98,10 +98,12 @@ const MAY: Record<string, string[]> = {
 function engineRooms(): Record<string, string[]> {
   const engine = 'src/engine'
   const outside = ['src/contract', 'src/domain', 'src/store', 'src/files']
-  // What every room may know: the context, a running transfer, its plan, the events, and what a transport promises.
+  // What every room may know: the context, a running transfer, its plan and its writes, the events, and what a transport
+  // promises.
   const ground = [
     `${engine}/engine-context.ts`,
     `${engine}/running-transfer.ts`,
+    `${engine}/held-writes.ts`,
     `${engine}/transfer-plan.ts`,
     `${engine}/events.ts`,
     `${engine}/transports/transport.ts`,
@@ -126,6 +128,7 @@ function engineRooms(): Record<string, string[]> {
       `${engine}/staging/staging.ts:type`,
     ],
     [`${engine}/running-transfer.ts`]: [...outside, ...ground],
+    [`${engine}/held-writes.ts`]: ['src/store'],
     ...room('staging', ['transforms']),
     ...room('actions', []),
     ...room('sending', ['transforms', 'staging', 'actions', 'transports/folder', 'transports/outbox.ts']),
