@@ -17,6 +17,8 @@ export type CallOptions = {
   timeoutMs?: number | undefined
   /** Change it only if it still is the revision of this tag; else the node answers 412. */
   ifMatch?: string | undefined
+  /** Only make it: where it exists already the node answers 412. */
+  onlyNew?: boolean | undefined
   /** Told the tag of the revision that was read, where the node gives one. */
   onTag?: ((tag: string) => void) | undefined
 }

@@ -146,6 +146,7 @@ function makeSend(options: ClientOptions): Authorized {
           accept: operation.produces?.join(', ') ?? 'application/json',
           ...(type !== undefined && { 'content-type': type }),
           ...(call.ifMatch !== undefined && { 'if-match': call.ifMatch }),
+          ...(call.onlyNew && { 'if-none-match': '*' }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
         // Octets by their type; anything else is JSON.

@@ -23,6 +23,15 @@ export function requireMatch({ headers }: FastifyRequest, tag: string): void {
   if (!tags.includes(tag)) throw changedMeanwhile()
 }
 
+/** What is put is changed, or made where the caller did not read it before; `If-None-Match: *` only makes it. */
+export function requireMatchOrNew(request: FastifyRequest, found: unknown, what: string): void {
+  if (found !== undefined && request.headers['if-none-match']?.trim() === '*')
+    throw new NodeError('changed_meanwhile', `${what} exists already`)
+  if (found !== undefined) return requireMatch(request, tagOf(found))
+  if (request.headers['if-match'] !== undefined)
+    throw new NodeError('changed_meanwhile', `${what} does not exist any more: somebody has removed it`)
+}
+
 export function changedMeanwhile(): NodeError {
   return new NodeError(
     'changed_meanwhile',

@@ -344,6 +344,39 @@ testOnBoth(
       status: 409,
       message: /used by expectation e/,
     })
+    // What was read is changed only as it was read, and made only where it is not there.
+    let tag = ''
+    const onTag = (given: string) => void (tag = given)
+    const meanwhile = { status: 412, message: /somebody has changed it/ }
+    const read = await admin.readExpectation({ expectationId: 'e' }, { onTag })
+    assert.deepEqual(read, { id: 'e', ...expectation, by: '23:00', atLeast: 1 })
+    await admin.putExpectation({ expectationId: 'e', body: expectation }, { ifMatch: tag })
+    await assert.rejects(
+      admin.putExpectation({ expectationId: 'e', body: { ...expectation, by: '21:00' } }, { ifMatch: tag }),
+      meanwhile,
+    )
+    await assert.rejects(admin.removeExpectation({ expectationId: 'e' }, { ifMatch: tag }), meanwhile)
+    await assert.rejects(
+      admin.putExpectation({ expectationId: 'e', body: expectation }, { onlyNew: true }),
+      { status: 412, message: /expectation e exists already/ },
+    )
+    await assert.rejects(
+      admin.putExpectation({ expectationId: 'gone', body: expectation }, { ifMatch: tag }),
+      { status: 412, message: /somebody has removed it/ },
+    )
+    assert.deepEqual(await admin.readSubscription({ subscriptionId: 'hook' }, { onTag }), {
+      id: 'hook',
+      webhook: { url: hook.url },
+      events: ['node.*'],
+    })
+    const told = { webhook: { url: hook.url }, events: ['*'] }
+    await admin.putSubscription({ subscriptionId: 'hook', body: told }, { ifMatch: tag })
+    await assert.rejects(admin.putSubscription({ subscriptionId: 'hook', body: told }, { ifMatch: tag }), meanwhile)
+    await admin.readCalendar({ calendarId: 'madrid' }, { onTag })
+    const days = { holidays: { country: 'ES', region: 'MD' }, closed: ['2026-12-24'] }
+    await admin.putCalendar({ calendarId: 'madrid', body: days }, { ifMatch: tag, onlyNew: false })
+    await assert.rejects(admin.putCalendar({ calendarId: 'madrid', body: days }, { ifMatch: tag }), meanwhile)
+    await assert.rejects(admin.readCalendar({ calendarId: 'none' }), { status: 404 })
     await assert.rejects((await as('operator')).removeExpectation({ expectationId: 'e' }), { status: 403 })
     await admin.removeExpectation({ expectationId: 'e' })
     await assert.rejects(admin.removeExpectation({ expectationId: 'e' }), { status: 404 })
@@ -353,7 +386,7 @@ testOnBoth(
     const trail = await admin.auditTrail({ subjectKind: 'subscription' })
     assert.deepEqual(
       trail.content.map(({ action }) => action),
-      ['SUBSCRIPTION_REMOVED', 'SUBSCRIPTION_CHANGED', 'SUBSCRIPTION_CREATED'],
+      ['SUBSCRIPTION_REMOVED', 'SUBSCRIPTION_CHANGED', 'SUBSCRIPTION_CHANGED', 'SUBSCRIPTION_CREATED'],
     )
     assert.ok(!JSON.stringify(trail).includes(secret))
     await node.store.db.selectFrom('subscription').selectAll().execute()

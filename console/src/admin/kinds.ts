@@ -68,11 +68,6 @@ function whole(all: readonly object[], { search = '' }: Asked): Listed {
   })
   return { things, pages: 1, page: 1, total: things.length }
 }
-function oneOf(all: readonly object[], id: string): Thing {
-  const found = (all as Thing[]).find((thing) => thing.id === id)
-  if (!found) throw new Error(`${id} is not there any more`)
-  return found
-}
 /** The form gives what its fields say; the node checks it against the schema that this type is derived from. */
 const asBody = (body: Thing) => body as never
 
@@ -249,11 +244,11 @@ const calendars: Kind = {
   ],
   may: { create: 'putCalendar', change: 'putCalendar', remove: 'removeCalendar' },
   list: async ({ platform }, asked, call) => whole((await platform.listCalendars({}, call)).calendars, asked),
-  read: async ({ platform }, id, call) => oneOf((await platform.listCalendars({}, call)).calendars, id),
+  read: ({ platform }, calendarId, call) => platform.readCalendar({ calendarId }, call),
   create: ({ platform }, calendarId, { id: _id, ...body }, query) =>
-    platform.putCalendar({ calendarId, body: asBody(body), ...query }),
-  change: ({ platform }, calendarId, { id: _id, ...body }, query) =>
-    platform.putCalendar({ calendarId, body: asBody(body), ...query }),
+    platform.putCalendar({ calendarId, body: asBody(body), ...query }, { onlyNew: true }),
+  change: ({ platform }, calendarId, { id: _id, ...body }, query, call) =>
+    platform.putCalendar({ calendarId, body: asBody(body), ...query }, call),
   remove: ({ platform }, calendarId, query) => platform.removeCalendar({ calendarId, ...query }),
 }
 
@@ -288,15 +283,12 @@ const subscriptions: Kind = {
   may: { create: 'putSubscription', change: 'putSubscription', remove: 'removeSubscription' },
   list: async ({ platform }, asked, call) =>
     whole((await platform.listSubscriptions({}, call)).content, asked),
-  // How many secrets there are is not what they are: the form shows none, and those that are there stay.
-  read: async ({ platform }, id, call) => {
-    const { webhook, ...rest } = oneOf((await platform.listSubscriptions({}, call)).content, id)
-    return { ...rest, ...(webhook !== undefined && { webhook: { url: (webhook as Thing).url } }) }
-  },
+  // Secrets are not shown; those that are there stay.
+  read: ({ platform }, subscriptionId, call) => platform.readSubscription({ subscriptionId }, call),
   create: ({ platform }, subscriptionId, { id: _id, ...body }, query) =>
-    platform.putSubscription({ subscriptionId, body: asBody(body), ...query }),
-  change: ({ platform }, subscriptionId, { id: _id, ...body }, query) =>
-    platform.putSubscription({ subscriptionId, body: asBody(body), ...query }),
+    platform.putSubscription({ subscriptionId, body: asBody(body), ...query }, { onlyNew: true }),
+  change: ({ platform }, subscriptionId, { id: _id, ...body }, query, call) =>
+    platform.putSubscription({ subscriptionId, body: asBody(body), ...query }, call),
   remove: ({ platform }, subscriptionId, query) => platform.removeSubscription({ subscriptionId, ...query }),
 }
 
@@ -335,11 +327,11 @@ const expectations: Kind = {
   may: { create: 'putExpectation', change: 'putExpectation', remove: 'removeExpectation' },
   list: async ({ platform }, asked, call) =>
     whole((await platform.expectationRules({}, call)).content, asked),
-  read: async ({ platform }, id, call) => oneOf((await platform.expectationRules({}, call)).content, id),
+  read: ({ platform }, expectationId, call) => platform.readExpectation({ expectationId }, call),
   create: ({ platform }, expectationId, { id: _id, ...body }, query) =>
-    platform.putExpectation({ expectationId, body: asBody(body), ...query }),
-  change: ({ platform }, expectationId, { id: _id, ...body }, query) =>
-    platform.putExpectation({ expectationId, body: asBody(body), ...query }),
+    platform.putExpectation({ expectationId, body: asBody(body), ...query }, { onlyNew: true }),
+  change: ({ platform }, expectationId, { id: _id, ...body }, query, call) =>
+    platform.putExpectation({ expectationId, body: asBody(body), ...query }, call),
   remove: ({ platform }, expectationId, query) => platform.removeExpectation({ expectationId, ...query }),
 }
 

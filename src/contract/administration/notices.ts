@@ -3,7 +3,7 @@
 import { Calendar, Expectation, name } from '../calendar.ts'
 import type { Operation } from '../operations.ts'
 import { Type } from '../type.ts'
-import { CHANGE } from './changed.ts'
+import { CHANGE, READ } from './changed.ts'
 import { PlatformSubscription } from './platform-file.ts'
 
 const closed = { additionalProperties: false } as const
@@ -32,6 +32,27 @@ export const ExpectationFields = Type.Object(expectationFields, {
 })
 
 export const noticeOperations = {
+  readCalendar: {
+    ...READ,
+    path: '/platform/v1/calendars/{calendarId}',
+    summary: 'One calendar',
+    params: CalendarParams,
+    ok: Calendar,
+  },
+  readSubscription: {
+    ...READ,
+    path: '/platform/v1/subscriptions/{subscriptionId}',
+    summary: 'One subscription as it is set up, without its secrets',
+    params: SubscriptionParams,
+    ok: PlatformSubscription,
+  },
+  readExpectation: {
+    ...READ,
+    path: '/platform/v1/expectations/{expectationId}',
+    summary: 'One expectation',
+    params: ExpectationParams,
+    ok: Expectation,
+  },
   putCalendar: {
     ...CHANGE,
     method: 'PUT',
