@@ -7,12 +7,14 @@ import { Suspense, useEffect } from 'react'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { useWords } from './i18n/language.tsx'
 import { LiveProvider } from './live/live.tsx'
+import { ConnectionBar } from './live/connection-bar.tsx'
 import { LiveDot } from './live/live-dot.tsx'
 import { Brand } from './parts/logo.tsx'
 import { LanguageChoice, ThemeChoice } from './parts/preferences.tsx'
 import { FORMS, inMenu, isOffered, PAGE_NAMES, PAGES } from './pages.ts'
 import type { PageName } from './pages.ts'
 import { thingForm, VIEWS } from './page-views.tsx'
+import { ZoneLine } from './parts/zone-line.tsx'
 import { Loading, NotFound, NotForYou } from './parts/states.tsx'
 import { ExpiryWarning } from './session/expiry-warning.tsx'
 import { useSession } from './session/session.tsx'
@@ -58,6 +60,7 @@ function Frame() {
         <Navigation location={location} />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
+        <ConnectionBar />
         <div className="page">
           <ExpiryWarning />
           <Suspense fallback={<Loading />}>
@@ -82,6 +85,7 @@ function Frame() {
               <Route component={NotFound} />
             </Switch>
           </Suspense>
+          <ZoneLine />
         </div>
       </AppShell.Main>
     </AppShell>
@@ -146,6 +150,7 @@ function Navigation({ location }: { location: string }) {
               type="button"
               className="icon-button"
               onClick={signOut}
+              data-leaves
               aria-label={words.app.signOut}
               title={words.app.signOut}
             >

@@ -131,7 +131,9 @@ export const Overview = Type.Object(
     ),
     failures: optional(
       Type.Object({
-        total: count('Failures of the last 24 hours.'),
+        total: count(
+          'Failures of the last 24 hours of the clock, this one included: those that hours counts.',
+        ),
         transfers: Type.Array(FailedTransfer, { description: 'The newest of them.' }),
       }),
     ),
@@ -229,7 +231,7 @@ const ChannelQuery = query({
 const FailureQuery = query({
   search: text('Words that must all occur in the channel, the reason or a file’s name; case is ignored.'),
   contactId: text('Only channels of this partner.'),
-  hours: Int('How far back to look; 168 at the most.', 24, 168),
+  hours: Int('How far back to look, in hours of the clock, this one included; 168 at the most.', 24, 168),
   ...paging,
 })
 const channelCode = Type.String({

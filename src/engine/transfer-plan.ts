@@ -6,6 +6,7 @@ import type { Channel } from '../contract/channel.ts'
 import { protectionOf } from '../contract/contact-settings.ts'
 import type { ContactSections, Protection } from '../contract/contact-settings.ts'
 import { applicationOf, parseCode } from '../domain/channel.ts'
+import { TIMEOUT_SECONDS } from '../domain/fields/defaults.ts'
 import { NodeError } from '../errors.ts'
 import { openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
@@ -43,9 +44,6 @@ export type TransferPlan = {
   maxOpenedOctets: number | undefined
 }
 
-const CONNECT_SECONDS = 30
-const SYNC_SECONDS = 60
-const ACK_SECONDS = 120
 const RECEIPT_SECONDS = 86_400
 const IDLE_SECONDS = 60
 
@@ -99,9 +97,9 @@ function timeoutsOf(channel: Channel): Timeouts {
   const { advancedConfigurationTransmission: transmission, advancedConfigurationConnection: connection } =
     channel.connection ?? {}
   return {
-    connectMs: seconds(connection?.timeout, CONNECT_SECONDS),
-    syncMs: seconds(transmission?.timeoutSync, SYNC_SECONDS),
-    ackMs: seconds(transmission?.timeoutAck, ACK_SECONDS),
+    connectMs: seconds(connection?.timeout, TIMEOUT_SECONDS.connect),
+    syncMs: seconds(transmission?.timeoutSync, TIMEOUT_SECONDS.sync),
+    ackMs: seconds(transmission?.timeoutAck, TIMEOUT_SECONDS.ack),
     idleMs: IDLE_SECONDS * 1000,
   }
 }

@@ -42,6 +42,8 @@ test(
     assert.deepEqual(await axeViolations(page), [])
     await press(page, 'Go on with mine')
     await save(page, `~ user ${LONG}`)
+    const both = await client.platform.readUser({ username: LONG })
+    assert.deepEqual([both.name, both.lastName], ['Theirs', 'Mine'])
     await press(page, `Remove: ${LONG}`)
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
     await page.getByText(`${LONG} was removed`).waitFor()

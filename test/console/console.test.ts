@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
-import { go, setScene, signIn, whyNot } from './browser.ts'
+import type { Locator } from 'playwright-core'
+import { go, requireFits, setScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -95,6 +96,8 @@ test('files are sent and the bar reaches the end', { skip }, async (t) => {
     .fill('payroll')
   await page.getByText('1 channel', { exact: true }).waitFor()
   await page.getByRole('link', { name: PAYROLL }).click()
+  await page.getByRole('button', { name: 'Send files' }).waitFor()
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), PAYROLL)
   await page.getByRole('button', { name: 'Send files' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Send files' }).click()
   await page.getByRole('button', { name: 'Follow it' }).click()
@@ -113,16 +116,25 @@ test('a refused value is shown at its field, by the form and by the node', { ski
   await page.locator('.tiles').waitFor()
   await go(page, `/channels/${PAYROLL}/configuration`)
   await page.getByRole('button', { name: 'Edit' }).click()
+  const has = (control: Locator) => control.evaluate((element) => element === document.activeElement)
   const hour = page.getByLabel('Open from')
+  await hour.waitFor()
+  assert.ok(await has(page.getByLabel('Name', { exact: true })))
+  await page.getByLabel('Sending is open').getByText('Not set: open').waitFor({ state: 'attached' })
+  const path = page.getByLabel('Path').first()
+  const good = await path.inputValue()
   await hour.fill('25:00')
+  await path.fill('not a whole path')
   await page.getByRole('button', { name: 'Review changes' }).click()
   await page.getByText('Give an hour as HH:mm').waitFor()
   assert.equal(await hour.getAttribute('aria-invalid'), 'true')
-  assert.ok(await hour.evaluate((element) => element === document.activeElement))
+  assert.ok(await has(path), 'the first of the two on the page')
+  await path.fill(good)
+  await page.getByRole('button', { name: 'Review changes' }).click()
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true')
+  assert.ok(await has(hour))
   await hour.fill('06:30')
   await page.getByLabel('Name', { exact: true }).fill('Salaries')
-  const path = page.getByLabel('Path').first()
-  const good = await path.inputValue()
   await path.fill('/etc')
   await page.getByRole('button', { name: 'Review changes' }).click()
   const dialog = page.getByRole('dialog', { name: 'What will change' })
@@ -138,6 +150,54 @@ test('a refused value is shown at its field, by the form and by the node', { ski
   await page.locator('.subtitle').getByText('Salaries').waitFor()
   assert.deepEqual(faults, [])
 })
+
+test(
+  'unsaved changes are not left without a question, and somebody else’s change is shown before it is saved over',
+  { skip },
+  async (t) => {
+    const { open, node, faults } = await setScene(t)
+    const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
+    const page = await open()
+    await signIn(page, 'marta')
+    await page.getByRole('link', { name: 'Channels', exact: true }).click()
+    await page.getByRole('link', { name: PAYROLL }).click()
+    await page.getByRole('tab', { name: 'Configuration' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const name = page.getByLabel('Name', { exact: true })
+    await name.fill('Mine')
+    const asked: string[] = []
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message())
+      void dialog.dismiss()
+    })
+    await page.getByRole('link', { name: 'Contacts' }).click()
+    await page.getByRole('tab', { name: 'History' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.evaluate(() => history.back())
+    await waitFor('every way out has asked', () => asked.length === 5)
+    assert.match(asked.join(), /not saved yet/)
+    await page.waitForURL(/configuration$/, { timeout: 60_000 })
+    assert.equal(await name.inputValue(), 'Mine')
+    await client.updateChannel({ channelCode: PAYROLL, body: { category: 'Theirs' } })
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    const dialog = page.getByRole('dialog', { name: 'What will change' })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const alert = page.getByRole('alert').filter({ hasText: 'Somebody else has changed it meanwhile' })
+    await alert.getByText(/Category: Payments → Theirs/).waitFor()
+    assert.equal((await client.channelConfiguration({ channelCode: PAYROLL }))[0]?.name, 'Payroll')
+    await alert.getByRole('button', { name: 'Go on with mine' }).click()
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The configuration was saved').waitFor()
+    const [saved] = await client.channelConfiguration({ channelCode: PAYROLL })
+    assert.deepEqual([saved?.name, saved?.category], ['Mine', 'Theirs'])
+    await page.getByRole('link', { name: 'Contacts' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
+    assert.equal(asked.length, 5)
+    assert.deepEqual(faults, [])
+  },
+)
 
 test('what a user may not do is not offered', { skip }, async (t) => {
   const { open } = await setScene(t)
@@ -161,16 +221,40 @@ test('what a user may not do is not offered', { skip }, async (t) => {
   assert.equal(await controller.locator('.actions button').count(), 0)
 })
 
-test('the language is the user’s own and can be switched', { skip }, async (t) => {
-  const { open } = await setScene(t)
-  const page = await open()
-  await signIn(page, 'pablo')
-  await page.getByRole('heading', { level: 1, name: 'Resumen' }).waitFor()
-  assert.equal(await page.evaluate(() => document.documentElement.lang), 'es')
-  await page.locator('aside, nav').getByText('English').click()
-  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  assert.equal(await page.evaluate(() => document.documentElement.lang), 'en')
-})
+test(
+  'the language is the user’s own and can be switched; a node that is gone is told of',
+  { skip },
+  async (t) => {
+    const { open, node } = await setScene(t)
+    const page = await open()
+    await signIn(page, 'pablo')
+    await page.getByRole('heading', { level: 1, name: 'Resumen' }).waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'es')
+    await page.locator('aside, nav').getByText('English').click()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'en')
+    await page.getByText(/^Times are in /).waitFor()
+
+    // The same page, and a controller on a phone whom no stream tells anything, when the node is gone.
+    const phone = await open({ width: 390 })
+    await signIn(phone, 'vera')
+    await phone.locator('.tiles').waitFor()
+    await phone.context().setOffline(true)
+    const bar = phone
+      .getByRole('alert')
+      .filter({ hasText: /^Not connected since \d\d:\d\d: these figures are old$/ })
+    await bar.waitFor()
+    await phone.context().setOffline(false)
+    await bar.waitFor({ state: 'detached' })
+    await phone.getByRole('button', { name: 'Menu' }).click()
+    await phone.getByText('Español').click()
+    await phone.getByRole('heading', { level: 1, name: 'Resumen' }).waitFor()
+    await node.stop()
+    await page.getByText(/^Not connected since \d\d:\d\d: these figures are old$/).waitFor()
+    await phone.getByText(/^Sin conexión desde \d\d:\d\d: estas cifras son antiguas$/).waitFor()
+    await requireFits(phone)
+  },
+)
 
 test('the session warns before it ends, and what was typed waits behind the sign-in', { skip }, async (t) => {
   const { open } = await setScene(t)

@@ -6,7 +6,8 @@ import type { Page } from 'playwright-core'
 import type { Scene } from './browser.ts'
 import { PAGES } from '../../console/src/pages.ts'
 import type { PageName } from '../../console/src/pages.ts'
-import { BROKEN, PAYROLL } from './platform.ts'
+import { addLongNames } from './long-names.ts'
+import { BROKEN, PAYROLL, USERS } from './platform.ts'
 
 /** What shows that each page of the menu, and the account's, is there. */
 const OPERATION = {
@@ -24,15 +25,17 @@ const ADMINISTERED = {
   users: 'tbody tr',
   entities: 'tbody tr',
   partners: 'tbody tr',
-  calendars: '.empty',
-  subscriptions: '.empty',
-  expectations: '.empty',
+  calendars: '.empty, tbody tr',
+  subscriptions: '.empty, tbody tr',
+  expectations: '.empty, tbody tr',
   tokens: 'form',
   audit: 'tbody tr',
   platformFile: 'textarea',
 }
 /** No page is forgotten: the type makes a missing one an error. */
 const READY: Record<Exclude<PageName, 'channel' | 'transfer'>, string> = { ...OPERATION, ...ADMINISTERED }
+
+const WIDTHS = [2560, 1440, 390] as const
 
 type Address = [path: string, ready: string]
 const addresses = (names: object): Address[] =>
@@ -96,15 +99,35 @@ async function lookAtDialogs(page: Page, look: (name: string) => Promise<void>):
   await look('transfer')
 }
 
-export async function lookOnPhone({ open }: Scene): Promise<void> {
+/** Every page at three widths, with names as long as they may be. */
+export async function lookAtWidths({ open, node }: Scene): Promise<void> {
+  const long = await addLongNames(node)
   const page = await open({ width: 390 })
   await signIn(page, 'marta')
-  for (const [path, ready] of [...ADDRESSES, ...ADMINISTRATION]) {
+  const longer: Address[] = [
+    ['/calendars', 'tbody tr'],
+    ['/subscriptions', 'tbody tr'],
+    ['/expectations', 'tbody tr'],
+    [`/channels/${long.code}`, '.advice'],
+    [`/channels/${long.code}/transfers`, 'tbody tr'],
+    [`/channels/${long.code}/history`, '.mantine-Timeline-item'],
+    [`/channels/${long.code}/configuration`, '.config'],
+    [`/channels/${long.code}/transfers/${long.transferId}`, '.facts'],
+    [`/users/edit/${USERS[0]?.username}`, 'form'],
+    [`/partners/edit/${long.contact}`, 'form'],
+    [`/entities/edit/${long.entity}`, 'form'],
+    [`/calendars/edit/${long.calendar}`, 'form'],
+    [`/expectations/edit/${long.expectation}`, 'form'],
+    [`/subscriptions/edit/${long.subscription}`, 'form'],
+    [`/channels/new?from=${long.code}`, 'form'],
+  ]
+  for (const [path, ready] of [...ADDRESSES, ...ADMINISTRATION, ...longer]) {
     await page.locator('.page').waitFor()
     await go(page, path)
     await page.locator(ready).first().waitFor()
-    await requireFits(page)
+    for (const width of WIDTHS) await requireFits(page, width, path)
   }
+  await page.setViewportSize({ width: 390, height: 900 })
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('link', { name: 'Channels', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor()

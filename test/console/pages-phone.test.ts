@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setScene, whyNot } from './browser.ts'
-import { lookOnPhone } from './look.ts'
+import { lookAtWidths } from './look.ts'
 
 test(
-  'on a phone nothing sticks out sideways, and the menu opens and closes',
+  'at 390, 1440 and 2560 wide nothing sticks out sideways, with names of 120 characters; the menu opens and closes',
   { skip: whyNot() ?? false },
   async (t) => {
     const scene = await setScene(t)
-    await lookOnPhone(scene)
+    await lookAtWidths(scene)
     assert.deepEqual(scene.faults, [])
   },
 )

@@ -194,9 +194,9 @@ export async function leave(
   channelCode: string,
   state: TransferStatus,
   at: number,
+  name = `${channelCode.split('-')[2]?.toLowerCase()}-${at % 10_000}.txt`,
 ): Promise<string> {
   const id = newId(at)
-  const name = `${channelCode.split('-')[2]?.toLowerCase()}-${at % 10_000}.txt`
   const path = join(files, 'payroll/out', name)
   const file = { directory: 0, name, path, size: 20_000 + (at % 4_000_000), modifiedAt: at }
   await context.store.write(async (tx) => {

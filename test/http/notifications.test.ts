@@ -356,10 +356,10 @@ testOnBoth(
       meanwhile,
     )
     await assert.rejects(admin.removeExpectation({ expectationId: 'e' }, { ifMatch: tag }), meanwhile)
-    await assert.rejects(
-      admin.putExpectation({ expectationId: 'e', body: expectation }, { onlyNew: true }),
-      { status: 412, message: /expectation e exists already/ },
-    )
+    await assert.rejects(admin.putExpectation({ expectationId: 'e', body: expectation }, { onlyNew: true }), {
+      status: 412,
+      message: /expectation e exists already/,
+    })
     await assert.rejects(
       admin.putExpectation({ expectationId: 'gone', body: expectation }, { ifMatch: tag }),
       { status: 412, message: /somebody has removed it/ },
@@ -371,7 +371,10 @@ testOnBoth(
     })
     const told = { webhook: { url: hook.url }, events: ['*'] }
     await admin.putSubscription({ subscriptionId: 'hook', body: told }, { ifMatch: tag })
-    await assert.rejects(admin.putSubscription({ subscriptionId: 'hook', body: told }, { ifMatch: tag }), meanwhile)
+    await assert.rejects(
+      admin.putSubscription({ subscriptionId: 'hook', body: told }, { ifMatch: tag }),
+      meanwhile,
+    )
     await admin.readCalendar({ calendarId: 'madrid' }, { onTag })
     const days = { holidays: { country: 'ES', region: 'MD' }, closed: ['2026-12-24'] }
     await admin.putCalendar({ calendarId: 'madrid', body: days }, { ifMatch: tag, onlyNew: false })

@@ -114,6 +114,15 @@ export function differences(fields: readonly Field[], one: Draft, other: Draft):
   return fields.filter(({ pointer }) => JSON.stringify(one[pointer]) !== JSON.stringify(other[pointer]))
 }
 
+/** What I changed, over what they made of it. */
+export function merged(
+  fields: readonly Field[],
+  { base, theirs, mine }: { base: Draft; theirs: Draft; mine: Draft },
+): Draft {
+  const own = differences(fields, base, mine).map(({ pointer }) => [pointer, mine[pointer] ?? ''])
+  return { ...theirs, ...Object.fromEntries(own) }
+}
+
 /** The node's message, field by field: it names each by its pointer. What names none stands under ''. */
 export function faultsIn(fields: readonly Field[], message: string): Record<string, string> {
   const faults: Record<string, string> = {}

@@ -3,26 +3,28 @@
 
 import { ClientError } from '../../../sdk/index.ts'
 import type { Changed } from '../../../sdk/index.ts'
-import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { SimpleGrid, Stack } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
-import { useFormats, useWords } from '../i18n/language.tsx'
+import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
+import { goToFirst } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { SaveBar } from '../parts/save-bar.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
+import { TheirChange } from '../parts/their-change.tsx'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 import { FieldInput, idOf } from './field-input.tsx'
-import { bodyOf, differences, draftOf, faultsIn, textOf } from './fields.ts'
+import { bodyOf, differences, draftOf, faultsIn, merged, textOf } from './fields.ts'
 import type { Draft, SectionName } from './fields.ts'
 import { KINDS } from './kinds.ts'
 import type { KindName } from './kinds.ts'
 import { PlanDialog } from './plan-dialog.tsx'
-import { TheirChange } from './their-change.tsx'
 
 export default function ThingFormPage({ name, id }: { name: KindName; id: string | undefined }) {
   const kind = KINDS[name]
@@ -48,7 +50,6 @@ type Props = { name: KindName; id: string | undefined; before: Draft; tag: strin
 
 function ThingForm({ name, id, before, tag }: Props) {
   const words = useWords()
-  const formats = useFormats()
   const kind = KINDS[name]
   const tell = useTell()
   const { client } = useSession()
@@ -57,6 +58,8 @@ function ThingForm({ name, id, before, tag }: Props) {
   const [base, setBase] = useState({ draft: before, tag })
   const [draft, setDraft] = useState(before)
   const [faults, setFaults] = useState<Record<string, string>>({})
+  /** The fields that were wrong when it was last looked at: the first of them gets the focus. */
+  const [wrong, setWrong] = useState<readonly string[]>([])
   const [plan, setPlan] = useState<Changed>()
   const [theirs, setTheirs] = useState<{ draft: Draft; tag: string | undefined }>()
   const [saved, setSaved] = useState(false)
@@ -68,13 +71,17 @@ function ThingForm({ name, id, before, tag }: Props) {
     if (id === undefined) return kind.create(client, textOf(draft, kind.id).trim(), body, { dryRun })
     return kind.change(client, id, body, { dryRun }, { ifMatch: base.tag })
   }
+  const showFaults = (found: Record<string, string>) => {
+    setFaults(found)
+    setWrong(Object.keys(found))
+  }
   const onError = async (thrown: Error) => {
     setPlan(undefined)
     if (thrown instanceof ClientError && thrown.status === 412 && id !== undefined) {
       let read: string | undefined
       const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
       setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
-    } else setFaults(faultsIn(kind.fields, thrown.message))
+    } else showFaults(faultsIn(kind.fields, thrown.message))
   }
   const review = useMutation({ mutationFn: () => send('true'), onSuccess: setPlan, onError })
   const save = useMutation({
@@ -88,9 +95,8 @@ function ThingForm({ name, id, before, tag }: Props) {
     onError,
   })
   useEffect(() => {
-    const first = kind.fields.find(({ pointer }) => faults[pointer] !== undefined)
-    if (first) document.getElementById(idOf(first.pointer))?.focus()
-  }, [faults, kind])
+    goToFirst(wrong.map(idOf))
+  }, [wrong])
 
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -98,28 +104,31 @@ function ThingForm({ name, id, before, tag }: Props) {
       ({ required, pointer }) => required && textOf(draft, pointer).trim() === '',
     )
     if (empty.length > 0)
-      return setFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
+      return showFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
     setFaults({})
     review.mutate()
   }
   const shown = kind.fields.filter(({ when }) => when?.(draft) !== false)
   const sections = [...new Set(shown.map(({ section }) => section))]
-  const count = Object.keys(faults).length
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="lg">
         <PageTitle text={id ?? words.admin.create[name]} subtitle={words.menu[name]} />
         {theirs && (
           <TheirChange
-            fields={kind.fields}
-            base={base.draft}
-            theirs={theirs.draft}
+            fields={differences(kind.fields, base.draft, theirs.draft).map(({ pointer, label }) => ({
+              key: pointer,
+              label: words.admin.fields[label],
+              before: saidOf(base.draft[pointer]),
+              after: saidOf(theirs.draft[pointer]),
+            }))}
             take={() => {
               setDraft(theirs.draft)
               setBase(theirs)
               setTheirs(undefined)
             }}
             keep={() => {
+              setDraft(merged(kind.fields, { base: base.draft, theirs: theirs.draft, mine: draft }))
               setBase(theirs)
               setTheirs(undefined)
             }}
@@ -152,28 +161,13 @@ function ThingForm({ name, id, before, tag }: Props) {
           </Panel>
         ))}
       </Stack>
-      <div className="save-bar">
-        <Text fz="sm" c={count > 0 ? 'var(--mantine-color-error)' : 'dimmed'} role="status">
-          {count > 0
-            ? words.config.faults(formats.number(count))
-            : changed.length === 0
-              ? words.config.nothing
-              : ''}
-        </Text>
-        <Group gap="sm">
-          <Button
-            variant="default"
-            onClick={() => {
-              if (changed.length === 0 || confirm(words.admin.leave)) navigate(kind.path)
-            }}
-          >
-            {words.app.cancel}
-          </Button>
-          <Button type="submit" loading={review.isPending} disabled={changed.length === 0}>
-            {words.config.review}
-          </Button>
-        </Group>
-      </div>
+      <SaveBar
+        faults={Object.keys(faults).length}
+        changed={changed.length > 0}
+        busy={review.isPending}
+        leaving={words.app.cancel}
+        leave={() => navigate(kind.path)}
+      />
       <PlanDialog
         plan={plan}
         busy={save.isPending}
@@ -182,4 +176,8 @@ function ThingForm({ name, id, before, tag }: Props) {
       />
     </form>
   )
+}
+
+function saidOf(value: Draft[string] | undefined): string {
+  return typeof value === 'string' || value === undefined ? (value ?? '') : JSON.stringify(value)
 }

@@ -13,8 +13,10 @@ import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
+import { useSession } from '../session/session.tsx'
 import { useChannelSetup, useLastTransfers, useTransferFacts } from './queries.ts'
 import { TransferTable } from './transfer-table.tsx'
+import { maySend } from './ways.ts'
 
 type Props = { code: string; status: ChannelStatusValue; channel: Channel }
 
@@ -27,6 +29,8 @@ export function SummaryTab({ code, status, channel }: Props) {
   const failed = status === 'ERROR' ? transfers.find((one) => one.status === 'FAILED') : undefined
   const { tone, icon: Icon } = CHANNEL_LOOKS[status]
   const hours = channel.connection?.advancedConfigurationConnection
+  const { timeZone } = useSession().user
+  const inZone = (hour: string | undefined) => hour && `${hour} (${timeZone})`
   return (
     <Stack gap="lg">
       <Notice
@@ -36,9 +40,7 @@ export function SummaryTab({ code, status, channel }: Props) {
         className="advice"
       >
         <Text fz="sm">
-          {status === 'IDLE' && channel.direction === 'RECEPCION'
-            ? words.channel.receiveOnly
-            : words.statusAdvice[status]}
+          {status === 'IDLE' && !maySend(channel) ? words.channel.receiveOnly : words.statusAdvice[status]}
         </Text>
         {failed && <LastFailure code={code} transfer={failed} />}
       </Notice>
@@ -66,8 +68,8 @@ export function SummaryTab({ code, status, channel }: Props) {
             facts={[
               [words.channels.category, channel.category],
               [words.contacts.addresses, channel.connection?.ips?.join(', ')],
-              [words.channel.from, hours?.initialHour],
-              [words.channel.to, hours?.finishHour],
+              [words.channel.from, inZone(hours?.initialHour)],
+              [words.channel.to, inZone(hours?.finishHour)],
             ]}
           />
         </SimpleGrid>
@@ -77,7 +79,7 @@ export function SummaryTab({ code, status, channel }: Props) {
           title={words.channel.transfers}
           action={
             <Anchor component={Link} href={`/channels/${code}/transfers`} fz="sm">
-              {words.channels.any}
+              {words.channels.anyFeminine}
             </Anchor>
           }
         >

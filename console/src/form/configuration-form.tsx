@@ -2,56 +2,91 @@
 // change. If the node refuses, its message is shown at the field it names.
 
 import { ClientError } from '../../../sdk/index.ts'
-import type { Channel } from '../../../sdk/index.ts'
+import type { ChannelPatch, Client } from '../../../sdk/index.ts'
 import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
-import { useFormats, useWords } from '../i18n/language.tsx'
+import { useWords } from '../i18n/language.tsx'
+import { useTell } from '../parts/ask.tsx'
+import { goToFirst } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { SaveBar } from '../parts/save-bar.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { TheirChange } from '../parts/their-change.tsx'
+import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 import { ChangesDialog } from './changes-dialog.tsx'
-import { changesOf, draftOf, patchOf } from './draft.ts'
+import { changesOf, draftOf, mergeDrafts, patchOf } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { FieldControl, idOf } from './field-control.tsx'
+import { useFieldWords } from './field-words.ts'
 import { faultsOf, placeMessage } from './rules.ts'
 import type { Faults } from './rules.ts'
 import { DIRECTORY_FIELDS, GROUPS, isSecret } from './schema.ts'
 import type { GroupName } from './schema.ts'
 import { SecretField } from './secret-field.tsx'
 
-type Props = { code: string; channel: Channel; done(): void }
+/** Whoever opens the form is in it. */
+const FIRST_FIELD = ['/name']
 
-export function ConfigurationForm({ code, channel, done }: Props) {
+type Props = { code: string; done(): void }
+type Read = { draft: Draft; tag: string | undefined }
+
+async function readDraft(client: Client, code: string, signal?: AbortSignal): Promise<Read> {
+  let tag: string | undefined
+  const [channel = {}] = await client.channelConfiguration(
+    { channelCode: code },
+    { signal, onTag: (read) => (tag = read) },
+  )
+  return { draft: draftOf(channel), tag }
+}
+
+/** What is being typed is not exchanged under the fingers; the revision check tells of changes. */
+export function ConfigurationForm({ code, done }: Props) {
+  const { client } = useSession()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['configuration', code, 'form'],
+    queryFn: ({ signal }) => readDraft(client, code, signal),
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  })
+  if (!data) return error ? <Failed error={error} again={() => void refetch()} /> : <Loading />
+  return <Form code={code} read={data} done={done} />
+}
+
+function Form({ code, read, done }: Props & { read: Read }) {
   const words = useWords()
-  const formats = useFormats()
-  const before = useMemo(() => draftOf(channel), [channel])
-  const [draft, setDraft] = useState(before)
+  const field = useFieldWords()
+  const [base, setBase] = useState(read)
+  const [draft, setDraft] = useState(read.draft)
+  const [theirs, setTheirs] = useState<Read>()
   const [checked, setChecked] = useState(false)
   const [reviewing, setReviewing] = useState(false)
   const [refused, setRefused] = useState<Faults>({})
-  const [goTo, setGoTo] = useState<string>()
+  const [goTo, setGoTo] = useState<readonly string[]>(FIRST_FIELD)
   const own = checked ? faultsOf(draft, words.config.rules) : {}
   const faults = { ...refused, ...own }
+  const before = base.draft
   const changes = changesOf(before, draft)
   const save = useSave(code, {
     saved: done,
+    overtaken: (now) => {
+      setReviewing(false)
+      setTheirs(now)
+      scrollTo({ top: 0 })
+    },
     refused: (faults) => {
       setReviewing(false)
       setRefused(faults)
-      setGoTo(Object.keys(faults)[0])
+      setGoTo(Object.keys(faults))
     },
   })
-  useEffect(() => {
-    if (goTo === undefined) return
-    const control = document.getElementById(idOf(goTo))
-    control?.scrollIntoView({ block: 'center' })
-    control?.focus()
-    setGoTo(undefined)
-  }, [goTo])
+  useUnsaved(changes.length > 0 && !save.isSuccess)
+  useEffect(() => goToFirst(goTo.map(idOf)), [goTo])
 
   /** The node's message about a field is shown until the field changes. */
   const edit = (pointer: string, next: (draft: Draft) => Draft) => {
@@ -61,14 +96,38 @@ export function ConfigurationForm({ code, channel, done }: Props) {
   function review(event: FormEvent) {
     event.preventDefault()
     setChecked(true)
-    const [first] = Object.keys(faultsOf(draft, words.config.rules))
-    if (first === undefined) setReviewing(true)
-    else setGoTo(first)
+    const wrong = Object.keys(faultsOf(draft, words.config.rules))
+    if (wrong.length === 0) setReviewing(true)
+    else setGoTo(wrong)
   }
-  const count = Object.keys(faults).length
+  const shown = (pointer: string, text: string) =>
+    text
+      .split('\n')
+      .map((line) => field.value(pointer, line))
+      .join(', ')
   return (
     <form onSubmit={review} noValidate>
       <Stack gap="lg">
+        {theirs && (
+          <TheirChange
+            fields={changesOf(before, theirs.draft).map(({ pointer, before, after }) => ({
+              key: pointer,
+              label: field.label(pointer),
+              before: shown(pointer, before),
+              after: shown(pointer, after),
+            }))}
+            take={() => {
+              setDraft(theirs.draft)
+              setBase(theirs)
+              setTheirs(undefined)
+            }}
+            keep={() => {
+              setDraft(mergeDrafts({ base: before, theirs: theirs.draft, mine: draft }))
+              setBase(theirs)
+              setTheirs(undefined)
+            }}
+          />
+        )}
         {(Object.keys(GROUPS) as GroupName[]).map((group) => (
           <Panel key={group} title={words.config.groups[group]} note={words.config.groups[`${group}Help`]}>
             {group === 'directories' && <Directories draft={draft} faults={faults} edit={edit} />}
@@ -103,31 +162,20 @@ export function ConfigurationForm({ code, channel, done }: Props) {
           </Panel>
         ))}
       </Stack>
-      <div className="save-bar">
-        <Text fz="sm" c={count > 0 ? 'var(--mantine-color-error)' : 'dimmed'} role="status">
-          {count > 0
-            ? words.config.faults(formats.number(count))
-            : changes.length === 0
-              ? words.config.nothing
-              : ''}
-        </Text>
-        <Group gap="sm">
-          <Button variant="default" onClick={done}>
-            {words.config.discard}
-          </Button>
-          <Button type="submit" disabled={changes.length === 0}>
-            {words.config.review}
-          </Button>
-        </Group>
-      </div>
+      <SaveBar
+        faults={Object.keys(faults).length}
+        changed={changes.length > 0}
+        leaving={words.config.discard}
+        leave={done}
+      />
       <ChangesDialog
         opened={reviewing}
         changes={changes}
         busy={save.isPending}
         close={() => setReviewing(false)}
-        save={() => save.mutate(patchOf(before, draft))}
+        save={() => save.mutate({ body: patchOf(before, draft), ifMatch: base.tag })}
       />
-      {save.error && !placeMessage(save.error.message) && (
+      {save.error && !theirs && !placeMessage(save.error.message) && (
         <Notice tone="bad" role="alert" title={words.config.notSaved}>
           {save.error.message}
         </Notice>
@@ -141,26 +189,27 @@ function withOrWithout<T>(all: Record<string, T>, key: string, value: T | undefi
   return value === undefined ? rest : { ...rest, [key]: value }
 }
 
-function useSave(code: string, told: { saved(): void; refused(faults: Faults): void }) {
+type Told = { saved(): void; overtaken(now: Read): void; refused(faults: Faults): void }
+
+function useSave(code: string, told: Told) {
   const words = useWords()
   const { client } = useSession()
   const queries = useQueryClient()
+  const tell = useTell()
   return useMutation({
-    mutationFn: (body: Parameters<typeof client.updateChannel>[0]['body']) =>
-      client.updateChannel({ channelCode: code, body }),
+    mutationFn: ({ body, ifMatch }: { body: ChannelPatch; ifMatch: string | undefined }) =>
+      client.updateChannel({ channelCode: code, body }, { ifMatch }),
     onSuccess: async (channel) => {
       queries.setQueryData(['configuration', code], channel)
-      notifications.show({
-        color: 'teal',
-        message: words.config.saved,
-        closeButtonProps: { 'aria-label': words.app.close },
-      })
+      tell.done(words.config.saved)
       told.saved()
       await queries.invalidateQueries()
     },
-    onError: (thrown) => {
+    onError: async (thrown) => {
+      if (thrown instanceof ClientError && thrown.status === 412)
+        return told.overtaken(await readDraft(client, code))
       const placed = thrown instanceof ClientError ? placeMessage(thrown.message) : undefined
-      told.refused(placed ? { [placed.pointer]: placed.text } : {})
+      return told.refused(placed ? { [placed.pointer]: placed.text } : {})
     },
   })
 }

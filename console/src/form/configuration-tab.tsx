@@ -3,7 +3,7 @@
 import type { Channel } from '../../../sdk/index.ts'
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconPencil } from '@tabler/icons-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useWords } from '../i18n/language.tsx'
 import { useSession } from '../session/session.tsx'
 import { ConfigurationForm } from './configuration-form.tsx'
@@ -13,7 +13,8 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
   const words = useWords()
   const { rights } = useSession()
   const [editing, setEditing] = useState(false)
-  if (editing) return <ConfigurationForm code={code} channel={channel} done={() => setEditing(false)} />
+  const wasEditing = useRef(false)
+  if (editing) return <ConfigurationForm code={code} done={() => setEditing(false)} />
   return (
     <Stack gap="md">
       <Group justify="flex-end">
@@ -21,7 +22,12 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
           <Button
             variant="default"
             leftSection={<IconPencil size={16} aria-hidden />}
-            onClick={() => setEditing(true)}
+            // Whoever leaves the form comes back to where it was opened.
+            autoFocus={wasEditing.current}
+            onClick={() => {
+              wasEditing.current = true
+              setEditing(true)
+            }}
           >
             {words.config.edit}
           </Button>

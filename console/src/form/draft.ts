@@ -69,6 +69,15 @@ export function changesOf(before: Draft, after: Draft): Change[] {
   return changes
 }
 
+/** What I changed, over what they made of it. Directories are one list: whoever changed it last as a whole. */
+export function mergeDrafts({ base, theirs, mine }: { base: Draft; theirs: Draft; mine: Draft }): Draft {
+  const fields = { ...theirs.fields }
+  for (const [pointer, text] of Object.entries(mine.fields))
+    if (text !== base.fields[pointer]) fields[pointer] = text
+  const isSame = JSON.stringify(mine.directories) === JSON.stringify(base.directories)
+  return { fields, directories: isSame ? theirs.directories : mine.directories, secrets: mine.secrets }
+}
+
 export function patchOf(before: Draft, after: Draft): ChannelPatch {
   const patch: Json = {}
   for (const { pointer } of changesOf(before, after)) {

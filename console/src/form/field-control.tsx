@@ -28,7 +28,7 @@ export function FieldControl({ pointer, value, error, change }: Props) {
         {...shared}
         description={field.help(pointer)}
         data={[
-          { value: '', label: words.app.unset },
+          { value: '', label: field.unset(pointer) },
           ...choices.map((one) => ({ value: one, label: field.value(pointer, one) })),
         ]}
       />
@@ -49,6 +49,7 @@ export function FieldControl({ pointer, value, error, change }: Props) {
       {...shared}
       description={field.help(pointer)}
       disabled={isFixed(pointer)}
+      placeholder={isFixed(pointer) ? undefined : field.unset(pointer)}
       inputMode={type === 'integer' ? 'numeric' : undefined}
       spellCheck={false}
       autoComplete="off"

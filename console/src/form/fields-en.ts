@@ -1,4 +1,5 @@
-// What each field of the configuration is called, and its values in words. What it does is the contract's own text.
+// What each field of the configuration is called, and its values in words. What it does is the contract's own text,
+// unless that speaks of other fields and values by the names they have on the wire.
 
 export const labelsEn: Record<string, string> = {
   '/name': 'Name',
@@ -109,4 +110,30 @@ export const valuesEn: Record<string, string> = {
   'ciphrate.ALL': 'Session and files',
   'authentication.PASSWORD': 'Password',
   'authentication.CERTIFICATE': 'Certificate',
+}
+
+export const helpEn: Record<string, string> = {
+  '/emissionff': 'With the signature service: files are signed with our private key before they leave.',
+  '/receptionff':
+    'With the signature service: incoming files must carry a valid signature by the partner’s certificate or key.',
+  '/connection/proxyIps':
+    'Addresses between the two ends, accepted as the caller’s when the caller’s address is checked.',
+  '/connection/advancedConfigurationTransmission/characters':
+    'Alphabet on the wire for directories that translate and do not say to which.',
+  '/connection/advancedConfigurationConnection/callingEnd':
+    'Who opens the session: this node, the partner, or either of them.',
+  '/connection/advancedConfigurationConnection/validateIp':
+    'A caller must come from the partner’s addresses or those in between, else it is refused.',
+  '/directories/*/alphabet': 'The local file’s alphabet.',
+  '/directories/*/fileFormat':
+    'Bytes untouched, text lines, records up to the record length, or records of exactly that length.',
+  '/directories/*/registerLength':
+    'Records of fixed length need it; for records of varying length 0 means any.',
+  '/integrations/postReceptionFile': 'The script that is run after receiving.',
+  '/integrations/postReceptionDirectory': 'Where received files are moved to.',
+  '/integrations/postEmisionFile': 'The script that is run after sending.',
+  '/integrations/postEmisionDirectory': 'Where sent files are moved to.',
+  '/security/cryptography': 'Off: nothing is encrypted.',
+  '/security/rsaLocalKeyName': 'Label of our private key.',
+  '/security/rsaRemoteKeyName': 'Label of the partner’s certificate or key.',
 }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Channel } from '../../../src/contract/channel.ts'
 import { en } from '../i18n/en.ts'
-import { changesOf, draftOf, patchOf } from './draft.ts'
+import { CHANNEL_DEFAULTS } from '../../../src/domain/fields/defaults.ts'
+import { changesOf, draftOf, mergeDrafts, patchOf } from './draft.ts'
 import { labelsEn, valuesEn } from './fields-en.ts'
 import { helpEs, labelsEs, valuesEs } from './fields-es.ts'
+import { helpIn } from './help.ts'
 import { faultsOf, placeMessage } from './rules.ts'
 import { CHANNEL_SCHEMA, DIRECTORY_FIELDS, GROUPS, schemaAt } from './schema.ts'
 import type { FieldSchema } from './schema.ts'
@@ -20,6 +22,47 @@ function leaves(schema: FieldSchema, pointer = ''): string[] {
 }
 
 const ALL = leaves(CHANNEL_SCHEMA).sort()
+
+/** Names that only the wire has: of fields, and of values that are shown in words. */
+const WIRE = new Set([
+  ...ALL.map((pointer) => pointer.slice(pointer.lastIndexOf('/') + 1)).filter((name) =>
+    /[A-Z]|ff$/.test(name),
+  ),
+  'ips',
+  'traduction',
+  'ciphrate',
+  ...Object.keys(valuesEn).map((key) => key.slice(key.indexOf('.') + 1)),
+])
+
+test('help speaks of fields and values by the labels that people see', () => {
+  for (const language of ['en', 'es'] as const)
+    for (const pointer of ALL) {
+      const words = helpIn(language, pointer).match(/[A-Za-z_]{2,}/g) ?? []
+      assert.deepEqual(
+        words.filter((word) => WIRE.has(word)),
+        [],
+        `${language} ${pointer}`,
+      )
+    }
+})
+
+test('what a field counts as where it is not set is a value that it may have', () => {
+  for (const [pointer, value] of Object.entries(CHANNEL_DEFAULTS)) {
+    const { type, enum: values } = schemaAt(pointer)
+    assert.ok(ALL.includes(pointer), pointer)
+    if (values) assert.ok(values.map(String).includes(value), pointer)
+    else if (type === 'boolean') assert.match(value, /^(true|false)$/)
+    else assert.match(value, /^\d+$/, pointer)
+  }
+})
+
+test('going on with one’s own change keeps theirs in all other fields', () => {
+  const base = draftOf({ name: 'a', category: 'b', directories: [{ filePath: '/x' }] })
+  const theirs = draftOf({ name: 'theirs', category: 'b', directories: [{ filePath: '/theirs' }] })
+  const mine = { ...base, fields: { ...base.fields, '/category': 'mine' } }
+  const both = mergeDrafts({ base, theirs, mine })
+  assert.deepEqual(patchOf(theirs, both), { category: 'mine' })
+})
 
 test('every field of the contract is shown once, with a name and its effect in both languages', () => {
   const shown = [...Object.values(GROUPS).flat(), ...DIRECTORY_FIELDS.map((name) => `/directories/*/${name}`)]

@@ -44,6 +44,14 @@ export const es: Words = {
     previous: 'Página anterior',
     next: 'Página siguiente',
     unset: 'Sin definir',
+    unsetAs: (value: string) => `Sin definir: ${value}`,
+    open: 'abierto',
+    notConnected: (since: string) => `Sin conexión desde ${since}: estas cifras son antiguas`,
+    zone: {
+      here: (zone: string) => `Horas en ${zone}.`,
+      node: (zone: string) =>
+        `Los días de los filtros, los horarios de los canales y las planificaciones son los del nodo: ${zone}.`,
+    },
     yes: 'Sí',
     no: 'No',
     never: 'Nunca',
@@ -265,6 +273,7 @@ export const es: Words = {
     rate: 'Velocidad',
     progress: 'Progreso',
     progressOf: (done, total) => `${done} de ${total}`,
+    delivered: (done: string, all: string) => `Entregado: ${done} de ${all}`,
     filesDone: (done, total) => `${done} de ${total} ficheros`,
     files: 'Ficheros',
     file: 'Fichero',

@@ -12,6 +12,9 @@ export type Formats = {
   size(bytes: number): string
   rate(bytesPerSecond: number): string
   duration(ms: number): string
+  /** The browser's time zone: its IANA name, and with its distance from UTC. */
+  zoneName: string
+  zone: string
 }
 
 const UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
@@ -19,7 +22,15 @@ const UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 export function makeFormats(locale: string): Formats {
   const number = new Intl.NumberFormat(locale)
   const percent = new Intl.NumberFormat(locale, { style: 'percent' })
-  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+  const dateTime = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+  })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
   const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
   const moment = new Intl.DateTimeFormat(locale, {
@@ -57,7 +68,13 @@ export function makeFormats(locale: string): Formats {
       unitDisplay: 'narrow',
       maximumFractionDigits: 1,
     }).format(value)
+  const zoneName = dateTime.resolvedOptions().timeZone
+  const offset = new Intl.DateTimeFormat(locale, { timeZoneName: 'shortOffset' })
+    .formatToParts(new Date())
+    .find(({ type }) => type === 'timeZoneName')?.value
   return {
+    zoneName,
+    zone: offset === undefined || offset === zoneName ? zoneName : `${zoneName} (${offset})`,
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),
     dateTime: (at) => dateTime.format(new Date(at)),

@@ -13,6 +13,8 @@ export type HeardEvent = TransferEvent | NodeEvent
 type Listener = {
   heard(event: HeardEvent): void
   changed(state: StreamState): void
+  /** Whether the node answered, each time that it was tried or heard. */
+  answered(does: boolean): void
 }
 
 const FIRST_PAUSE_MS = 500
@@ -25,6 +27,7 @@ export async function followEvents(listener: Listener, signal: AbortSignal): Pro
   while (!signal.aborted) {
     listener.changed('connecting')
     const outcome = await readOnce(listener, signal)
+    if (outcome === 'failed' && !signal.aborted) listener.answered(false)
     if (outcome === 'refused') {
       listener.changed('refused')
       return
@@ -44,11 +47,13 @@ async function readOnce(listener: Listener, signal: AbortSignal): Promise<'refus
     if (response.status === 401 || response.status === 403) return 'refused'
     if (!response.ok || !response.body) return 'failed'
     listener.changed('open')
+    listener.answered(true)
     const parse = makeParser(listener.heard)
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return 'ended'
+      listener.answered(true)
       clearTimeout(timer)
       timer = setTimeout(() => silence.abort(), SILENCE_MS)
       parse(value)

@@ -7,6 +7,7 @@ import { createContext, useContext, useEffect, useMemo, useState, useSyncExterna
 import type { ReactNode } from 'react'
 import type { TransferEvent } from '../../../src/contract/event.ts'
 import { useSession } from '../session/session.tsx'
+import { connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
 import type { HeardEvent, StreamState } from './event-stream.ts'
 
@@ -55,7 +56,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       else if (event.kind === 'progress') progress.put(event)
       else refresh(event.channelCode)
     }
-    void followEvents({ heard, changed: setState }, stop.signal)
+    const answered = (does: boolean) => (does ? connection.answered() : connection.lost())
+    void followEvents({ heard, changed: setState, answered }, stop.signal)
     return () => stop.abort()
     // A new session opens the stream anew.
   }, [user, expiresAt, ended, mayListen, queries, progress])

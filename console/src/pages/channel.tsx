@@ -3,13 +3,13 @@
 import { Stack, Tabs } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
-import type { Channel } from '../../../sdk/index.ts'
 import { ActionButton } from '../channel/actions.tsx'
 import { ChannelMenu } from '../channel/channel-menu.tsx'
 import { HistoryTab } from '../channel/history-tab.tsx'
 import { useChannelStatus, useConfiguration } from '../channel/queries.ts'
 import { SummaryTab } from '../channel/summary-tab.tsx'
 import { UploadButton } from '../channel/upload.tsx'
+import { mayFetch, maySend } from '../channel/ways.ts'
 import { TransfersTab } from '../channel/transfers-tab.tsx'
 import { useWords } from '../i18n/language.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -32,7 +32,11 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
   const error = status.error ?? configuration.error
   if (error && !(status.data && configuration.data))
     return (
-      <Failed error={error} again={() => void Promise.all([status.refetch(), configuration.refetch()])} />
+      <Failed
+        error={error}
+        ofChannel
+        again={() => void Promise.all([status.refetch(), configuration.refetch()])}
+      />
     )
   if (!status.data || !configuration.data) return <Loading />
   if (!current) return <NotFound />
@@ -46,13 +50,13 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
       <PageTitle text={code} badge={<ChannelBadge status={value} />} subtitle={channel.name}>
         <div className="spread" />
         <div className="actions">
-          {channel.direction !== 'RECEPCION' && value !== 'INACTIVE' && (
+          {maySend(channel) && (
             <>
               <ActionButton action="send" code={code} primary={value !== 'ERROR'} />
               {channel.keyExchangeChannel !== true && <UploadButton code={code} />}
             </>
           )}
-          {isFetched(channel) && value !== 'INACTIVE' && <ActionButton action="fetch" code={code} />}
+          {mayFetch(channel) && <ActionButton action="fetch" code={code} />}
           {value === 'ERROR' && <ActionButton action="retry" code={code} primary />}
           {(value === 'ERROR' || value === 'IN_PROGRESS' || value === 'PENDING') && (
             <ActionButton action="reset" code={code} />
@@ -76,11 +80,6 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
       </Tabs>
     </Stack>
   )
-}
-
-/** Whether this node may call for what the channel receives. What else stands in the way, the node says. */
-function isFetched({ direction, connection }: Channel): boolean {
-  return direction !== 'EMISION' && connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'
 }
 
 type ContentProps = Parameters<typeof SummaryTab>[0] & { tab: Tab }

@@ -32,6 +32,7 @@ import { TransferBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { PHASES_AFTER_ARRIVAL } from '../../../src/contract/platform.ts'
+import { isOver } from '../../../src/domain/transfer.ts'
 
 export default function TransferPage({ code, id }: { code: string; id: string }) {
   const words = useWords()
@@ -49,15 +50,12 @@ export default function TransferPage({ code, id }: { code: string; id: string })
     },
     refetchInterval: pollMs,
   })
-  if (error && !data) return <Failed error={error} again={() => void refetch()} />
+  if (error && !data) return <Failed error={error} ofChannel again={() => void refetch()} />
   if (!data) return <Loading />
   const { transfer, facts } = data
   const status = transfer.status ?? 'PENDING'
   const sums = {
-    bytes: facts.files.reduce(
-      (sum, file) => sum + (PHASES_AFTER_ARRIVAL.has(file.phase) ? (file.size ?? 0) : file.position),
-      0,
-    ),
+    bytes: facts.files.reduce((sum, file) => sum + carried(file, isOver(status)), 0),
     totalBytes: facts.files.reduce((sum, file) => sum + (file.size ?? 0), 0),
     files: facts.files.filter((file) => PHASES_AFTER_ARRIVAL.has(file.phase)).length,
     totalFiles: facts.files.length,
@@ -105,6 +103,12 @@ export default function TransferPage({ code, id }: { code: string; id: string })
       )}
     </Stack>
   )
+}
+
+/** Of a transfer that is over, half a file counts for nothing: it was not delivered. */
+function carried({ phase, position, size = 0 }: TransferFacts['files'][number], over: boolean): number {
+  if (PHASES_AFTER_ARRIVAL.has(phase)) return size
+  return over ? 0 : position
 }
 
 function TransferSummary({

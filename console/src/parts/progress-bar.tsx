@@ -2,6 +2,7 @@
 
 import { Group, Progress, Text } from '@mantine/core'
 import type { TransferStatus } from '../../../src/contract/transfer.ts'
+import { isOver } from '../../../src/domain/transfer.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useProgress } from '../live/live.tsx'
 
@@ -19,7 +20,9 @@ type Props = {
 export function TransferProgress(props: Props) {
   const words = useWords()
   const formats = useFormats()
-  const live = useProgress(props.transferId)
+  // What was on its way when a transfer ended was not delivered.
+  const heard = useProgress(props.transferId)
+  const live = isOver(props.status) ? undefined : heard
   const done = props.status === 'COMPLETED'
   const totalBytes = Math.max(live?.totalBytes ?? 0, props.totalBytes)
   const bytes = done ? totalBytes : Math.min(totalBytes, Math.max(live?.bytes ?? 0, props.bytes))
@@ -27,6 +30,7 @@ export function TransferProgress(props: Props) {
   const files = done ? totalFiles : Math.max(live?.files ?? 0, props.files)
   const share = done ? 1 : totalBytes > 0 ? bytes / totalBytes : 0
   const moving = props.status === 'IN_PROGRESS'
+  const gaveUp = isOver(props.status) && !done
   return (
     <div>
       <Progress.Root size="lg" radius="xl">
@@ -40,7 +44,10 @@ export function TransferProgress(props: Props) {
       </Progress.Root>
       <Group justify="space-between" gap="xs" mt={4}>
         <Text fz="xs" c="dimmed">
-          {words.transfer.progressOf(formats.size(bytes), formats.size(totalBytes))}
+          {(gaveUp ? words.transfer.delivered : words.transfer.progressOf)(
+            formats.size(bytes),
+            formats.size(totalBytes),
+          )}
           {totalFiles > 1 &&
             ` · ${words.transfer.filesDone(formats.number(files), formats.number(totalFiles))}`}
         </Text>

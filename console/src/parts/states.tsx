@@ -37,9 +37,17 @@ export function Empty({ icon, title, help, children }: EmptyProps) {
   )
 }
 
-export function Failed({ error, again }: { error: unknown; again?: () => void }) {
+type FailedProps = {
+  error: unknown
+  again?: () => void
+  /** Of a page about one channel: a refusal is about that channel. */
+  ofChannel?: boolean
+}
+
+export function Failed({ error, again, ofChannel = false }: FailedProps) {
   const words = useWords()
   if (error instanceof ClientError && error.status === 404) return <NotFound />
+  if (error instanceof ClientError && error.status === 403 && !ofChannel) return <NotForYou />
   if (error instanceof ClientError && error.status === 403)
     return (
       <Empty

@@ -1,7 +1,11 @@
-// Leaving a form with changes that are not saved asks first: for links of the console, for back, and for closing the tab.
+// Leaving a form with changes that are not saved asks first: for links and tabs of the console, for signing out, for back
+// and forward, and for closing the browser's tab.
 
 import { useEffect } from 'react'
 import { useWords } from '../i18n/language.tsx'
+import { askBeforeLeaving } from './leaving.ts'
+
+const LEAVES = 'a[href], [role=tab], [data-leaves]'
 
 export function useUnsaved(changed: boolean): void {
   const { leave } = useWords().admin
@@ -9,15 +13,17 @@ export function useUnsaved(changed: boolean): void {
     if (!changed) return undefined
     const closing = (event: BeforeUnloadEvent) => event.preventDefault()
     const clicked = (event: MouseEvent) => {
-      const link = event.target instanceof Element ? event.target.closest('a[href]') : null
-      if (!link || link.getAttribute('target') === '_blank' || confirm(leave)) return
+      const way = event.target instanceof Element ? event.target.closest(LEAVES) : null
+      if (!way || way.getAttribute('target') === '_blank' || confirm(leave)) return
       event.preventDefault()
       event.stopPropagation()
     }
+    const stopAsking = askBeforeLeaving(() => confirm(leave))
     addEventListener('beforeunload', closing)
     document.addEventListener('click', clicked, true)
     return () => {
       removeEventListener('beforeunload', closing)
+      stopAsking()
       document.removeEventListener('click', clicked, true)
     }
   }, [changed, leave])

@@ -8,6 +8,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLanguage } from '../i18n/language.tsx'
+import { connection } from '../live/connection.ts'
 import { Loading } from '../parts/states.tsx'
 import { consoleClient } from './console-client.ts'
 import { FirstRun } from './first-run.tsx'
@@ -130,10 +131,11 @@ function expiryOf(user: Session): number {
 
 function makeQueries(end: () => void): QueryClient {
   const onError = (thrown: unknown) => {
+    connection.failed(thrown)
     if (thrown instanceof ClientError && thrown.status === 401) end()
   }
   return new QueryClient({
-    queryCache: new QueryCache({ onError }),
+    queryCache: new QueryCache({ onError, onSuccess: () => connection.answered() }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {

@@ -85,8 +85,7 @@ const removeSubscription: PlatformHandler<'removeSubscription'> = (context, call
   return changePlatform(context, call, {
     remove: { subscriptions: [id] },
     onlyChannels: [],
-    forbid: (present) =>
-      void current(call, present, (all) => subscriptionOf(all, id), `subscription ${id}`),
+    forbid: (present) => void current(call, present, (all) => subscriptionOf(all, id), `subscription ${id}`),
   })
 }
 

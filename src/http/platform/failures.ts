@@ -17,6 +17,11 @@ import type { Context } from '../context.ts'
 
 export const DAY_HOURS = 24
 
+/** The first of that many hours of the clock, this one included: as the overview's chart counts. */
+export function firstHour(now: number, hours = DAY_HOURS): number {
+  return Math.floor(now / HOUR_MS) - hours + 1
+}
+
 type Wanted = { hours?: number; search?: string; contactId?: string }
 
 /** Ids, newest first. */
@@ -25,7 +30,7 @@ export async function visibleFailures(
   board: Board,
   { hours, search, contactId }: Wanted,
 ): Promise<string[]> {
-  const all = await failuresSince(context.store.db, context.now() - (hours ?? DAY_HOURS) * HOUR_MS)
+  const all = await failuresSince(context.store.db, firstHour(context.now(), hours) * HOUR_MS)
   const matches = matcher({ contactId })
   const some = all.filter(
     ({ channelCode }) => board.reaches(channelCode) && matches(board.catalogue.channels.get(channelCode)),

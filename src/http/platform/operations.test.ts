@@ -70,6 +70,14 @@ testOnBoth(
     assert.equal(quiet.hours?.length, 24)
     await leave(node, 'done-1', FULL, 'COMPLETED')
     await leave(node, 'failed-1', FULL, 'FAILED')
+    // In the hour before those that the chart shows, though less than a day ago for most of an hour.
+    await leave(
+      node,
+      'failed-0',
+      FULL,
+      'FAILED',
+      (Math.floor(Date.now() / 3_600_000) - 23) * 3_600_000 - 1000,
+    )
     await leave(node, 'moving-1', CLOSED, 'IN_PROGRESS')
     await node.call('updateChannel', { code: PLAIN, body: { deactivateChannel: true } })
     const { channels, active, hours, failures } = await admin.overview()
@@ -86,6 +94,10 @@ testOnBoth(
     assert.deepEqual([active?.inProgress, active?.pending], [1, 0])
     assert.equal(active?.transfers[0]?.totalBytes, 1000)
     assert.equal(failures?.total, 1)
+    assert.equal(
+      hours?.reduce((sum, { failed }) => sum + failed, 0),
+      1,
+    )
     const [failure] = failures?.transfers ?? []
     assert.deepEqual(
       [failure?.transferId, failure?.errorCode, failure?.retry],

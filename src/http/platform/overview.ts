@@ -14,7 +14,7 @@ import { FAILURES_TO_BE_DOWN } from '../../store/partner-health.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { countStates, dayToWire, visibleDays } from '../notifications/expectations.ts'
-import { channelOf, DAY_HOURS, failuresToWire, visibleFailures } from './failures.ts'
+import { channelOf, DAY_HOURS, failuresToWire, firstHour, visibleFailures } from './failures.ts'
 
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
@@ -97,9 +97,10 @@ export function makeHours(): Hours {
     const current = Math.floor(now / HOUR_MS)
     let known = kept.get(board.view)
     if (!known) kept.set(board.view, (known = new Map()))
-    for (const hour of known.keys()) if (hour <= current - DAY_HOURS) known.delete(hour)
+    const first = firstHour(now)
+    for (const hour of known.keys()) if (hour < first) known.delete(hour)
     const hours: NonNullable<Overview['hours']> = []
-    for (let hour = current - DAY_HOURS + 1; hour <= current; hour++) {
+    for (let hour = first; hour <= current; hour++) {
       const sums = known.get(hour) ?? (await sumHour(context.store.db, hour, board.reaches))
       if (now > (hour + 1) * HOUR_MS + LATE_MS) known.set(hour, sums)
       hours.push({ from: showTime(hour * HOUR_MS, context.zone), ...sums })
