@@ -333,6 +333,62 @@ test('apply, export and check by hand', async (t) => {
   assert.equal((await run(`apply ${file}`)).exit, 2)
 })
 
+/** What each shell itself makes of the script: the candidates for the last word of a line. */
+const ASK_SHELL: Record<string, (script: string, line: string) => string[]> = {
+  bash: (script, line) => [
+    '-c',
+    `. ${script}; COMP_WORDS=(${line.replace(/ $/, " ''")}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _esclusa; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  // Without a line editor: the choices that the function would show.
+  zsh: (script, line) => [
+    '-c',
+    `compdef() {}; _files() {}; _describe() { print -l -- "\${choices[@]}" }; . ${script}; words=(${line.replace(/ $/, " ''")}); CURRENT=\${#words}; _esclusa`,
+  ],
+  fish: (script, line) => ['-c', `source ${script}; complete -C "${line}"`],
+}
+
+for (const [shell, ask] of Object.entries(ASK_SHELL)) {
+  const missing = spawnSync(shell, ['-c', 'true']).error ? `SKIPPED: no ${shell} here` : false
+  test(`${shell} completes commands and options by the script it is given`, { skip: missing }, async (t) => {
+    const folder = await tempFolder(t)
+    const { exit, stdout } = await runner({ ESCLUSA_DATA_DIR: folder })(`completion ${shell}`)
+    assert.equal(exit, 0)
+    const script = join(folder, `completion.${shell}`)
+    writeFileSync(script, stdout)
+    const candidates = (line: string) => {
+      const { stdout, stderr } = spawnSync(shell, ask(script, line), { encoding: 'utf8' })
+      assert.equal(stderr, '')
+      return stdout.split('\n').map((one) => one.split(/[\t:]/)[0])
+    }
+    const first = candidates('esclusa ')
+    for (const word of ['serve', 'user', 'transfers', 'completion']) assert.ok(first.includes(word), word)
+    const users = candidates('esclusa user ')
+    assert.ok(users.includes('remove') && !users.includes('serve'), users.join())
+    const flags = candidates('esclusa transfers --contact acme --')
+    assert.ok(flags.includes('--status') && !flags.includes('--prune'), flags.join())
+  })
+}
+
+test('there is no completion for a shell that is not known', async (t) => {
+  const { exit, stderr } = await runner({ ESCLUSA_DATA_DIR: await tempFolder(t) })('completion csh')
+  assert.equal(exit, 2)
+  assert.match(stderr, /bash, zsh, fish/)
+})
+
+test('a command in a folder that is no node’s says so and makes nothing there', async (t) => {
+  const folder = await tempFolder(t)
+  const elsewhere = { ESCLUSA_DATA_DIR: join(folder, 'data') }
+  for (const line of ['user list', 'token list', 'audit verify']) {
+    const { exit, stderr } = await runner(elsewhere)(line)
+    assert.equal(exit, 2, `${line}: ${stderr}`)
+    assert.match(stderr, /data is not the data folder of a node, and nothing was made there/)
+  }
+  const { stdout } = await runner(elsewhere)('doctor')
+  assert.match(stdout, /esclusa serve makes it/)
+  assert.equal(existsSync(join(folder, 'data', 'esclusa.db')), false)
+  assert.equal(existsSync(join(folder, 'data', 'master-key')), false)
+})
+
 test('check needs no database and makes none', async (t) => {
   const folder = await tempFolder(t)
   const file = join(folder, 'platform.yaml')

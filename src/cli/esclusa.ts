@@ -19,6 +19,10 @@ process.umask(0o077)
 
 addNodeCommands(program)
 addClientCommands(program)
+program
+  .command('completion <shell>')
+  .description('print a script that completes commands and options: bash, zsh or fish')
+  .action(async (shell: string) => (await import('./completion.ts')).completion(program, shell))
 
 // The reader of our output may stop early (`| head`). That is no fault.
 process.stdout.on('error', (thrown) => {

@@ -105,9 +105,6 @@ export async function lookAtWidths({ open, node }: Scene): Promise<void> {
   const page = await open({ width: 390 })
   await signIn(page, 'marta')
   const longer: Address[] = [
-    ['/calendars', 'tbody tr'],
-    ['/subscriptions', 'tbody tr'],
-    ['/expectations', 'tbody tr'],
     [`/channels/${long.code}`, '.advice'],
     [`/channels/${long.code}/transfers`, 'tbody tr'],
     [`/channels/${long.code}/history`, '.mantine-Timeline-item'],
@@ -115,13 +112,11 @@ export async function lookAtWidths({ open, node }: Scene): Promise<void> {
     [`/channels/${long.code}/transfers/${long.transferId}`, '.facts'],
     [`/users/edit/${USERS[0]?.username}`, 'form'],
     [`/partners/edit/${long.contact}`, 'form'],
-    [`/entities/edit/${long.entity}`, 'form'],
-    [`/calendars/edit/${long.calendar}`, 'form'],
     [`/expectations/edit/${long.expectation}`, 'form'],
     [`/subscriptions/edit/${long.subscription}`, 'form'],
     [`/channels/new?from=${long.code}`, 'form'],
   ]
-  for (const [path, ready] of [...ADDRESSES, ...ADMINISTRATION, ...longer]) {
+  for (const [path, ready] of [...addresses(OPERATION), ...ADMINISTRATION, ...longer]) {
     await page.locator('.page').waitFor()
     await go(page, path)
     await page.locator(ready).first().waitFor()

@@ -18,10 +18,14 @@ export async function watch(client: Client, started: Transfer): Promise<Transfer
   const draws = process.stderr.isTTY
   let transfer = started
   let answeredAt = startedAt
+  const pace = makePace()
   try {
     while (transfer.status && !isOver(transfer.status)) {
       try {
-        if (draws) draw(transfer, await movedOf(client, channelCode, transferId), Date.now() - startedAt)
+        if (draws) {
+          const moved = await movedOf(client, channelCode, transferId)
+          draw(transfer, moved, Date.now() - startedAt, moved && pace(moved, Date.now()))
+        }
         await delay(POLL_MS)
         transfer = await client.transferDetail({ channelCode, transferId })
         answeredAt = Date.now()
@@ -56,14 +60,32 @@ async function movedOf(client: Client, channelCode: string, transferId: string):
   }
 }
 
+/** How fast it goes, over the last seconds, and how long the rest takes at that rate. */
+type Pace = { rate: number; leftMs: number }
+
+const PACE_MS = 5_000
+
+export function makePace(): (moved: Moved, now: number) => Pace | undefined {
+  let seen: { at: number; bytes: number }[] = []
+  return ({ bytes, total }, now) => {
+    seen = [...seen.filter(({ at }) => now - at <= PACE_MS), { at: now, bytes }]
+    const [first] = seen
+    if (!first || first.at === now || bytes <= first.bytes) return undefined
+    const rate = ((bytes - first.bytes) * 1000) / (now - first.at)
+    return { rate, leftMs: ((total - bytes) * 1000) / rate }
+  }
+}
+
 function draw(
   { status = 'PENDING', files = [] }: Transfer,
   moved: Moved | undefined,
   elapsedMs: number,
+  pace: Pace | undefined,
 ): void {
   const count = `${files.length} file${files.length === 1 ? '' : 's'}`
   const size = moved ? `, ${bytes(moved.bytes)} of ${bytes(moved.total)}` : ''
-  const line = `${bar(moved)} ${status.padEnd(11)} ${count}${size}  ${clock(elapsedMs)}`
+  const speed = pace ? `  ${bytes(pace.rate)}/s, ${clock(pace.leftMs)} left` : ''
+  const line = `${bar(moved)} ${status.padEnd(11)} ${count}${size}  ${clock(elapsedMs)}${speed}`
   process.stderr.write(`\r${line.slice(0, (process.stderr.columns || 80) - 1)}\u001b[K`)
 }
 

@@ -26,6 +26,7 @@ import { ping } from '../../store/database/probe.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
 import { say } from '../print.ts'
+import { hasNode } from './data-folder.ts'
 
 type Verdict = 'ok' | 'warning' | 'wrong'
 type Finding = { verdict: Verdict; about: string; says: string }
@@ -57,6 +58,10 @@ async function examine(calls: boolean): Promise<Finding[]> {
     ...(await ports(config)),
   ]
   findings.push(...(await sshLibrary(config)))
+  if (!hasNode(config)) {
+    findings.push(warning('database', `there is none in ${config.dataDir} yet: esclusa serve makes it`))
+    return findings
+  }
   try {
     const store = await openStore(config)
     try {

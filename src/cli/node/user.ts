@@ -44,23 +44,26 @@ export async function addUser(username: string, options: NewUser): Promise<void>
     ...(lastName && { lastName }),
     ...(secondLastName && { secondLastName }),
   }
-  await withPlatform(async ({ store, audit, actor }) => {
-    await requireFree(store.db as Tx, username, email) // only an earlier answer than the one below
-    const passwordHash = options.password ? await newHash({ username, email }) : null
-    await store.write(async (tx) => {
-      await requireFree(tx, username, email)
-      const rights = { role, auths: authsOf(role), disabled: false }
-      const account = { username, email, ...names, language, ...rights, passwordHash, credentialVersion: 1 }
-      await putAccount(tx, account)
-      await audit.add(tx, actor, [
-        {
-          action: 'USER_CREATED',
-          subject: { kind: 'user', name: username },
-          changes: audit.changes(undefined, shownAccount(account), HIDDEN_IN_USERS),
-        },
-      ])
-    })
-  })
+  await withPlatform(
+    async ({ store, audit, actor }) => {
+      await requireFree(store.db as Tx, username, email) // only an earlier answer than the one below
+      const passwordHash = options.password ? await newHash({ username, email }) : null
+      await store.write(async (tx) => {
+        await requireFree(tx, username, email)
+        const rights = { role, auths: authsOf(role), disabled: false }
+        const account = { username, email, ...names, language, ...rights, passwordHash, credentialVersion: 1 }
+        await putAccount(tx, account)
+        await audit.add(tx, actor, [
+          {
+            action: 'USER_CREATED',
+            subject: { kind: 'user', name: username },
+            changes: audit.changes(undefined, shownAccount(account), HIDDEN_IN_USERS),
+          },
+        ])
+      })
+    },
+    { makes: true },
+  )
   say(`+ user ${username} (${role})`)
 }
 

@@ -13,6 +13,7 @@ import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
+import { requireNode } from './data-folder.ts'
 
 export type OpenPlatform = {
   config: Config
@@ -24,8 +25,12 @@ export type OpenPlatform = {
   actor: Actor
 }
 
-export async function withPlatform<T>(run: (platform: OpenPlatform) => Promise<T>): Promise<T> {
+export async function withPlatform<T>(
+  run: (platform: OpenPlatform) => Promise<T>,
+  options: { makes?: boolean } = {},
+): Promise<T> {
   const config = readConfig(process.env)
+  await requireNode(config, options)
   refuseHalfRestored(config.dataDir)
   const secrets = readSecrets(config)
   const store = await openStore(config)
