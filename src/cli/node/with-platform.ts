@@ -30,8 +30,8 @@ export async function withPlatform<T>(
   options: { makes?: boolean } = {},
 ): Promise<T> {
   const config = readConfig(process.env)
-  await requireNode(config, options)
   refuseHalfRestored(config.dataDir)
+  await requireNode(config, options)
   const secrets = readSecrets(config)
   const store = await openStore(config)
   try {
