@@ -8,6 +8,7 @@ import {
   IconBell,
   IconBuildingBank,
   IconCalendar,
+  IconCertificate,
   IconClockCheck,
   IconFileSettings,
   IconFiles,
@@ -32,6 +33,8 @@ const TransfersPage = lazy(() => import('./pages/transfers.tsx'))
 const FailuresPage = lazy(() => import('./pages/failures.tsx'))
 const QuarantinePage = lazy(() => import('./pages/quarantine.tsx'))
 const KeysPage = lazy(() => import('./pages/keys.tsx'))
+const KeyListPage = lazy(() => import('./pages/key-list.tsx'))
+const NewPartnerPage = lazy(() => import('./pages/new-partner.tsx'))
 const ContactsPage = lazy(() => import('./pages/contacts.tsx'))
 const NewChannelPage = lazy(() => import('./pages/channel-new.tsx'))
 const TokensPage = lazy(() => import('./pages/tokens.tsx'))
@@ -68,6 +71,8 @@ export const VIEWS: Record<PageName, View> = {
   failures: { icon: IconAlertTriangle, show: () => <FailuresPage /> },
   quarantine: { icon: IconShieldX, show: () => <QuarantinePage /> },
   keys: { icon: IconKey, show: () => <KeysPage /> },
+  keyList: { icon: IconCertificate, show: () => <KeyListPage /> },
+  newPartner: { icon: IconPlugConnected, show: () => <NewPartnerPage /> },
   contacts: { icon: IconAddressBook, show: () => <ContactsPage /> },
   newChannel: { icon: IconArrowsExchange, show: () => <NewChannelPage /> },
   users: things('users', IconUsers),

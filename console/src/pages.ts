@@ -26,7 +26,12 @@ export const PAGES = {
   failures: { path: '/failures', needs: ['failedTransfers'], menu: 'main' },
   quarantine: { path: '/quarantine', needs: ['listQuarantine'], menu: 'main' },
   keys: { path: '/proposed-keys', needs: ['listProposedKeys'], menu: 'main' },
+  keyList: { path: '/keys', needs: ['listKeys'], menu: 'main' },
   contacts: { path: '/contacts', needs: [], menu: 'main' },
+  newPartner: {
+    path: '/partners/step-by-step',
+    needs: ['applyPlatformFile', 'testContact', 'generateChannelKey'],
+  },
   ...THINGS,
   tokens: { path: '/tokens', needs: ['listTokens'], menu: 'administration' },
   audit: { path: '/audit', needs: ['auditTrail'], menu: 'administration' },

@@ -80,6 +80,7 @@ export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, C
     409: 'A test of this contact is under way on this node.',
   },
   channelKeys: { 404: 'There is no such channel, or its code has another form.' },
+  inspectKey: { 400: 'The body is malformed, or holds no key that can be read.' },
   generateChannelKey: {
     404: 'There is no such channel.',
     409: 'The channel has a local key, and replace is not true.',

@@ -206,6 +206,8 @@ export const TransferFacts = Type.Object(
     retry: optional(retry),
     retryOf: optional(out('The failed transfer that this one goes on from.')),
     retriedBy: optional(out('The transfer that went on from this one.')),
+    resendOf: optional(out('The completed transfer whose files this one sends again.')),
+    comment: optional(out('Why it was asked for.')),
     output: optional(out('What integration scripts printed.')),
     files: Type.Array(FileProgress, { description: 'Its files, in order.' }),
   },

@@ -177,11 +177,18 @@ export async function reasonsOf(db: Db, ids: readonly string[]): Promise<Map<str
 
 // One transfer, and partners
 
-const more = hot<
-  { id: string },
-  { requested_by: string | null; error_code: string | null; output: string | null }
->((db, arg) =>
-  db.selectFrom('transfer').select(['requested_by', 'error_code', 'output']).where('id', '=', arg('id')),
+type More = {
+  requested_by: string | null
+  error_code: string | null
+  output: string | null
+  comment: string | null
+  resend_of: string | null
+}
+const more = hot<{ id: string }, More>((db, arg) =>
+  db
+    .selectFrom('transfer')
+    .select(['requested_by', 'error_code', 'output', 'comment', 'resend_of'])
+    .where('id', '=', arg('id')),
 )
 const retriedBy = hot<{ id: string }, { id: string }>((db, arg) =>
   db
@@ -199,6 +206,8 @@ export async function moreOfTransfer(db: Db, id: string) {
     requestedBy: row?.requested_by ?? null,
     errorCode: row?.error_code ?? null,
     output: row?.output ?? null,
+    comment: row?.comment ?? null,
+    resendOf: row?.resend_of ?? null,
     retriedBy: next?.id ?? null,
   }
 }

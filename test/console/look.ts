@@ -17,11 +17,13 @@ const OPERATION = {
   failures: '.failure',
   quarantine: '.empty',
   keys: '.empty',
+  keyList: '.empty, tbody tr',
   contacts: 'article',
   account: 'tbody tr',
 }
 const ADMINISTERED = {
   newChannel: 'form',
+  newPartner: 'form',
   users: 'tbody tr',
   entities: 'tbody tr',
   partners: 'tbody tr',

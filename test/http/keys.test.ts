@@ -195,3 +195,42 @@ testOnBoth('a partner cannot fill the list of proposed keys', async (t, database
     /100 keys of this partner wait/,
   )
 })
+
+testOnBoth(
+  'keys in use are listed once each with their channels, and a key is looked at before it is set',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const inspected = await callPlatform(node, 'inspectKey', 'admin', {
+      body: { pem: partner.certificatePem },
+    })
+    assert.equal(inspected.body.fingerprint, fingerprint)
+    assert.match(inspected.body.subject, /Acme SA/)
+    assert.equal((await callPlatform(node, 'inspectKey', 'admin', { body: { pem: 'no key' } })).status, 400)
+    for (const code of [PLAIN, CLOSED]) {
+      const set = await node.call('updateChannel', {
+        code,
+        body: { security: { rsaRemoteKey: partner.certificatePem } },
+      })
+      assert.equal(set.status, 200, set.text)
+    }
+    const listed = await callPlatform(node, 'listKeys', 'admin')
+    const [first, ...rest] = listed.body.content
+    assert.equal(first.fingerprint, fingerprint, 'what ends comes first')
+    assert.deepEqual([first.side, first.channels], ['REMOTE', [PLAIN, CLOSED]])
+    assert.ok(first.daysLeft > 3000)
+    assert.deepEqual(
+      rest.map(({ side, channels }: { side: string; channels: string[] }) => [side, channels]),
+      [
+        ['LOCAL', [FULL]],
+        ['REMOTE', [FULL]],
+      ],
+    )
+    const narrow = await callPlatform(node, 'listKeys', 'adminff')
+    assert.deepEqual(
+      narrow.body.content[0].channels,
+      [PLAIN],
+      'a channel that is closed to them is not named',
+    )
+    assert.ok(!listed.text.includes('PRIVATE'))
+  },
+)

@@ -54,6 +54,7 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   setAutomation: { params: { channelCode: PLAIN }, body: {} },
   removeChannel: { params: { channelCode: PLAIN } },
   channelKeys: { params: { channelCode: PLAIN } },
+  inspectKey: { body: { pem: 'x' } },
   generateChannelKey: { params: { channelCode: PLAIN }, body: { bits: 2048 } },
   acceptProposedKey: { params: { keyId: 'x' }, body: { fingerprint: 'ab'.repeat(32) } },
   refuseProposedKey: { params: { keyId: 'x' } },

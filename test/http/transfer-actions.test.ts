@@ -108,6 +108,8 @@ testOnBoth(
       .where('id', '=', again.body.transferId)
       .executeTakeFirst()
     assert.deepEqual({ ...row }, { comment: 'they lost it', resend_of: id })
+    const facts = (await at(node, `/transfers/${again.body.transferId}`)).body
+    assert.deepEqual([facts.comment, facts.resendOf], ['they lost it', id])
     assert.equal(
       (await at(node, `/transfers/${id}/resend`, { comment: 'again' })).status,
       409,

@@ -19,6 +19,7 @@ import { Failed, Loading } from '../parts/states.tsx'
 import { TheirChange } from '../parts/their-change.tsx'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
+import { ConnectionTestPanel } from '../setup/connection-test.tsx'
 import { FieldInput, idOf } from './field-input.tsx'
 import { bodyOf, differences, draftOf, faultsIn, merged, textOf } from './fields.ts'
 import type { Draft, SectionName } from './fields.ts'
@@ -160,6 +161,7 @@ function ThingForm({ name, id, before, tag }: Props) {
             </SimpleGrid>
           </Panel>
         ))}
+        {name === 'partners' && id !== undefined && <ConnectionTestPanel contactId={id} />}
       </Stack>
       <SaveBar
         faults={Object.keys(faults).length}

@@ -166,6 +166,13 @@ const partners: Kind = {
     { pointer: '/oftp2/bufferSize', label: 'bufferSize', section: 'oftp2', kind: 'number', when: isOftp2 },
     { pointer: '/oftp2/credit', label: 'credit', section: 'oftp2', kind: 'number', when: isOftp2 },
     { pointer: '/oftp2/sessions', label: 'sessions', section: 'oftp2', kind: 'number', when: isOftp2 },
+    {
+      pointer: '/oftp2/receiptSeconds',
+      label: 'receiptSeconds',
+      section: 'oftp2',
+      kind: 'number',
+      when: isOftp2,
+    },
     { pointer: '/oftp2/restart', label: 'restart', section: 'oftp2', kind: 'flag', when: isOftp2 },
     {
       pointer: '/oftp2/suite',
@@ -205,6 +212,8 @@ const partners: Kind = {
     },
     { pointer: '/folder/inbox', label: 'inbox', section: 'folder', kind: 'text', when: isFolder },
     { pointer: '/folder/outbox', label: 'outbox', section: 'folder', kind: 'text', when: isFolder },
+    { pointer: '/quota/megabytes', label: 'quotaMegabytes', section: 'quota', kind: 'number' },
+    { pointer: '/quota/files', label: 'quotaFiles', section: 'quota', kind: 'number' },
   ],
   columns: [
     column('id', 'id'),

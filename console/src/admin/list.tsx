@@ -1,7 +1,7 @@
 // The list of one kind of thing, with what may be done with each.
 
 import { Anchor, Button, Stack, Table, TextInput } from '@mantine/core'
-import { IconPlus, IconSearch } from '@tabler/icons-react'
+import { IconListNumbers, IconPlus, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { useFormats, useWords } from '../i18n/language.tsx'
@@ -12,6 +12,7 @@ import { useSearchBox } from '../parts/search-box.ts'
 import { Empty } from '../parts/states.tsx'
 import { useUrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
+import { isOffered, PAGES } from '../pages.ts'
 import { KINDS } from './kinds.ts'
 import type { Kind, KindName } from './kinds.ts'
 import type { Thing } from './fields.ts'
@@ -43,6 +44,15 @@ export default function ThingsPage({ name }: { name: KindName }) {
     <Stack gap="lg">
       <PageTitle text={words.menu[name]} subtitle={words.admin.about[name]}>
         <div className="spread" />
+        {name === 'partners' && isOffered('newPartner', rights.may) && (
+          <Button
+            component={Link}
+            href={PAGES.newPartner.path}
+            leftSection={<IconListNumbers size={16} aria-hidden />}
+          >
+            {words.wizard.open}
+          </Button>
+        )}
         {rights.may(kind.may.create) && (
           <Button component={Link} href={`${kind.path}/new`} leftSection={<IconPlus size={16} aria-hidden />}>
             {words.admin.create[name]}

@@ -20,6 +20,8 @@ export const menuEn = {
   audit: 'Audit trail',
   platformFile: 'Platform file',
   newChannel: 'New channel',
+  newPartner: 'New partner',
+  keyList: 'Keys and certificates',
   administration: 'Administration',
   account: 'Your account',
 }

@@ -22,6 +22,8 @@ export const menuEs: Words['menu'] = {
   audit: 'Auditoría',
   platformFile: 'Fichero de plataforma',
   newChannel: 'Nuevo canal',
+  newPartner: 'Nuevo interlocutor',
+  keyList: 'Claves y certificados',
   administration: 'Administración',
   account: 'Su cuenta',
 }

@@ -6,7 +6,7 @@ import { auditEn } from './audit-en.ts'
 import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
-import { uploadsEn } from './setup-en.ts'
+import { connectionTestEn, keyFileEn, keyListEn, uploadsEn, wizardEn } from './setup-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
 import { transferActionsEn, transfersEn } from './transfers-en.ts'
 
@@ -349,6 +349,10 @@ export const en = {
   transfers: transfersEn,
   transferActions: transferActionsEn,
   uploads: uploadsEn,
+  connectionTest: connectionTestEn,
+  keyFile: keyFileEn,
+  keyList: keyListEn,
+  wizard: wizardEn,
   admin: adminEn,
   audit: auditEn,
   tokens: tokensEn,

@@ -7,7 +7,7 @@ import { auditEs } from './audit-es.ts'
 import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
-import { uploadsEs } from './setup-es.ts'
+import { connectionTestEs, keyFileEs, keyListEs, uploadsEs, wizardEs } from './setup-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
 import { transferActionsEs, transfersEs } from './transfers-es.ts'
 
@@ -351,6 +351,10 @@ export const es: Words = {
   transfers: transfersEs,
   transferActions: transferActionsEs,
   uploads: uploadsEs,
+  connectionTest: connectionTestEs,
+  keyFile: keyFileEs,
+  keyList: keyListEs,
+  wizard: wizardEs,
   admin: adminEs,
   audit: auditEs,
   tokens: tokensEs,

@@ -48,4 +48,6 @@ export const transferActionsEn = {
   no: 'Leave it',
   done: { cancel: 'The transfer was cancelled', resend: 'The files are sent again' },
   download: 'Download',
+  resendOf: 'Sends again',
+  original: 'the completed transfer',
 }

@@ -49,4 +49,6 @@ export const transferActionsEs: Words['transferActions'] = {
   no: 'Dejarla',
   done: { cancel: 'Se ha cancelado la transferencia', resend: 'Los ficheros se envían de nuevo' },
   download: 'Descargar',
+  resendOf: 'Vuelve a enviar',
+  original: 'la transferencia completada',
 }

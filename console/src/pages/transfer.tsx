@@ -154,6 +154,8 @@ function TransferSummary({
           [words.transfer.nextAttempt, facts.nextAttemptAt && formats.dateTime(facts.nextAttemptAt)],
           [words.transfer.retryOf, link(facts.retryOf, words.transfer.earlier)],
           [words.transfer.retriedBy, link(facts.retriedBy, words.transfer.later)],
+          [words.transferActions.resendOf, link(facts.resendOf, words.transferActions.original)],
+          [words.transferActions.why, facts.comment],
         ]}
       />
     </SimpleGrid>

@@ -2,7 +2,7 @@
 // are never shown.
 
 import type { Static } from 'typebox'
-import { ChannelParams } from './changed.ts'
+import { ADMINISTRATORS, ChannelParams } from './changed.ts'
 import type { Operation } from '../operations.ts'
 import { pageOf } from '../page.ts'
 import { oneOf } from '../schema.ts'
@@ -36,6 +36,30 @@ export const KeyFacts = Type.Object(
 export const ChannelKeys = Type.Object(
   { channelCode: out('Code of the channel.'), local: optional(KeyFacts), remote: optional(KeyFacts) },
   { description: 'What stands behind the key names of a channel: ours (local) and the partner’s (remote).' },
+)
+
+export const KeyInUse = Type.Object(
+  {
+    side: oneOf(['LOCAL', 'REMOTE'] as const, 'Ours, or the partner’s.'),
+    name: optional(out('Its label, where the channels agree.')),
+    ...facts,
+    daysLeft: optional(
+      Type.Integer({ format: 'int32', description: 'Whole days until its certificate ends.' }),
+    ),
+    channels: Type.Array(Type.String(), { description: 'Codes of the channels that use it.' }),
+  },
+  { description: 'A key or certificate that channels use.' },
+)
+export const KeyText = Type.Object(
+  {
+    pem: Type.String({
+      minLength: 1,
+      maxLength: 65_536,
+      pattern: '^[^\\u0000]*$',
+      description: 'A certificate, public or private key, in PEM form.',
+    }),
+  },
+  { ...closed, description: 'A key to be looked at; nothing is kept of it.' },
 )
 
 export const KEY_STATES = ['WAITING', 'ACCEPTED', 'REFUSED'] as const
@@ -125,6 +149,28 @@ export const keyOperations = {
     ok: ChannelKeys,
     codes: [400, 401, 403, 404, 500],
   },
+  listKeys: {
+    method: 'GET',
+    tag: 'Keys',
+    path: '/platform/v1/keys',
+    summary: 'List the keys and certificates of channels, those that end first',
+    roles: ROLES,
+    auth: 'svcFF',
+    query: Type.Object({ page: count(1, 'Page, from 1.'), size: count(50, 'Items per page.') }, closed),
+    ok: pageOf(KeyInUse),
+    codes: [400, 401, 403, 500],
+  },
+  inspectKey: {
+    method: 'POST',
+    tag: 'Keys',
+    path: '/platform/v1/keys/inspect',
+    summary: 'See fingerprint, names and dates of a key before it is set; nothing is kept',
+    roles: ADMINISTRATORS,
+    auth: 'administration',
+    body: KeyText,
+    ok: KeyFacts,
+    codes: [400, 401, 403, 500],
+  },
   generateChannelKey: {
     ...SIGN,
     method: 'POST',
@@ -177,6 +223,7 @@ export const keyOperations = {
   },
 } as const satisfies Record<string, Operation>
 
+export type KeyInUse = Static<typeof KeyInUse>
 export type KeyFacts = Static<typeof KeyFacts>
 export type ChannelKeys = Static<typeof ChannelKeys>
 export type ProposedKey = Static<typeof ProposedKey>

@@ -143,6 +143,8 @@ async function factsOf(
     ...(isFailed && { retry: retryAnswer(board, transfer, next?.id) }),
     ...(transfer.retryOf !== null && { retryOf: transfer.retryOf }),
     ...(more.retriedBy !== null && { retriedBy: more.retriedBy }),
+    ...(more.resendOf !== null && { resendOf: more.resendOf }),
+    ...(more.comment !== null && { comment: more.comment }),
     ...(more.output !== null && { output: more.output }),
     files: transfer.files.map((file) => ({
       fileName: file.name,
