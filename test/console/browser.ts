@@ -31,6 +31,8 @@ export function whyNot(): string | undefined {
 export type OpenOptions = {
   colorScheme?: 'light' | 'dark'
   width?: number
+  /** Of another node; the scene's own if left out. */
+  url?: string
   /** Called before anything is loaded. */
   watch?: (page: Page) => void
 }
@@ -54,7 +56,7 @@ export async function emptyScene(t: TestContext, settings: Record<string, string
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
   closeAfter(t, () => browser.close())
   const faults: string[] = []
-  return { node, faults, open: (options) => openPage(browser, node.url, faults, options) }
+  return { node, faults, open: (options) => openPage(browser, options?.url ?? node.url, faults, options) }
 }
 
 async function openPage(

@@ -40,6 +40,15 @@ const READY: Record<Exclude<PageName, 'channel' | 'transfer'>, string> = { ...OP
 const WIDTHS = [2560, 1440, 390] as const
 
 type Address = [path: string, ready: string]
+
+/** Every page that has an address of its own, by name. */
+export const ADDRESSES_OF = Object.fromEntries(
+  (Object.keys(READY) as (keyof typeof READY)[]).map((name): [string, Address] => [
+    name,
+    [PAGES[name].path, READY[name]],
+  ]),
+)
+
 const addresses = (names: object): Address[] =>
   (Object.keys(names) as (keyof typeof READY)[]).map((name) => [PAGES[name].path, READY[name]])
 const ADMINISTRATION = addresses(ADMINISTERED)
