@@ -1,7 +1,8 @@
-// Whether the console's reads stay flat: each is timed on a small platform (100 channels, 10,000 transfers) and on a
-// large one (10,000 and 1,000,000), through the whole HTTP layer, and the ratio of the medians is printed.
+// Whether the console's reads stay flat: what each of its pages reads is timed on a small platform (100 channels with ten
+// partners, 10,000 transfers) and on a large one (10,000 with 1,000, and 1,000,000), through the whole HTTP layer, and the
+// ratio of the medians is printed. Bar: at most 2 times.
 //
-//   node bench/overview.ts [channels] [transfers]
+//   node bench/overview.ts [channels] [transfers] [files each] [runs] [sqlite | postgres]
 //
 // On SQLite, and on PostgreSQL where ESCLUSA_TEST_POSTGRES names an empty database or a server can be started.
 
@@ -22,37 +23,71 @@ import { makeNoteUse } from '../src/http/note-use.ts'
 import { noteSessionSeen } from '../src/store/sessions.ts'
 import { noteTokenUse } from '../src/store/tokens.ts'
 import { findAccount } from '../src/store/accounts.ts'
-import { makeChannelAccess } from '../src/store/channel-access.ts'
+import { channelAccessChanged, makeChannelAccess } from '../src/store/channel-access.ts'
+import { putContact } from '../src/store/contacts.ts'
 import { recountEnded } from '../src/store/transfers/transfer-stats.ts'
 import { openStore } from '../src/store/database/open.ts'
 import type { OpenOptions } from '../src/store/database/open.ts'
 import type { Store } from '../src/store/database/store.ts'
 import { makeSeal } from '../src/store/seal.ts'
 import { startPostgres } from '../test/support/postgres.ts'
+import { contactOf } from '../test/support/seed.ts'
 import { CHANNEL, fillChannels, fillPlatform, fillTransfers, FIRST_AT } from './fill.ts'
 
-const RUNS = 300
+const RUNS = Number(process.argv[5] ?? 300)
 const SMALL = { channels: 100, transfers: 10_000 }
 const LARGE = { channels: Number(process.argv[2] ?? 10_000), transfers: Number(process.argv[3] ?? 1_000_000) }
+const FILES_EACH = Number(process.argv[4] ?? 1)
+const CHANNELS_EACH = 10
 const MINUTE_MS = 60_000
 
+const PLATFORM = '/platform/v1'
+const INTERFACE = '/integration/v2'
+const OF_CHANNEL = `${INTERFACE}/channels/${CHANNEL}`
+
 const QUERIES = {
-  session: '/session',
-  overview: '/overview',
-  'channels, first page': '/channels?size=25',
-  'channels, last page': '/channels?size=25&page=4',
-  'channels, search': '/channels?size=25&search=a0000',
-  'channels in error': '/channels?size=25&status=ERROR',
-  'channels idle': '/channels?size=25&status=IDLE',
-  'failed transfers': '/failed-transfers?size=25',
-  'all transfers': '/transfers?size=25',
-  'all transfers, failed': '/transfers?size=25&status=FAILED',
-  'audit trail': '/audit?size=25',
-  'one transfer': `/channels/${CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
+  session: `${PLATFORM}/session`,
+  overview: `${PLATFORM}/overview`,
+  'channels, first page': `${PLATFORM}/channels?size=25`,
+  'channels, last page': `${PLATFORM}/channels?size=25&page=4`,
+  'channels, search': `${PLATFORM}/channels?size=25&search=a0000`,
+  'channels in error': `${PLATFORM}/channels?size=25&status=ERROR`,
+  'channels idle': `${PLATFORM}/channels?size=25&status=IDLE`,
+  'channels, one partner': `${PLATFORM}/channels?size=25&contactId=partner000001`,
+  'channel: status': `${OF_CHANNEL}/status`,
+  'channel: configuration': `${OF_CHANNEL}/configuration`,
+  'channel: what is around it': `${PLATFORM}/channels/${CHANNEL}`,
+  'channel: transfers': `${OF_CHANNEL}/transfers?size=20`,
+  'channel: history': `${OF_CHANNEL}/history?size=20`,
+  'channel: what a send takes': `${PLATFORM}/channels/${CHANNEL}/send-preview`,
+  'one transfer': `${OF_CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
+  'one transfer: its facts': `${PLATFORM}/channels/${CHANNEL}/transfers/01900000-0000-7000-8000-000000000050`,
+  'all transfers': `${PLATFORM}/transfers?size=25`,
+  'all transfers, page 20': `${PLATFORM}/transfers?size=25&page=20`,
+  'all transfers, failed': `${PLATFORM}/transfers?size=25&status=FAILED`,
+  'all transfers, a file': `${PLATFORM}/transfers?size=25&fileName=nom0000077*`,
+  'all transfers, channels': `${PLATFORM}/transfers?size=25&channels=nomina`,
+  failures: `${PLATFORM}/failed-transfers?size=25`,
+  'failures, search': `${PLATFORM}/failed-transfers?size=25&search=connection`,
+  quarantine: `${PLATFORM}/quarantine?size=25`,
+  'proposed keys': `${PLATFORM}/proposed-keys`,
+  contacts: `${INTERFACE}/contacts?size=10`,
+  users: `${PLATFORM}/users?size=25`,
+  'local entities': `${PLATFORM}/local-entities?size=25`,
+  partners: `${PLATFORM}/contacts?size=25`,
+  'partners, search': `${PLATFORM}/contacts?size=25&search=partner00000`,
+  'one partner': `${PLATFORM}/contacts/partner000001`,
+  calendars: `${PLATFORM}/calendars`,
+  subscriptions: `${PLATFORM}/subscriptions`,
+  expectations: `${PLATFORM}/expectation-rules`,
+  tokens: `${PLATFORM}/tokens`,
+  'audit trail': `${PLATFORM}/audit?size=25`,
+  'own sessions': `${PLATFORM}/account/sessions`,
 }
 
-await onSqlite()
-await onPostgres()
+const ONLY = process.argv[6]
+if (ONLY !== 'postgres') await onSqlite()
+if (ONLY !== 'sqlite') await onPostgres()
 
 async function onSqlite(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
@@ -91,7 +126,7 @@ async function compare(database: string, options: OpenOptions): Promise<void> {
     console.log(`${database}: query, ms with ${fewer}, ms with ${more}, ratio`)
     for (const name of Object.keys(QUERIES)) {
       const [a, b] = [small[name] ?? 0, large[name] ?? 0]
-      console.log(`${name.padEnd(24)} ${a.toFixed(3)}  ${b.toFixed(3)}  ${(b / a).toFixed(2)}`)
+      console.log(`${name.padEnd(28)} ${a.toFixed(3)}  ${b.toFixed(3)}  ${(b / a).toFixed(2)}`)
     }
   } finally {
     await store.close()
@@ -103,7 +138,8 @@ type Size = { channels: number; transfers: number }
 /** One transfer in fifty failed; the counters are made anew, as the bulk rows did not pass through the store. */
 async function grow(store: Store, from: Size, to: Size): Promise<void> {
   await fillChannels(store, from.channels, to.channels)
-  await fillTransfers(store, from.transfers, to.transfers)
+  await spread(store, from.channels / CHANNELS_EACH, to.channels / CHANNELS_EACH)
+  await fillTransfers(store, from.transfers, to.transfers, FILES_EACH)
   await analyze(store)
   await store.write(async (tx) => {
     await sql`update transfer set state = 'FAILED', error = 'no connection', error_code = 'connect_failed'
@@ -111,6 +147,26 @@ async function grow(store: Store, from: Size, to: Size): Promise<void> {
     await recountEnded(tx)
   })
   await analyze(store)
+}
+
+/** A partner for every few channels. */
+async function spread(store: Store, from: number, to: number): Promise<void> {
+  await store.write(async (tx) => {
+    for (let number = from + 1; number <= to; number++)
+      await putContact(tx, contactOf(partner(number), `P${String(number).padStart(6, '0')}`, []))
+    for (let number = from + 1; number <= to; number++)
+      await tx
+        .updateTable('channel')
+        .set({ contact_id: partner(number) })
+        .where('code', '>=', `BANCO-ACME-A${String((number - 1) * CHANNELS_EACH).padStart(6, '0')}`)
+        .where('code', '<', `BANCO-ACME-A${String(number * CHANNELS_EACH).padStart(6, '0')}`)
+        .execute()
+    await channelAccessChanged(tx)
+  })
+}
+
+function partner(number: number): string {
+  return `partner${String(number).padStart(6, '0')}`
 }
 
 /** As autovacuum would, in its time. */
@@ -151,7 +207,7 @@ async function measure(store: Store, transfers: number): Promise<Record<string, 
     const times: number[] = []
     for (let run = 0; run < RUNS; run++) {
       const startedAt = performance.now()
-      const answer = await app.inject({ url: `/connect-back/platform/v1${path}`, headers })
+      const answer = await app.inject({ url: `/connect-back${path}`, headers })
       times.push(performance.now() - startedAt)
       if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.body}`)
     }

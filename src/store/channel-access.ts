@@ -18,10 +18,14 @@ type Snapshot = {
   views: Map<string, View>
 }
 
+/** The same object until something of it, or of a contact, changes: what is made from it may be kept with it. */
 export type View = {
   codes: string[]
   codesByContact: Map<string, string[]>
+  /** How many channels each local entity has. */
+  countByEntity: Map<string, number>
   contactIds: string[]
+  reaches(code: string): boolean
 }
 
 export type ChannelAccess = (db: Db, user: User) => Promise<View>
@@ -69,14 +73,24 @@ function usersIn(config: string): readonly string[] {
 function viewOf(snapshot: Snapshot, user: User): View {
   const codes: string[] = []
   const codesByContact = new Map<string, string[]>()
+  const countByEntity = new Map<string, number>()
   for (const entry of snapshot.entries) {
     if (!mayReach(user, entry.users)) continue
     codes.push(entry.code)
+    const local = entry.code.slice(0, entry.code.indexOf('-'))
+    countByEntity.set(local, (countByEntity.get(local) ?? 0) + 1)
     const some = codesByContact.get(entry.contactId)
     if (some) some.push(entry.code)
     else codesByContact.set(entry.contactId, [entry.code])
   }
-  return { codes, codesByContact, contactIds: snapshot.contactIds }
+  const reached = new Set(codes)
+  return {
+    codes,
+    codesByContact,
+    countByEntity,
+    contactIds: snapshot.contactIds,
+    reaches: (code) => reached.has(code),
+  }
 }
 
 /**

@@ -75,16 +75,6 @@ export async function channelsOfContact(db: Db, contactId: string): Promise<Chan
   return (await ofContact(db, { contactId })).map(toChannel)
 }
 
-/** How many each local entity or contact has, by its code or id. */
-export async function countChannels(db: Db, by: 'local_code' | 'contact_id'): Promise<Map<string, number>> {
-  const rows = await db
-    .selectFrom('channel')
-    .select((eb) => [by, eb.fn.countAll<number>().as('count')])
-    .groupBy(by)
-    .execute()
-  return new Map(rows.map((row) => [row[by], row.count]))
-}
-
 export async function listChannels(db: Db): Promise<ChannelRecord[]> {
   return (await db.selectFrom('channel').selectAll().orderBy('code').execute()).map(toChannel)
 }

@@ -9,7 +9,7 @@ import type {
 import type { PlatformContact } from '../../contract/administration/platform-file.ts'
 import { toPlatformContact } from '../../platform/contact-record.ts'
 import type { Present } from '../../platform/plan.ts'
-import { countChannels } from '../../store/channels.ts'
+import type { View } from '../../store/channel-access.ts'
 import { findContact, listContacts, listLocalEntities } from '../../store/contacts.ts'
 import type { ContactRecord, LocalEntity } from '../../store/contacts.ts'
 import type { Context } from '../context.ts'
@@ -21,29 +21,30 @@ import { changePlatform, current, requireNew, requireThere } from './change.ts'
 
 // Local entities
 
-const listEntities: PlatformHandler<'listEntities'> = async (context, { input }) => {
+const listEntities: PlatformHandler<'listEntities'> = async (context, { input, user }) => {
   const words = wordsOf(input.search ?? '')
   const asked = askedPage(context, input)
-  const counts = await countChannels(context.store.db, 'local_code')
+  const { countByEntity } = await context.channelAccess(context.store.db, user)
   const all = (await listLocalEntities(context.store.db)).filter(({ code, name }) =>
     words.every((word) => `${code}\n${name}`.toLowerCase().includes(word)),
   )
   const some = all.slice(asked.offset, asked.offset + asked.size)
   return makePage(
-    some.map((entity) => entityToWire(entity, counts.get(entity.code) ?? 0)),
+    some.map((entity) => entityToWire(entity, countByEntity.get(entity.code) ?? 0)),
     all.length,
     asked,
   )
 }
 
-const readEntity: PlatformHandler<'readEntity'> = async (context, { input, reply }) => {
+const readEntity: PlatformHandler<'readEntity'> = async (context, { input, user, reply }) => {
   const entities = await listLocalEntities(context.store.db)
   const entity = requireThere(
     entities.find(({ code }) => code === input.code),
     `local entity ${input.code}`,
   )
   showTag(reply, tagOf(entity))
-  return entityToWire(entity, (await countChannels(context.store.db, 'local_code')).get(entity.code) ?? 0)
+  const { countByEntity } = await context.channelAccess(context.store.db, user)
+  return entityToWire(entity, countByEntity.get(entity.code) ?? 0)
 }
 
 const createEntity: PlatformHandler<'createEntity'> = (context, call) => {
@@ -89,18 +90,37 @@ function entityToWire({ code, name, oftp2Id, fileRoots }: LocalEntity, channels:
 
 // Contacts
 
-const searchContacts: PlatformHandler<'searchContacts'> = async (context, { input }) => {
+type Listed = { summary: ContactSummary; text: string }
+const listed = new WeakMap<View, readonly Listed[]>()
+
+/** Kept until a contact or a channel changes. Administrators alone call this: they reach every channel. */
+async function listedFor({ store }: Context, view: View): Promise<readonly Listed[]> {
+  let all = listed.get(view)
+  if (!all) {
+    all = (await listContacts(store.db))
+      .map((contact) => {
+        const summary = summaryOf(contact, view.codesByContact.get(contact.id)?.length ?? 0)
+        const { id, name = '', remoteCodes, addresses, protocol } = summary
+        return { summary, text: [id, name, protocol, ...remoteCodes, ...addresses].join('\n').toLowerCase() }
+      })
+      .sort((a, b) => (a.summary.id < b.summary.id ? -1 : 1))
+    listed.set(view, all)
+  }
+  return all
+}
+
+const searchContacts: PlatformHandler<'searchContacts'> = async (context, { input, user }) => {
   const words = wordsOf(input.search ?? '')
   const asked = askedPage(context, input)
-  const counts = await countChannels(context.store.db, 'contact_id')
-  const all = (await listContacts(context.store.db))
-    .map((contact) => summaryOf(contact, counts.get(contact.id) ?? 0))
-    .filter(({ id, name = '', remoteCodes, addresses, protocol }) => {
-      const text = [id, name, protocol, ...remoteCodes, ...addresses].join('\n').toLowerCase()
-      return words.every((word) => text.includes(word))
-    })
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-  return makePage(all.slice(asked.offset, asked.offset + asked.size), all.length, asked)
+  const all = await listedFor(context, await context.channelAccess(context.store.db, user))
+  const found =
+    words.length === 0 ? all : all.filter(({ text }) => words.every((word) => text.includes(word)))
+  const some = found.slice(asked.offset, asked.offset + asked.size)
+  return makePage(
+    some.map(({ summary }) => summary),
+    found.length,
+    asked,
+  )
 }
 
 const readContact: PlatformHandler<'readContact'> = async (context, { input, user, reply }) => {

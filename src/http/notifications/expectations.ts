@@ -27,9 +27,9 @@ export async function visibleDays(context: Context, user: Account, date?: string
   const made = await daysOf(db, day)
   const open = date === undefined ? (await daysOpenAt(db, now)).filter((one) => one.day !== day) : []
   const ahead = day > dayAt(now, context.zone) ? await daysAhead(context, day, made) : []
-  const codes = new Set((await context.channelAccess(db, user)).codes)
+  const view = await context.channelAccess(db, user)
   return [...open, ...made, ...ahead]
-    .filter(({ channelCode }) => codes.has(channelCode))
+    .filter(({ channelCode }) => view.reaches(channelCode))
     .sort((a, b) => a.closesAt - b.closesAt || (a.expectationId < b.expectationId ? -1 : 1))
 }
 
@@ -51,9 +51,9 @@ async function daysAhead(
 }
 
 const expectationRules: PlatformHandler<'expectationRules'> = async (context, { user }) => {
-  const codes = new Set((await context.channelAccess(context.store.db, user)).codes)
+  const view = await context.channelAccess(context.store.db, user)
   const all = await readExpectations(context.store.db)
-  return { content: all.filter(({ channel }) => codes.has(channel)) }
+  return { content: all.filter(({ channel }) => view.reaches(channel)) }
 }
 
 export function makeExpectationHandlers(boardOf: Boards) {

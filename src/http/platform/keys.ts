@@ -67,10 +67,9 @@ const generateChannelKey: PlatformHandler<'generateChannelKey'> = async (context
 const listProposedKeys: PlatformHandler<'listProposedKeys'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
   const view = await context.channelAccess(context.store.db, user)
-  const open = new Set(view.codes)
   const found = (await listKeyProposals(context.store.db, input.contactId || undefined)).filter(
     (one) =>
-      (open.has(one.channelCode) || isAdministrator(user)) &&
+      (view.reaches(one.channelCode) || isAdministrator(user)) &&
       (input.state === undefined || stateOf(one) === input.state),
   )
   const some = found.slice(asked.offset, asked.offset + asked.size)

@@ -21,11 +21,10 @@ import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 const listQuarantine: PlatformHandler<'listQuarantine'> = async (context, { input, user }) => {
   const asked = askedPage(context, input)
   const view = await context.channelAccess(context.store.db, user)
-  const reached = new Set(view.codes)
   const states = input.state === undefined ? undefined : [input.state]
   const all = await listQuarantined(context.store.db, { states, channelCode: input.channelCode })
   // Of channels that are gone nobody but administrators knows.
-  const found = all.filter(({ channelCode }) => isAdministrator(user) || reached.has(channelCode))
+  const found = all.filter(({ channelCode }) => isAdministrator(user) || view.reaches(channelCode))
   const some = found.slice(asked.offset, asked.offset + asked.size)
   return makePage(
     some.map((file) => toWire(context, file)),
