@@ -69,6 +69,7 @@ A field acts, is a label, or is warned about: \`check\`, \`apply\` and the platf
 \`GET /platform/v1/channels/{channelCode}\` after an update through the interface) name it and say why, in the same words.
 None is silently without effect. Where either end may call, a field is warned about only if it does nothing whoever calls.
 A value that is wrong everywhere (a path outside the roots, a key that is not RSA) is refused by all of them.
+What acts is proven by transfers over each of these lines, with the field and without (\`test/fields\`).
 
 ${table(['field', ...COLUMNS.map((column) => CALLERS[column])], rows)}
 

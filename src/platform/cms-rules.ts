@@ -24,14 +24,8 @@ export function cmsFindings(
 /** OFTP2 names the cipher by the contact's suite. A file under another one would not open at the partner's end. */
 function cipherFaults({ security = {} }: PlatformChannel, { protocol, suite = '04' }: Carried) {
   const { confidentiality } = security
-  if (protocol !== 'oftp2' || !confidentiality) return []
-  if (confidentiality === 'AES-256-GCM')
-    return [
-      {
-        pointer: CONFIDENTIALITY,
-        message: 'AES-256-GCM has no cipher suite in OFTP2, whose suites are all CBC: leave it out',
-      },
-    ]
+  // AES-256-GCM, which no suite has, is warned about: files go by the suite (domain/fields).
+  if (protocol !== 'oftp2' || confidentiality !== 'AES-256-CBC') return []
   return TRIPLE_DES.has(suite)
     ? [
         {
@@ -47,8 +41,8 @@ function unsignedWarnings(
   { protocol }: Carried,
 ) {
   const { cryptography, ciphrate, confidentiality } = security
-  if (!cryptography || (ciphrate !== 'FILE' && ciphrate !== 'ALL') || confidentiality === 'AES-256-GCM')
-    return []
+  const authenticated = confidentiality === 'AES-256-GCM' && protocol !== 'oftp2'
+  if (!cryptography || (ciphrate !== 'FILE' && ciphrate !== 'ALL') || authenticated) return []
   const lacking = [
     ...(direction !== 'RECEPCION' && !(svcff && emissionff) ? ['emissionff'] : []),
     ...(direction !== 'EMISION' && !(svcff && receptionff) ? ['receptionff'] : []),

@@ -2,6 +2,7 @@
 // one at each end, with one or more channels: relations share the nodes and nothing else, so that every test may set
 // its own keys, calling ends and formats.
 
+import { createPrivateKey } from 'node:crypto'
 import { mkdir, readFile, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -198,11 +199,22 @@ export async function startPair(t: TestContext): Promise<Pair> {
   return new Pair(left, right)
 }
 
-async function startEnd(t: TestContext, side: Side): Promise<End> {
+function keyOf(identity: string): string {
+  return createPrivateKey(identity).export({ type: 'pkcs1', format: 'pem' }).toString()
+}
+
+export async function startEnd(
+  t: TestContext,
+  side: Side,
+  settings: Record<string, string> = {},
+): Promise<End> {
   const dataDir = await tempFolder(t)
   const scripts = await tempFolder(t)
   const keys = await makeIdentity(side)
   await writeFile(join(dataDir, 'oftp2-tls.pem'), keys.identity, { mode: 0o600 })
+  // Making one takes its time.
+  if (settings.ESCLUSA_SFTP_PORT)
+    await writeFile(join(dataDir, 'sftp-host-key.pem'), keyOf(keys.identity), { mode: 0o600 })
   const [plainPort, tlsPort] = [await freePort(), await freePort()]
   const node = await startTestNode(t, {
     empty: true,
@@ -213,6 +225,7 @@ async function startEnd(t: TestContext, side: Side): Promise<End> {
       ESCLUSA_WORKERS: '4',
       ESCLUSA_LOG_LEVEL: 'silent',
       ESCLUSA_SCRIPT_ROOTS: scripts,
+      ...settings,
     },
   })
   return { ...node, ...keys, side, scripts, plainPort, tlsPort }

@@ -26,6 +26,7 @@ export class TappedCall {
   /** Octets of files, both ways, without what the protocol puts around them. */
   carried = 0
   broken = false
+  silent = false
 
   take(from: From, exchange: Uint8Array): CommandKind {
     const command = decodeCommand(exchange, 5)
@@ -59,6 +60,7 @@ export class WireTap {
   #break: Break | undefined
   #letPass = 0
   #held: Promise<void> = Promise.resolve()
+  #silentAfter: CommandKind | undefined
 
   private constructor(target: number) {
     this.#target = target
@@ -86,6 +88,11 @@ export class WireTap {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#held = promise
     return { release: resolve }
+  }
+
+  /** While it is set, nothing passes after such a command; the line stays open. */
+  silentAfter(kind: CommandKind | undefined): void {
+    this.#silentAfter = kind
   }
 
   async close(): Promise<void> {
@@ -122,12 +129,17 @@ export class WireTap {
       if (!call.broken) other.destroy()
     })
     socket.on('data', (chunk: Buffer) => {
-      if (call.broken) return
+      if (call.broken || call.silent) return
       buffers.push(chunk)
       for (let next = buffers.next(); next !== undefined; next = buffers.next()) {
         const framed = frame(next)
         const kind = call.take(from, next)
         const here = where?.from === from && where.kind === kind && call.count(from, kind) === where.nth
+        if (kind === this.#silentAfter) {
+          call.silent = true
+          other.write(framed)
+          return
+        }
         if (here) {
           call.broken = true
           // What has passed arrives; nothing else does, either way.

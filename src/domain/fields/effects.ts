@@ -109,6 +109,11 @@ const OWN_LIMIT = 'has no effect: the partner calls, and a caller must sign in w
 const AS_IT_LIES =
   'has no effect with HIBRIDO here: lines travel as they lie in the file, and are not ended anew at the other end'
 
+const FETCHED =
+  'does little where the partner calls over SFTP: it fetches its files itself, and nothing but a full disk here is tried again'
+const ALL_CBC =
+  'AES-256-GCM has no cipher suite in OFTP2, whose suites are all CBC: files are encrypted by the contact’s oftp2.suite, AES-256-CBC without one'
+
 /** Of a contact that has one section alone. */
 export const CANNOT_BE_CALLED = 'REMOTO waits for a call that cannot come: the contact has no section access'
 export const CANNOT_CALL =
@@ -229,7 +234,7 @@ const OF_CONNECTION: readonly FieldEffect[] = [
       folder: NOBODY_CALLED,
     },
   ),
-  ofCalls('retries', { retries: 2 }, {}),
+  ofCalls('retries', { retries: 2 }, { 'sftp remote': FETCHED }),
   ofCalls(
     'rotations',
     { rotations: true },
@@ -316,9 +321,19 @@ const OF_SECURITY: readonly FieldEffect[] = [
     'TRANSMISION, ALL',
   ),
   effect('security.ciphrate', security({ cryptography: true, ciphrate: 'FILE' }), () => false, {}, 'FILE'),
-  everywhere(
+  effect(
     'security.confidentiality',
     security({ cryptography: true, ciphrate: 'FILE', confidentiality: 'AES-256-GCM' }),
+    (channel) => channel.security?.confidentiality === 'AES-256-GCM',
+    { 'oftp2 local': ALL_CBC, 'oftp2 remote': ALL_CBC },
+    'AES-256-GCM',
+  ),
+  effect(
+    'security.confidentiality',
+    security({ cryptography: true, ciphrate: 'FILE', confidentiality: 'AES-256-CBC' }),
+    () => false,
+    {},
+    'AES-256-CBC',
   ),
   sessionSecret('authentication', { authentication: 'PASSWORD' }),
   label('security.version', security({ version: 'x' })),

@@ -164,14 +164,14 @@ function signStep({ plan, policy }: Keyed): Step {
   return sign({ privateKeyPem: rsaLocalKey, digest, includeCertificate: false, policy })
 }
 
-function encryptStep({ plan, policy }: Keyed): Step {
+function encryptStep({ plan, policy, capabilities }: Keyed & Pick<Wire, 'capabilities'>): Step {
   const { rsaRemoteKey } = plan.security
   if (!rsaRemoteKey) throw missing(plan, 'files must be encrypted (ciphrate)', 'rsaRemoteKey')
-  return encrypt({
-    certificateOrPublicKeyPem: rsaRemoteKey,
-    cipher: plan.channel.security?.confidentiality === 'AES-256-GCM' ? 'AES-256-GCM' : plan.protection.cipher,
-    policy,
-  })
+  const { confidentiality } = plan.channel.security ?? {}
+  // Where an envelope is announced, a suite names the cipher, and none has GCM: the partner could not open it.
+  const cipher =
+    confidentiality === 'AES-256-GCM' && !capabilities.envelopes ? 'AES-256-GCM' : plan.protection.cipher
+  return encrypt({ certificateOrPublicKeyPem: rsaRemoteKey, cipher, policy })
 }
 
 function missing(plan: TransferPlan, why: string, field: string): NodeError {
