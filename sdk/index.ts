@@ -38,7 +38,7 @@ export type {
 export type { OwnSession } from '../src/contract/account/own-account.ts'
 export type { Session } from '../src/contract/account/session.ts'
 export type { Changed } from '../src/contract/administration/changed.ts'
-export type { ChannelSetup } from '../src/contract/administration/channels.ts'
+export type { AutomaticPause, ChannelSetup } from '../src/contract/administration/channels.ts'
 export type {
   ContactFacts,
   ContactSummary,
@@ -63,7 +63,7 @@ export type {
   TransferFacts,
 } from '../src/contract/platform.ts'
 export type { SendPreview } from '../src/contract/transfer-actions.ts'
-export type { TransferSearch, TransferSummary } from '../src/contract/transfer-search.ts'
+export type { TransferSearch, TransferSummary, Waiting } from '../src/contract/transfer-search.ts'
 export type { Transfer, TransferFile } from '../src/contract/transfer.ts'
 
 /** Path and query parameters by name; the body, where the operation has one, as `body`. */

@@ -6,6 +6,7 @@ import type { Static, TSchema } from 'typebox'
 import { firstRunOperations } from './account/first-run.ts'
 import { ownAccountOperations } from './account/own-account.ts'
 import { sessionOperations } from './account/session.ts'
+import { AutomaticPause } from './administration/channels.ts'
 import { administrationOperations } from './administration/operations.ts'
 import { auditOperations } from './audit.ts'
 import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
@@ -17,7 +18,7 @@ import { pageOf } from './page.ts'
 import { quarantineOperations } from './administration/quarantine.ts'
 import { oneOf } from './schema.ts'
 import { transferActionOperations } from './transfer-actions.ts'
-import { transferSearchOperations } from './transfer-search.ts'
+import { transferSearchOperations, Waiting } from './transfer-search.ts'
 import { Transfer, TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts'
 import { ROLES, TRANSFER_READERS } from './user.ts'
 import { Type } from './type.ts'
@@ -49,6 +50,9 @@ export const ChannelSummary = Type.Object(
     contactId: out('The partner.'),
     contactName: optional(out('Its name.')),
     status: oneOf(CHANNEL_STATUSES, 'What the channel is doing.'),
+    automaticPauseUntil: optional(
+      time('Until then its automation sends nothing, because its last emissions failed.'),
+    ),
   },
   { description: 'A channel in a list.' },
 )
@@ -63,6 +67,7 @@ export const ActiveTransfer = Type.Object(
     requestedAt: time('When it was asked for.'),
     startedAt: optional(time('When it started.')),
     attempts: count('Attempts that failed so far.'),
+    waiting: optional(Waiting),
     bytes: count('Octets safe at the other end.'),
     totalBytes: count('Octets in all.'),
     files: count('Files done.'),
@@ -109,6 +114,15 @@ export const UnreachablePartner = Type.Object(
   { description: 'A partner that cannot be reached.' },
 )
 
+export const PausedChannel = Type.Object(
+  {
+    channelCode: out('Code of the channel.'),
+    channelName: optional(out('Label of the channel.')),
+    ...AutomaticPause.properties,
+  },
+  { description: 'A channel whose automation waits.' },
+)
+
 const byStatus = Object.fromEntries(
   CHANNEL_STATUSES.map((status) => [status, count(`Channels that are ${status}.`)]),
 ) as Record<(typeof CHANNEL_STATUSES)[number], ReturnType<typeof count>>
@@ -138,6 +152,11 @@ export const Overview = Type.Object(
       }),
     ),
     partners: optional(Type.Array(UnreachablePartner, { description: 'Partners that cannot be reached.' })),
+    pauses: optional(
+      Type.Array(PausedChannel, {
+        description: 'Channels whose automation waits, because its last emissions failed; the first of them.',
+      }),
+    ),
     expectations: optional(
       Type.Object(
         {
@@ -202,6 +221,7 @@ export const TransferFacts = Type.Object(
     requestedBy: optional(out('Who asked for it.')),
     attempts: count('Attempts that failed.'),
     nextAttemptAt: optional(time('When it is tried next, while it waits.')),
+    waiting: optional(Waiting),
     errorCode: optional(out('The kind of error, see the error table.')),
     retry: optional(retry),
     retryOf: optional(out('The failed transfer that this one goes on from.')),

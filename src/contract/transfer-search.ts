@@ -13,6 +13,30 @@ const count = (description: string) => Type.Integer({ description, format: 'int6
 const time = (description: string) => Type.String({ description, format: 'date-time' })
 const optional = Type.Optional
 
+/** What holds a transfer that waits. */
+export const WAITING_REASONS = [
+  'CLOSED',
+  'HOURS',
+  'PARTNER_CALL',
+  'PARTNER_DOWN',
+  'RETRY',
+  'RECEIPT',
+  'TURN',
+] as const
+export type WaitingReason = (typeof WAITING_REASONS)[number]
+
+export const Waiting = Type.Object(
+  {
+    reason: oneOf(
+      WAITING_REASONS,
+      'CLOSED: the channel, or this way of it, is switched off; HOURS: it is outside its hours; PARTNER_CALL: the partner must call; PARTNER_DOWN: the partner cannot be reached and is called again later; RETRY: an attempt failed and the next one follows; RECEIPT: the files have left, and the partner’s receipt, or its fetching them, is awaited; TURN: it starts as soon as there is a free place.',
+    ),
+    until: optional(time('When that ends, or is looked at again; left out where nobody can know.')),
+  },
+  { description: 'Why a transfer waits.' },
+)
+export type Waiting = Static<typeof Waiting>
+
 export const TransferSummary = Type.Object(
   {
     transferId: out('Identifier of the transfer.'),
@@ -29,6 +53,7 @@ export const TransferSummary = Type.Object(
     endedAt: optional(time('When it ended.')),
     error: optional(out('What went wrong, in words.')),
     errorCode: optional(out('The kind of error, see the error table.')),
+    waiting: optional(Waiting),
     files: count('How many files it has.'),
     bytes: count('Octets of all of them.'),
     fileNames: Type.Array(Type.String(), {

@@ -66,6 +66,25 @@ export async function findPause(db: Db, code: string): Promise<AutomaticPause | 
   return row && { failures: row.failures, waitUntil: row.wait_until, tried: row.tried }
 }
 
+export type PausedRun = { code: string; failures: number; waitUntil: number }
+
+/** Channels that wait now, those that wait longest first. */
+export async function pausedRuns(db: Db, now: number): Promise<PausedRun[]> {
+  const rows = await db
+    .selectFrom('automation_run')
+    .select(['channel_code', 'failures', 'wait_until'])
+    .where('failures', '>', 0)
+    .where('wait_until', '>', now)
+    .orderBy('wait_until', 'desc')
+    .orderBy('channel_code')
+    .execute()
+  return rows.map((row) => ({
+    code: row.channel_code,
+    failures: row.failures,
+    waitUntil: row.wait_until,
+  }))
+}
+
 /** An automatic emission failed: the pause grows. */
 export async function lengthenPause(tx: Tx, code: string, now: number): Promise<void> {
   const failures = ((await findPause(tx, code))?.failures ?? 0) + 1

@@ -4,6 +4,7 @@
 // The states are part of the statements' text. Only then do both databases see that a partial index can be used.
 
 import { sql } from 'kysely'
+import type { ProtocolName } from '../contract/contact-settings.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
 import { batches } from './database/batches.ts'
 import type { Health } from './partner-health.ts'
@@ -173,6 +174,47 @@ export async function reasonsOf(db: Db, ids: readonly string[]): Promise<Map<str
     .where('id', 'in', ids)
     .execute()
   return new Map(rows.map((row) => [row.id, `${row.error ?? ''} ${row.error_code ?? ''}`]))
+}
+
+// Waiting
+
+export type WaitRow = { dueAt: number; attempts: number; receiptsUntil: number | null }
+
+export async function waitsOf(db: Db, ids: readonly string[]): Promise<Map<string, WaitRow>> {
+  const found = new Map<string, WaitRow>()
+  for (const some of batches(ids)) {
+    const rows = await db
+      .selectFrom('transfer')
+      .select(['id', 'due_at', 'attempts', 'receipts_until'])
+      .where('id', 'in', some)
+      .execute()
+    for (const row of rows)
+      found.set(row.id, { dueAt: row.due_at, attempts: row.attempts, receiptsUntil: row.receipts_until })
+  }
+  return found
+}
+
+/** How these contacts are reached, and until when those that count as down are not called. */
+export async function contactsAround(
+  db: Db,
+  ids: readonly string[],
+  failures: number,
+): Promise<Map<string, { protocol: ProtocolName; downUntil: number }>> {
+  const found = new Map<string, { protocol: ProtocolName; downUntil: number }>()
+  for (const some of batches(ids)) {
+    const rows = await db
+      .selectFrom('contact')
+      .leftJoin('partner_health', 'partner_health.contact_id', 'contact.id')
+      .select(['contact.id', 'contact.protocol', 'partner_health.failures', 'partner_health.open_until'])
+      .where('contact.id', 'in', some)
+      .execute()
+    for (const row of rows)
+      found.set(row.id, {
+        protocol: row.protocol as ProtocolName, // a closed list, written by the store alone
+        downUntil: (row.failures ?? 0) < failures ? 0 : (row.open_until ?? 0),
+      })
+  }
+  return found
 }
 
 // One transfer, and partners

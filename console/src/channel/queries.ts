@@ -51,5 +51,7 @@ export function useChannelSetup(code: string) {
   return useQuery({
     queryKey: ['channel', code, 'setup'],
     queryFn: ({ signal }) => client.platform.channelSetup({ channelCode: code }, { signal }),
+    // A pause of the automation ends without an event.
+    refetchInterval: 60_000,
   })
 }

@@ -14,6 +14,7 @@ import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
+import { PauseNotice, WaitingText } from '../parts/waiting.tsx'
 import { useChannelSetup, useLastTransfers, useTransferFacts } from './queries.ts'
 import { TransferTable } from './transfer-table.tsx'
 import { maySend } from './ways.ts'
@@ -44,6 +45,7 @@ export function SummaryTab({ code, status, channel }: Props) {
         </Text>
         {failed && <LastFailure code={code} transfer={failed} />}
       </Notice>
+      {setup?.automaticPause && <PauseNotice code={code} pause={setup.automaticPause} />}
       {active.length > 0 && (
         <Panel title={words.channel.current}>
           <Stack>
@@ -121,6 +123,7 @@ function ActiveTransfer({ code, transfer }: { code: string; transfer: Transfer }
   const formats = useFormats()
   const files = transfer.files ?? []
   const { transferStartDateTime: started } = transfer
+  const { data: facts } = useTransferFacts(code, transfer.transferId)
   return (
     <div>
       <div className="row-head">
@@ -132,6 +135,11 @@ function ActiveTransfer({ code, transfer }: { code: string; transfer: Transfer }
         </Text>
         <TransferBadge status={transfer.status ?? 'PENDING'} />
       </div>
+      {facts?.waiting && (
+        <Text fz="xs" c="dimmed" mb={6} component="div">
+          <WaitingText waiting={facts.waiting} />
+        </Text>
+      )}
       <TransferProgress
         transferId={transfer.transferId ?? ''}
         status={transfer.status ?? 'PENDING'}

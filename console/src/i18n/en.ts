@@ -8,7 +8,7 @@ import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
 import { connectionTestEn, keyFileEn, keyListEn, uploadsEn, wizardEn } from './setup-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
-import { transferActionsEn, transfersEn } from './transfers-en.ts'
+import { transferActionsEn, transfersEn, waitingEn } from './transfers-en.ts'
 
 export const en = {
   locale: 'en',
@@ -261,7 +261,6 @@ export const en = {
     ended: 'Ended',
     duration: 'Duration',
     attempts: 'Failed attempts',
-    nextAttempt: 'Next attempt',
     kind: 'Kind',
     encrypted: 'Encrypted',
     retryOf: 'Goes on from',
@@ -353,6 +352,7 @@ export const en = {
   keyFile: keyFileEn,
   keyList: keyListEn,
   wizard: wizardEn,
+  waiting: waitingEn,
   admin: adminEn,
   audit: auditEn,
   tokens: tokensEn,

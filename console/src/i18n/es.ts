@@ -9,7 +9,7 @@ import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
 import { connectionTestEs, keyFileEs, keyListEs, uploadsEs, wizardEs } from './setup-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
-import { transferActionsEs, transfersEs } from './transfers-es.ts'
+import { transferActionsEs, transfersEs, waitingEs } from './transfers-es.ts'
 
 export const es: Words = {
   locale: 'es',
@@ -263,7 +263,6 @@ export const es: Words = {
     ended: 'Fin',
     duration: 'Duración',
     attempts: 'Intentos fallidos',
-    nextAttempt: 'Próximo intento',
     kind: 'Tipo',
     encrypted: 'Cifrada',
     retryOf: 'Sigue a',
@@ -355,6 +354,7 @@ export const es: Words = {
   keyFile: keyFileEs,
   keyList: keyListEs,
   wizard: wizardEs,
+  waiting: waitingEs,
   admin: adminEs,
   audit: auditEs,
   tokens: tokensEs,

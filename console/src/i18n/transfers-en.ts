@@ -34,6 +34,27 @@ export const transfersEn = {
   by: (who: string) => `by ${who}`,
 }
 
+export const waitingEn = {
+  label: 'Waits for',
+  until: (when: string) => `until ${when}`,
+  reason: {
+    CLOSED: 'The channel is switched off this way',
+    HOURS: 'Outside its hours',
+    PARTNER_CALL: 'The partner must call',
+    PARTNER_DOWN: 'The partner cannot be reached; the next call',
+    RETRY: 'The next attempt',
+    RECEIPT: 'The partner’s receipt',
+    TURN: 'A free place',
+  },
+  pause: {
+    title: 'Automation waits',
+    list: 'Automation that waits',
+    until: (when: string, count: string) =>
+      `Nothing is sent by itself until ${when}: the last ${count} automatic emissions failed.`,
+    ends: 'It goes on at once when the files or the channel change, or after a retry or a reset.',
+  },
+}
+
 export const transferActionsEn = {
   willGo: (count: string, size: string) =>
     count === '1' ? `1 file goes, ${size}:` : `${count} files go, ${size}:`,

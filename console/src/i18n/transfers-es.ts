@@ -35,6 +35,27 @@ export const transfersEs: Words['transfers'] = {
   by: (who) => `por ${who}`,
 }
 
+export const waitingEs: Words['waiting'] = {
+  label: 'Espera',
+  until: (when) => `hasta ${when}`,
+  reason: {
+    CLOSED: 'El canal está cerrado en este sentido',
+    HOURS: 'Fuera de su horario',
+    PARTNER_CALL: 'A que llame el interlocutor',
+    PARTNER_DOWN: 'No se llega al interlocutor; próxima llamada',
+    RETRY: 'El próximo intento',
+    RECEIPT: 'El acuse del interlocutor',
+    TURN: 'Un hueco libre',
+  },
+  pause: {
+    title: 'La automatización espera',
+    list: 'Automatizaciones en espera',
+    until: (when, count) =>
+      `Nada se envía solo hasta ${when}: las últimas ${count} emisiones automáticas fallaron.`,
+    ends: 'Sigue al momento si cambian los ficheros o el canal, o tras un reintento o un reinicio.',
+  },
+}
+
 export const transferActionsEs: Words['transferActions'] = {
   willGo: (count, size) => (count === '1' ? `Va 1 fichero, ${size}:` : `Van ${count} ficheros, ${size}:`),
   cancel: 'Cancelar la transferencia',

@@ -19,6 +19,7 @@ import { TransferProgress } from '../parts/progress-bar.tsx'
 import { FirstSteps } from '../parts/first-steps.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
+import { Pauses, WaitingText } from '../parts/waiting.tsx'
 import { useSession } from '../session/session.tsx'
 
 export default function OverviewPage() {
@@ -48,6 +49,7 @@ export default function OverviewPage() {
       </SimpleGrid>
       {data.expectations && <ExpectedToday expectations={data.expectations} />}
       {data.subscriptionsOff && <SubscriptionsOff subscriptions={data.subscriptionsOff} />}
+      {data.pauses && <Pauses pauses={data.pauses} />}
       {isSomeoneDown && partners}
       {data.failures && <Failures failures={data.failures} />}
       {!isSomeoneDown && partners}
@@ -112,6 +114,7 @@ function UnderWay({ active }: { active: NonNullable<Overview['active']> }) {
                 <Direction way={transfer.direction} />
                 {transfer.channelName && <span>{transfer.channelName}</span>}
                 <span>{formats.relative(transfer.startedAt ?? transfer.requestedAt)}</span>
+                {transfer.waiting && <WaitingText waiting={transfer.waiting} />}
               </Text>
               <TransferProgress {...transfer} label={`${words.transfer.progress}: ${transfer.channelCode}`} />
             </li>

@@ -29,6 +29,7 @@ import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { TransferBadge } from '../parts/status-badge.tsx'
+import { WaitingText } from '../parts/waiting.tsx'
 import { useSession } from '../session/session.tsx'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { PHASES_AFTER_ARRIVAL } from '../../../src/contract/platform.ts'
@@ -151,7 +152,7 @@ function TransferSummary({
           [words.transfer.duration, duration !== undefined && formats.duration(duration)],
           [words.transfer.rate, rate],
           [words.transfer.attempts, formats.number(facts.attempts)],
-          [words.transfer.nextAttempt, facts.nextAttemptAt && formats.dateTime(facts.nextAttemptAt)],
+          [words.waiting.label, facts.waiting && <WaitingText key="waits" waiting={facts.waiting} />],
           [words.transfer.retryOf, link(facts.retryOf, words.transfer.earlier)],
           [words.transfer.retriedBy, link(facts.retriedBy, words.transfer.later)],
           [words.transferActions.resendOf, link(facts.resendOf, words.transferActions.original)],

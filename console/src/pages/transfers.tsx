@@ -22,6 +22,7 @@ import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { TransferBadge } from '../parts/status-badge.tsx'
 import { given, useUrlFilter } from '../parts/url-filter.ts'
 import type { UrlFilter } from '../parts/url-filter.ts'
+import { WaitingText } from '../parts/waiting.tsx'
 import { useSession } from '../session/session.tsx'
 
 const SIZE = 25
@@ -228,6 +229,11 @@ function TransferRows({ transfers }: { transfers: readonly TransferSummary[] }) 
             </Table.Td>
             <Table.Td>
               <TransferBadge status={one.status} />
+              {one.waiting && (
+                <Text fz="xs" c="dimmed" component="div">
+                  <WaitingText waiting={one.waiting} />
+                </Text>
+              )}
             </Table.Td>
             <Table.Td>
               <Anchor component={Link} href={`/channels/${one.channelCode}`} fz="sm" className="code words">

@@ -8,7 +8,7 @@ import { messageOf, NodeError } from '../../errors.ts'
 import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
-import { remarkPage, say, sayJson, sayTable, when } from '../print.ts'
+import { remark, remarkPage, say, sayJson, sayTable, when } from '../print.ts'
 
 /** JSON shows the interface's own list. The table comes from the platform's list, which has codes and statuses. */
 export async function channels(options: ListFlags & { contact?: string }): Promise<void> {
@@ -35,6 +35,7 @@ function sayChannels(all: readonly ChannelSummary[]): void {
     DIRECTION: channel.direction,
     CONTACT: channel.contactId,
     NAME: channel.name,
+    'AUTOMATION WAITS UNTIL': when(channel.automaticPauseUntil),
   }))
   sayTable(rows, 'there is no channel')
 }
@@ -99,8 +100,14 @@ function parse(json: string): ChannelPatch {
 export async function status(channelCode: string, options: ClientFlags): Promise<void> {
   await withNode(options, async (client) => {
     const answer = await client.channelStatus({ channelCode })
-    if (options.json) sayJson(answer)
-    else sayStatus(answer)
+    if (options.json) return sayJson(answer)
+    sayStatus(answer)
+    const { automaticPause: pause } = await client.platform.channelSetup({ channelCode })
+    if (!pause) return
+    const why = pause.error === undefined ? '' : `: ${pause.error}`
+    remark(
+      `automation waits until ${when(pause.until)}, after ${pause.failures} failed emissions in a row${why} (esclusa retry or reset ends it)`,
+    )
   })
 }
 

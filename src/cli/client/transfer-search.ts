@@ -9,6 +9,7 @@ import { NodeError } from '../../errors.ts'
 import { bytes, remark, sayJson, sayTable, when } from '../print.ts'
 import { withNode } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
+import { waitInWords } from './waiting.ts'
 
 export type SearchFlags = ListFlags & {
   file?: string
@@ -90,6 +91,7 @@ function sayFound(all: readonly TransferSummary[]): void {
     FILES: one.files,
     SIZE: bytes(one.bytes),
     NAMES: one.fileNames.join(', ') + (one.files > one.fileNames.length ? ', …' : ''),
+    'WAITS FOR': one.waiting && waitInWords(one.waiting),
     ERROR: one.error,
   }))
   sayTable(rows, 'there is no such transfer')

@@ -8,6 +8,7 @@ import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
 import type { SearchFlags } from './transfer-search.ts'
 import { bytes, remarkPage, say, sayJson, sayTable, when } from '../print.ts'
+import { waitInWords } from './waiting.ts'
 import { watch } from './watch.ts'
 
 /** What the interface's own list cannot look for is asked of the platform. */
@@ -33,16 +34,29 @@ export async function transfers(channelCode: string | undefined, options: Search
   await withNode(options, async (client) => {
     if (options.all) {
       const all = await collect(pages(client.listTransfers, filter))
-      return options.json ? sayJson(all) : sayTransfers(all)
+      return options.json ? sayJson(all) : sayTransfers(all, await waitsOf(client, all))
     }
     const answer = await client.listTransfers({ ...filter, page, size })
     if (options.json) return sayJson(answer)
-    sayTransfers(answer.content)
+    sayTransfers(answer.content, await waitsOf(client, answer.content))
     remarkPage(answer)
   })
 }
 
-function sayTransfers(all: readonly Transfer[]): void {
+type Waits = ReadonlyMap<string, string>
+
+/** What those wait for that are not over, two of a channel at the most; the interface itself does not say. */
+async function waitsOf(client: Client, all: readonly Transfer[]): Promise<Waits> {
+  const waits = new Map<string, string>()
+  for (const { channelCode = '', transferId = '', status } of all) {
+    if (status !== 'PENDING' && status !== 'IN_PROGRESS') continue
+    const { waiting } = await client.platform.transferFacts({ channelCode, transferId })
+    if (waiting) waits.set(transferId, waitInWords(waiting))
+  }
+  return waits
+}
+
+function sayTransfers(all: readonly Transfer[], waits: Waits): void {
   const rows = all.map((transfer) => ({
     ID: transfer.transferId,
     STATUS: transfer.status,
@@ -52,6 +66,7 @@ function sayTransfers(all: readonly Transfer[]): void {
     ENDED: when(transfer.transferEndDateTime) ?? '-',
     FILES: transfer.files?.length ?? 0,
     SIZE: bytes(sizeOf(transfer)),
+    'WAITS FOR': waits.get(transfer.transferId ?? ''),
     ERROR: transfer.error,
   }))
   sayTable(rows, 'there is no transfer')
@@ -63,13 +78,13 @@ function sizeOf({ files = [] }: Transfer): number {
 
 export async function transfer(channelCode: string, transferId: string, options: ClientFlags): Promise<void> {
   await withNode(options, async (client) =>
-    sayTransfer(await client.transferDetail({ channelCode, transferId }), options),
+    sayTransfer(client, await client.transferDetail({ channelCode, transferId }), options),
   )
 }
 
-function sayTransfer(transfer: Transfer, { json }: ClientFlags): void {
+async function sayTransfer(client: Client, transfer: Transfer, { json }: ClientFlags): Promise<void> {
   if (json) return sayJson(transfer)
-  sayTransfers([transfer])
+  sayTransfers([transfer], await waitsOf(client, [transfer]))
   const rows = (transfer.files ?? []).map((file) => ({
     FILE: file.fileName,
     SIZE: bytes(file.size),
@@ -101,7 +116,7 @@ async function start(options: Starting, ask: (client: Client) => Promise<Transfe
   await withNode(options, async (client) => {
     const started = await ask(client)
     const shown = options.watch ? await watch(client, started) : started
-    sayTransfer(shown, options)
+    await sayTransfer(client, shown, options)
     if (options.watch && shown.status !== 'COMPLETED') process.exitCode = 1
   })
 }

@@ -15,6 +15,23 @@ const out = (description: string) => Type.String({ description })
 const closed = { additionalProperties: false } as const
 const { automation } = PlatformChannel.properties
 
+export const AutomaticPause = Type.Object(
+  {
+    until: Type.String({ description: 'When it tries again.', format: 'date-time' }),
+    failures: Type.Integer({
+      format: 'int32',
+      description: 'Automatic emissions in a row that failed.',
+    }),
+    transferId: Type.Optional(out('The last of them.')),
+    error: Type.Optional(out('Why it failed.')),
+  },
+  {
+    description:
+      'What appears in the outbound directory is not sent until then: the last automatic emissions failed. It ends at once when the files or the channel change, or when somebody retries or resets.',
+  },
+)
+export type AutomaticPause = Static<typeof AutomaticPause>
+
 export const ChannelSetup = Type.Object(
   {
     code: out('Code of the channel.'),
@@ -23,6 +40,7 @@ export const ChannelSetup = Type.Object(
     protocol: oneOf(PROTOCOLS, 'How its files are carried.'),
     alias: Type.Optional(out('What travels instead of the application.')),
     automation,
+    automaticPause: Type.Optional(AutomaticPause),
     warnings: Type.Array(Type.String(), {
       description:
         'What is set and does nothing here, or may not be what was meant, in the words of `esclusa check`.',

@@ -14,6 +14,7 @@ import type { Context } from '../context.ts'
 import { checkReach, reachChannel } from '../guard.ts'
 import { changedMeanwhile, channelTag, requireMatch, showTag } from '../revision.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
+import { automaticPauseOf } from '../platform/waiting.ts'
 import { changePlatform, requireNew, requireThere } from './change.ts'
 import type { ChangeCall } from './change.ts'
 
@@ -21,6 +22,7 @@ const channelSetup: PlatformHandler<'channelSetup'> = async (context, { input, u
   const channel = await reachChannel(context, user, input.channelCode)
   showTag(reply, channelTag(channel))
   const contact = await findContact(context.store.db, channel.contactId)
+  const automaticPause = await automaticPauseOf(context, user, channel.code)
   return {
     code: channel.code,
     contact: channel.contactId,
@@ -28,6 +30,7 @@ const channelSetup: PlatformHandler<'channelSetup'> = async (context, { input, u
     protocol: contact?.protocol ?? 'oftp2',
     ...(channel.alias !== null && { alias: channel.alias }),
     ...(channel.automation && { automation: channel.automation as ChannelSetup['automation'] }), // checked when written
+    ...(automaticPause && { automaticPause }),
     warnings: contact ? await warningsOf(context, channel, contact) : [],
     revision: channel.revision,
   }

@@ -30,6 +30,7 @@ import { quarantineHandlers } from './quarantine.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
 import { makeHours, overview } from './overview.ts'
+import { pauseEnds, waitingOf } from './waiting.ts'
 import { transferActionHandlers } from './transfer-actions.ts'
 import { uploadHandlers } from './uploads.ts'
 import { makeTransferSearch } from './transfer-search.ts'
@@ -66,8 +67,9 @@ export function makePlatformHandlers(): PlatformHandlers {
       const board = await boardOf(context, user)
       const codes = board.find(filter)
       const some = codes.slice(asked.offset, asked.offset + asked.size)
+      const pauses = await pauseEnds(context)
       return makePage(
-        some.flatMap((code) => summaryOf(board, code)),
+        some.flatMap((code) => summaryOf(board, code, pauses.get(code))),
         codes.length,
         asked,
       )
@@ -94,7 +96,11 @@ export function makePlatformHandlers(): PlatformHandlers {
   }
 }
 
-function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels'>['content'] {
+function summaryOf(
+  board: Board,
+  code: string,
+  automaticPauseUntil: string | undefined,
+): PlatformOutputOf<'searchChannels'>['content'] {
   const facts = board.catalogue.channels.get(code)
   if (!facts) return []
   const { name, direction, category, localEntity, remoteEntity } = facts.config
@@ -103,7 +109,7 @@ function summaryOf(board: Board, code: string): PlatformOutputOf<'searchChannels
     remoteName: facts.names.remote,
     contactName: facts.names.contact,
   }
-  const shown = { name, direction, category, localEntity, remoteEntity, ...names }
+  const shown = { name, direction, category, localEntity, remoteEntity, automaticPauseUntil, ...names }
   // Fields without a value are left out by the serialiser.
   return [{ code, contactId: facts.contactId, status: board.statusOf(code), ...shown }]
 }
@@ -131,6 +137,7 @@ async function factsOf(
   const isFailed = transfer.state === 'FAILED'
   const next = isFailed ? await lastRetriable(context.store.db, transfer.channelCode) : undefined
   const waits = transfer.state === 'PENDING' && transfer.dueAt < PARKED
+  const waiting = (await waitingOf(context, board, [transfer])).get(transfer.id)
   return {
     transferId: transfer.id,
     channelCode: transfer.channelCode,
@@ -139,6 +146,7 @@ async function factsOf(
     // The store counts those that were followed by another.
     attempts: transfer.attempts + (isFailed && transfer.startedAt !== null ? 1 : 0),
     ...(waits && { nextAttemptAt: showTime(transfer.dueAt, context.zone) }),
+    ...(waiting && { waiting }),
     ...(more.errorCode !== null && { errorCode: more.errorCode }),
     ...(isFailed && { retry: retryAnswer(board, transfer, next?.id) }),
     ...(transfer.retryOf !== null && { retryOf: transfer.retryOf }),

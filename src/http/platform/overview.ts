@@ -15,6 +15,7 @@ import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { countStates, dayToWire, visibleDays } from '../notifications/expectations.ts'
 import { channelOf, DAY_HOURS, failuresToWire, firstHour, visibleFailures } from './failures.ts'
+import { pausesToWire, waitingOf } from './waiting.ts'
 
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
@@ -30,14 +31,17 @@ export async function overview(
   const channels = { total: board.view.codes.length, byStatus: board.counts() }
   const partners = user.auths.contactChannels ? await unreachable(context, board) : undefined
   const subscriptionsOff = user.auths.administration ? await switchedOff(context) : []
+  const pauses = await pausesToWire(context, user, board)
   const troubles = {
     ...(partners && { partners }),
+    ...(pauses.length > 0 && { pauses }),
     ...(subscriptionsOff.length > 0 && { subscriptionsOff }),
   }
   if (user.role === 'ROLE_CONTROLATOR') return { channels, ...troubles }
   const moving = board.active.filter((one) => one.state === 'IN_PROGRESS')
   const waiting = board.active.filter((one) => one.state === 'PENDING')
   const shown = await describeActive(db, [...moving, ...waiting].slice(0, ACTIVE_SHOWN))
+  const held = await waitingOf(context, board, shown)
   const failed = await visibleFailures(context, board, { hours: DAY_HOURS })
   const failures = await describeFailures(db, failed.slice(0, FAILURES_SHOWN))
   return {
@@ -45,7 +49,7 @@ export async function overview(
     active: {
       pending: waiting.length,
       inProgress: moving.length,
-      transfers: shown.map((row) => activeToWire(context, board, row)),
+      transfers: shown.map((row) => activeToWire(context, board, row, held.get(row.id))),
     },
     hours: await hoursOf(context, board),
     failures: { total: failed.length, transfers: await failuresToWire(context, board, failures) },
@@ -124,7 +128,12 @@ async function unreachable(context: Context, board: Board): Promise<UnreachableP
   })
 }
 
-function activeToWire(context: Context, board: Board, row: ActiveRow): ActiveTransfer {
+function activeToWire(
+  context: Context,
+  board: Board,
+  row: ActiveRow,
+  waiting: ActiveTransfer['waiting'],
+): ActiveTransfer {
   return {
     transferId: row.id,
     ...channelOf(board, row.channelCode),
@@ -133,6 +142,7 @@ function activeToWire(context: Context, board: Board, row: ActiveRow): ActiveTra
     requestedAt: showTime(row.requestedAt, context.zone),
     ...(row.startedAt !== null && { startedAt: showTime(row.startedAt, context.zone) }),
     attempts: row.attempts,
+    ...(waiting && { waiting }),
     bytes: row.bytes,
     totalBytes: row.totalBytes,
     files: row.files,

@@ -19,6 +19,7 @@ import { reachChannel } from '../guard.ts'
 import { spanOf } from '../integration/transfers.ts'
 import type { Board } from './channel-board.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
+import { waitingOf } from './waiting.ts'
 
 /** So many pages after the one asked for are counted, for jumps. */
 const PAGES_AHEAD = 9
@@ -119,11 +120,12 @@ async function summarise(
   if (ids.length === 0) return []
   const rows = await summariesOf(db, ids)
   const names = filter.fileName ? await namesOf(db, ids) : await firstNames(db, ids, NAMES_SHOWN)
+  const waiting = await waitingOf(context, board, page)
   const shown = (id: string) =>
     (names.get(id) ?? []).filter((name) => filter.fileName?.fits(name) ?? true).slice(0, NAMES_SHOWN)
   return page.flatMap((one) => {
     const row = rows.get(one.id)
-    return row ? [toWire(context, board, one, row, shown(one.id))] : []
+    return row ? [toWire(context, board, one, row, shown(one.id), waiting.get(one.id))] : []
   })
 }
 
@@ -133,6 +135,7 @@ function toWire(
   one: Listed,
   row: SummaryRow,
   fileNames: string[],
+  waiting?: TransferSummary['waiting'],
 ): TransferSummary {
   const facts = board.catalogue.channels.get(one.channelCode)
   const contactName = facts && board.catalogue.contactNames.get(facts.contactId)
@@ -151,6 +154,7 @@ function toWire(
     ...(row.endedAt !== null && { endedAt: showTime(row.endedAt, zone) }),
     ...(row.error !== null && { error: row.error }),
     ...(row.errorCode !== null && { errorCode: row.errorCode }),
+    ...(waiting && { waiting }),
     files: row.files,
     bytes: row.bytes,
     fileNames,
