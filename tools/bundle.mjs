@@ -18,7 +18,11 @@ const notJoined = JSON.parse(readFileSync(`${root}tools/not-joined.json`, 'utf8'
 rmSync(out, { recursive: true, force: true })
 const bundle = await rolldown({
   cwd: root,
-  input: { esclusa: 'src/cli/esclusa.ts', worker: 'src/engine/worker.ts' },
+  input: {
+    esclusa: 'src/cli/esclusa.ts',
+    worker: 'src/engine/worker.ts',
+    'hash-worker': 'src/engine/staging/hash-worker.ts',
+  },
   platform: 'node',
   external: [/^node:/, /^ssh2\//, ...notJoined],
 })

@@ -11,6 +11,7 @@ import { startNodeUpkeep } from '../upkeep/node-upkeep.ts'
 import { startEngine } from './engine.ts'
 import type { Engine } from './engine.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
+import { poolStepsBack } from './thread-priority.ts'
 
 const { config, owner } = workerData as ThreadData // given by engine-thread.ts alone
 if (!parentPort) throw new Error('the engine thread is started by the node')
@@ -31,6 +32,7 @@ const engine = await startEngine({
   askNodes: (channelCode) => say({ kind: 'channel wanted', channelCode }),
 })
 const upkeep = startNodeUpkeep({ config, store, seal, master, log, owner, now: Date.now })
+poolStepsBack()
 // Also how the node knows that this thread still answers.
 const meter = measureLag()
 const count = () => say({ kind: 'counters', counters: { ...engine.counters }, lag: meter.read() })

@@ -2,7 +2,6 @@
 // they come in order. Now and then the part without gaps is synced and its length recorded, so that the partner can go
 // on from there after a break, after a crash, or on another node.
 
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -10,6 +9,7 @@ import { dirname } from 'node:path'
 import { fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
+import { FileHash } from '../staging/hash-thread.ts'
 
 export type Whole = { size: number; sha256: string; synced: Promise<void> }
 export type Checkpoint = (position: number) => Promise<void>
@@ -19,7 +19,9 @@ export class PartFile {
   readonly #file: FileHandle
   readonly #every: number
   readonly #checkpoint: Checkpoint
-  #hash = createHash('sha256')
+  #hash: FileHash | undefined
+  /** Octets are hashed one piece after the other. */
+  #hashing: Promise<void> = Promise.resolve()
   #contiguous: number
   #hashed: number
   #kept: number
@@ -71,7 +73,8 @@ export class PartFile {
     await this.#file.truncate(length)
     this.#contiguous = Math.min(this.#contiguous, length)
     this.#kept = Math.min(this.#kept, length)
-    if (length === 0) this.#hash = createHash('sha256')
+    this.#hash?.drop()
+    this.#hash = undefined
     this.#hashed = length === 0 ? 0 : -1
   }
 
@@ -85,12 +88,26 @@ export class PartFile {
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
     }
-    if (position === this.#hashed) {
-      this.#hash.update(chunk)
-      this.#hashed += chunk.length
-    } else this.#hashed = -1
+    const hashed = position === this.#hashed
+    this.#hashed = hashed ? position + chunk.length : -1
     if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
     this.#keepNowAndThen()
+    if (hashed) await this.#hashNext(chunk)
+  }
+
+  /** Its memory is the caller's again when this resolves. */
+  #hashNext(chunk: Uint8Array): Promise<void> {
+    const hash = (this.#hash ??= new FileHash(['sha256']))
+    this.#hashing = this.#hashing.then(() => hash.update(chunk))
+    return this.#hashing
+  }
+
+  async #digest(): Promise<string[]> {
+    const hash = this.#hash ?? new FileHash(['sha256'])
+    // It is over by its digest, not by the end of the file.
+    this.#hash = undefined
+    await this.#hashing
+    return hash.digest()
   }
 
   #keepNowAndThen(): void {
@@ -113,11 +130,12 @@ export class PartFile {
     await this.#keeping
     try {
       const { size } = await this.#file.stat()
+      const hashing = this.#hashed === size ? this.#digest() : undefined
       const synced = this.#sync()
       // Whoever is told of the whole waits for it, and hears of it there.
       synced.catch(() => {})
-      const inOrder = this.#hashed === size
-      return { size, sha256: inOrder ? this.#hash.digest('hex') : await hashFile(this.path), synced }
+      const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path)]
+      return { size, sha256, synced }
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
     }
@@ -142,6 +160,7 @@ export class PartFile {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#hash?.drop()
     await this.#file.close()
   }
 }

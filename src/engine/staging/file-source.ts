@@ -2,14 +2,13 @@
 // resumption is read here, so the hash is always that of the whole file. At the end the file must still be the one that
 // was opened, unchanged.
 
-import { createHash } from 'node:crypto'
-import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import type { Digest, Source } from '../transports/transport.ts'
+import { FileHash } from './hash-thread.ts'
 
 const CATCH_UP = 1024 * 1024
 
@@ -20,10 +19,12 @@ export class FileSource implements Source {
   readonly #path: string
   readonly #file: FileHandle
   readonly #expected: Expected | undefined
-  readonly #hash = createHash('sha256')
-  /** A second hash of the same bytes, where receipts show another one. */
-  #other: Hash | undefined
+  #hash: FileHash | undefined
+  /** Hashed too, where receipts show another one. */
+  #other: Digest | undefined
   #hashed = 0
+  /** Once the whole file was hashed. */
+  #hex: Promise<string[]> | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(path: string, file: FileHandle, size: number, expected: Expected | undefined) {
@@ -61,22 +62,22 @@ export class FileSource implements Source {
       const { bytesRead } = await this.#file.read(into, 0, into.length, position)
       if (bytesRead === 0 && position < this.size) throw this.#changed()
       if (position + bytesRead > this.#hashed) {
-        this.#update(into.subarray(this.#hashed - position, bytesRead))
-        this.#hashed = position + bytesRead
+        await this.#update(into.subarray(this.#hashed - position, bytesRead))
       }
       return bytesRead
     })
   }
 
-  #update(bytes: Uint8Array): void {
-    this.#hash.update(bytes)
-    this.#other?.update(bytes)
+  async #update(bytes: Uint8Array): Promise<void> {
+    this.#hash ??= new FileHash(this.#other ? ['sha256', this.#other] : ['sha256'])
+    await this.#hash.update(bytes)
+    this.#hashed += bytes.length
   }
 
   /** To be called before anything is read: `receiptHash` gives this digest then. */
   hashAlso(digest: Digest): void {
     if (this.#hashed > 0) throw new Error('a second hash is asked for after the first octets')
-    if (digest !== 'sha256') this.#other = createHash(digest)
+    if (digest !== 'sha256') this.#other = digest
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -96,22 +97,25 @@ export class FileSource implements Source {
         this.#hashed,
       )
       if (bytesRead === 0) throw this.#changed()
-      this.#update(piece.subarray(0, bytesRead))
-      this.#hashed += bytesRead
+      await this.#update(piece.subarray(0, bytesRead))
     }
   }
 
   /** Hex SHA-256 of the whole file, after making sure that it is still the same file. */
   async finish(): Promise<string> {
+    return (await this.#whole())[0] ?? ''
+  }
+
+  async #whole(): Promise<string[]> {
     await this.#inTurn(() => this.#catchUp(this.size))
     await this.requireUnchanged()
-    return this.#hash.copy().digest('hex')
+    if (this.#hashed === 0) await this.#update(Buffer.alloc(0))
+    return (this.#hex ??= this.#hash?.digest() ?? Promise.resolve([]))
   }
 
   /** The hash that a receipt shows: SHA-256 unless another was asked for. */
   async receiptHash(): Promise<string> {
-    const sha256 = await this.finish()
-    return this.#other?.copy().digest('hex') ?? sha256
+    return (await this.#whole()).at(-1) ?? ''
   }
 
   async requireUnchanged(found?: Stats): Promise<void> {
@@ -132,6 +136,7 @@ export class FileSource implements Source {
   }
 
   close(): Promise<void> {
+    this.#hash?.drop()
     return this.#file.close()
   }
 

@@ -19,7 +19,8 @@ export interface SessionCrypto {
   verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
 }
 
-const DEFAULTS = { bufferSize: 99_999, credit: 64 } as const
+/** So many octets travel before the way back is waited for: a long line needs many, and nothing here holds them. */
+const DEFAULTS = { bufferSize: 99_999, credit: 128 } as const
 
 export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; credit: number } {
   const { bufferSize = DEFAULTS.bufferSize, credit = DEFAULTS.credit } = settings

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { FileHash, ThreadHash } from './hash-thread.ts'
+
+const hexOf = (digest: string, bytes: Buffer) => createHash(digest).update(bytes).digest('hex')
+
+test('files hashed in a thread have the same hash, in pieces of any length, several at once', async () => {
+  const whole = randomBytes(9 * 1024 * 1024 + 17)
+  const hashIn = async (piece: number) => {
+    const hash = new ThreadHash(['sha256', 'sha512'])
+    const own = Buffer.allocUnsafe(piece)
+    for (let at = 0; at < whole.length; at += piece) {
+      const length = whole.copy(own, 0, at, at + piece)
+      await hash.update(own.subarray(0, length))
+      // The caller may use its memory again at once.
+      own.fill(0)
+    }
+    return hash.digest()
+  }
+  const expected = [hexOf('sha256', whole), hexOf('sha512', whole)]
+  for (const got of await Promise.all([1000_003, 261_120, 4 * 1024 * 1024].map(hashIn)))
+    assert.deepEqual(got, expected)
+})
+
+test('nothing at all has a hash too, and one that is dropped disturbs no other', async () => {
+  const dropped = new ThreadHash(['sha256'])
+  await dropped.update(randomBytes(3 * 1024 * 1024))
+  dropped.drop()
+  assert.deepEqual(await new ThreadHash(['sha1']).digest(), [hexOf('sha1', Buffer.alloc(0))])
+})
+
+test('a file that stays small and one that grows have the hash of their octets', async () => {
+  for (const size of [0, 1, 10_240, 1024 * 1024, 1024 * 1024 + 1, 5_000_000]) {
+    const whole = randomBytes(size)
+    const hash = new FileHash(['sha256', 'sha1'])
+    const own = Buffer.allocUnsafe(300_000)
+    for (let at = 0; at < size; at += own.length) {
+      const length = whole.copy(own, 0, at)
+      await hash.update(own.subarray(0, length))
+      own.fill(0)
+    }
+    assert.deepEqual(await hash.digest(), [hexOf('sha256', whole), hexOf('sha1', whole)])
+  }
+})
