@@ -11,6 +11,9 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import type { Session } from '../transports/transport.ts'
 
+/** Files of a further line that are under way: what waits for one line would be faster over another. */
+const FURTHER_AT_ONCE = 3
+
 /** A session for one transfer alone. */
 export type Line = {
   session: Session
@@ -28,7 +31,7 @@ export type MoreLines = {
 }
 
 export type LineWork = {
-  /** Files of each line that are under way: one travels, the next are prepared, the last is recorded. */
+  /** Files of the first line that are under way: one travels, the next are prepared, the last is recorded. */
   atOnce: number
   send(session: Session, file: TransferFileRecord): Promise<void>
   /** The attempt is over by this file. */
@@ -124,7 +127,8 @@ export class Lines {
   async #sendOver(line: Line): Promise<void> {
     const state = { sent: 0, broken: false }
     this.#open++
-    await Promise.all(Array.from({ length: this.#work.atOnce }, () => this.#workOn(line.session, state)))
+    const atOnce = Math.min(FURTHER_AT_ONCE, this.#work.atOnce)
+    await Promise.all(Array.from({ length: atOnce }, () => this.#workOn(line.session, state)))
     this.#open--
     if (state.broken) this.#trying = 'no'
     line.giveBack(state.broken && state.sent === 0)
