@@ -113,22 +113,21 @@ test('a further session that breaks after a file has come costs no attempt, and 
 
 test('a reset ends every session of the transfer, and nothing of it is left', async (t) => {
   const { server, relation } = await foreign(t, 2)
-  const heard: Promise<unknown>[] = []
-  const silent = async () => {
-    for (let calls = 0; calls < 2; calls++) {
-      const partner = await server.next()
-      await greet(partner, relation)
-      heard.push(partner.expect('SFID').then(() => partner.lastWord()))
-    }
+  // Each takes a file's offer and answers nothing.
+  const silent = async (calling: Promise<TrialPartner>) => {
+    const partner = await calling
+    await greet(partner, relation)
+    await partner.expect('SFID')
+    return partner
   }
-  const both = silent()
+  const both = Promise.all([silent(server.next()), silent(server.next())])
   await putAll(relation)
   const code = relation.code('left', 'FILES')
   const id = await pair.send('left', code)
-  await both
+  const partners = await both
   await pair.left.call('resetChannel', { code, as: 'admin' })
   assert.equal((await pair.ended('left', id)).state, 'CANCELLED')
-  await Promise.all(heard)
+  await Promise.all(partners.map((partner) => partner.lastWord()))
 })
 
 /** The left node calls a partner that is made of what the standard says. */
