@@ -149,6 +149,7 @@ function engineRooms(): Record<string, string[]> {
     [`${engine}/counters.ts`]: [],
     [`${engine}/thread-messages.ts`]: ['src/contract', `${engine}/counters.ts:type`],
     [`${engine}/watchdog.ts`]: [],
+    [`${engine}/thread-priority.ts`]: [],
     [`${engine}/engine-thread.ts`]: [
       'src/contract',
       `${engine}/counters.ts`,
@@ -162,6 +163,7 @@ function engineRooms(): Record<string, string[]> {
       'src/upkeep',
       `${engine}/engine.ts`,
       `${engine}/thread-messages.ts`,
+      `${engine}/thread-priority.ts`,
       'src/log.ts',
     ],
   }
