@@ -25,7 +25,7 @@ import type { Line } from './soak/line.ts'
 import { hasFakeClock, PartyNode } from './soak/party-node.ts'
 import type { NodeFigures } from './soak/party-node.ts'
 import { BANK, KINDS, OPERATOR, foldersOf, platformOf, routesOf } from './soak/platforms.ts'
-import type { Link, Party } from './soak/platforms.ts'
+import type { Link, Party, Route } from './soak/platforms.ts'
 import { Traffic } from './soak/traffic.ts'
 
 const MINUTES = Number(process.argv[2] ?? 60)
@@ -172,29 +172,26 @@ async function lost(traffic: Traffic): Promise<string[]> {
   const lines: string[] = []
   for (const { route, names } of traffic.missing()) {
     lines.push(`lost on ${route.name}: ${names.length}`)
-    for (const name of names.slice(0, 3))
-      for (const node of nodes.filter((one) => one.name === route.from || one.name === route.to)) {
-        const code = node.name === route.from ? route.sends : route.receives
-        const rows = await node.db
-          .selectFrom('transfer_file')
-          .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
-          .select([
-            'transfer.id',
-            'type',
-            'state',
-            'phase',
-            'size',
-            'error',
-            'requested_at',
-            'ended_at',
-            'attempts',
-          ])
-          .where('channel_code', '=', code)
-          .where('name', '=', name)
-          .orderBy('requested_at')
-          .execute()
-        lines.push(`  ${name} at ${node.name}:`, ...rows.map((row) => `    ${JSON.stringify(row)}`))
-      }
+    for (const name of names.slice(0, 3)) lines.push(...(await known(route, name)))
+  }
+  for (const { route, name } of traffic.again)
+    lines.push(`twice on ${route.name}:`, ...(await known(route, name)))
+  return lines
+}
+
+async function known(route: Route, name: string): Promise<string[]> {
+  const lines: string[] = []
+  for (const node of nodes.filter((one) => one.name === route.from || one.name === route.to)) {
+    const rows = await node.db
+      .selectFrom('transfer_file')
+      .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+      .select(['transfer.id', 'state', 'phase', 'size', 'error', 'requested_at', 'ended_at', 'attempts'])
+      .select(['key_date', 'key_time', 'maybe_visible'])
+      .where('channel_code', '=', node.name === route.from ? route.sends : route.receives)
+      .where('name', '=', name)
+      .orderBy('requested_at')
+      .execute()
+    lines.push(`  ${name} at ${node.name}:`, ...rows.map((row) => `    ${JSON.stringify(row)}`))
   }
   return lines
 }

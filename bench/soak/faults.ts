@@ -68,10 +68,10 @@ async function killOrStop({ partners, random }: World): Promise<void> {
 /** A partner that answers nothing for a while, and a bank that sleeps. */
 async function freeze({ bank, partners, random }: World): Promise<void> {
   const node = random.pick([bank, ...partners])
-  node.freeze()
+  const thaw = node.freeze()
   COUNTS.freezes++
   await delay(random.between(1000, 8000))
-  node.thaw()
+  thaw()
 }
 
 async function fillDisk({ onSmallDisks, random }: World): Promise<void> {

@@ -95,12 +95,11 @@ export class PartyNode {
     await this.#store.close()
   }
 
-  freeze(): void {
-    this.#process?.signal('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#process?.signal('SIGCONT')
+  /** What it returns lets that very process go on. */
+  freeze(): () => void {
+    const process = this.#process
+    process?.signal('SIGSTOP')
+    return () => process?.signal('SIGCONT')
   }
 
   /** Nobody killed it, and it is gone. */

@@ -20,6 +20,8 @@ export class Traffic {
   readonly #random: Random
   readonly #sent = new Map<Route, Map<string, Sent>>()
   readonly faults: string[] = []
+  /** Files that came twice. */
+  readonly again: { route: Route; name: string }[] = []
   put = 0
   arrived = 0
   twice = 0
@@ -81,6 +83,7 @@ export class Traffic {
     else if (sent.sha256 !== sha256) this.#fault(`${route.name}: ${name} came with other bytes`)
     else if (sent.came) {
       this.twice++
+      if (this.again.length < 5) this.again.push({ route, name })
       this.#fault(`${route.name}: ${name} came twice`)
     } else {
       sent.came = true

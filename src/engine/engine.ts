@@ -23,6 +23,7 @@ import { Dispatcher } from './scheduling/dispatcher.ts'
 import { openProtocols } from './sessions/protocols.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './scheduling/heartbeat.ts'
+import { endFutureLeases } from '../store/transfers/signs-of-life.ts'
 import { clearLeftovers, clearStrayIncoming } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
 import { Receptions } from './receiving/receptions.ts'
@@ -40,6 +41,9 @@ import type { EngineContext } from './engine-context.ts'
 
 /** As settings and the platform file count. */
 const MEGABYTE = 1024 * 1024
+
+/** Nobody’s lease lies further ahead, however clocks of nodes that work together differ. */
+const FURTHEST_LEASE_MS = 600_000
 
 export type EngineParts = {
   config: Config
@@ -122,6 +126,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       }),
     )
   }
+  const { leaseMs, now } = context
+  await context.store.write((tx) => endFutureLeases(tx, now(), now() + leaseMs + FURTHEST_LEASE_MS))
   await clearStrayIncoming(context)
   // Before anybody is let in: a channel may be closed today.
   await readCalendars(context.store.db)

@@ -23,7 +23,7 @@ import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import { endPause, findPause } from '../store/automation-runs.ts'
-import { lastEnded, settle } from '../store/transfers/failures.ts'
+import { failedEmissions, settle } from '../store/transfers/failures.ts'
 import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
 
 export type Asking = {
@@ -48,7 +48,7 @@ export async function requestSend(
     ? [certificateFile(channel)]
     : await filesToSend(asking, channel, type)
   const now = asking.now()
-  const before = type === 'AUTOMATIC' ? await lastTry(asking, channel) : []
+  const before = type === 'AUTOMATIC' ? await lastTries(asking, channel) : []
   const files = found.map((candidate, index) => {
     const file = { ...newFile(candidate, index), ...keyOf(now, index) }
     return { ...file, ...goneOnWith(file, before) }
@@ -91,13 +91,12 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
     throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
-/** What the automatic emission before, which failed, did not get there. */
-async function lastTry({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
-  const last = await lastEnded(store.db, code, 'EMISION')
-  if (last?.state !== 'FAILED' || last.settled) return []
-  const failed = await findTransfer(store.db, last.id)
-  if (failed?.type !== 'AUTOMATIC') return []
-  return failed.files.filter(
+/** What failed emissions did not get there, and nobody has retried or reset. */
+async function lastTries({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
+  const files: TransferFileRecord[] = []
+  for (const id of await failedEmissions(store.db, code))
+    files.push(...((await findTransfer(store.db, id))?.files ?? []))
+  return files.filter(
     ({ phase, receipt }) => (phase === 'WAITING' || phase === 'STAGED') && receipt !== 'NEGATIVE',
   )
 }
@@ -110,10 +109,12 @@ function goneOnWith(
   file: Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>,
   before: readonly TransferFileRecord[],
 ): Partial<TransferFileRecord> {
-  const same = before.find(
+  const all = before.filter(
     ({ path, size, modifiedAt }) =>
       path === file.path && size === file.size && floor(modifiedAt) === floor(file.modifiedAt),
   )
+  // One that may have arrived goes before later tries.
+  const same = all.find(({ maybeVisible }) => maybeVisible) ?? all[0]
   if (!same) return {}
   const { keyDate, keyTime, stagedPath, position, maybeVisible } = same
   return { keyDate, keyTime, ...(stagedPath === null && { position, maybeVisible }) }

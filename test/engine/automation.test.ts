@@ -135,6 +135,17 @@ test('watch sends a file that stays where it is once, also where duplicates may 
   await waitFor('it is sent again', async () => (await rig.inbox()).includes('a.txt'))
 })
 
+test('a clock that was ahead and is set back does not stop the automation', async (t) => {
+  const rig = await startRig(t)
+  rig.setAhead(3_600_000)
+  await rig.putChannel(CODE, channelOf(rig), { automation: { watch: true } })
+  rig.run().automate(t)
+  await waitFor('a turn', () => rig.store.db.selectFrom('automation_run').selectAll().executeTakeFirst())
+  rig.setAhead(0)
+  await rig.put('late.txt', 'late')
+  await waitFor('it to be sent', async () => (await rig.inbox()).includes('late.txt'))
+})
+
 test('spans are read in seconds, minutes, hours and days', () => {
   assert.deepEqual(['5s', '10m', '2h', '1d', '0s'].map(spanMs), [5000, 600_000, 7_200_000, 86_400_000, 1000])
 })

@@ -34,6 +34,8 @@ const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
 const WATCH_MS = 2000
 const AT_ONCE = 64
+/** How much clocks of nodes that work together may differ. */
+const CLOCKS_APART_MS = 60_000
 /** While a session is open, receipts go by themselves. After this time the node calls the partner to deliver them. */
 const RECEIPT_REST_MS = 5000
 
@@ -99,8 +101,13 @@ function isDue(
   const now = context.now()
   // A turn may still be marked as ours because the database did not answer when it was given back. `busy` knows better.
   const others = run.held_by !== null && run.held_by !== context.owner && living.has(run.held_by)
-  const held = run.held_until > now || others
-  return !held && nextTurn(channel, run.ran_at, context, calendars) <= now
+  // What lies further ahead than any turn goes is of a clock that was set back since.
+  const isOurTime = (at: number) => at <= now + context.leaseMs + CLOCKS_APART_MS
+  const held = (run.held_until > now && isOurTime(run.held_until)) || others
+  if (held) return false
+  const { watch, every } = channel.automation ?? {}
+  if ((watch || every) && !isOurTime(run.ran_at)) return true
+  return nextTurn(channel, run.ran_at, context, calendars) <= now
 }
 
 async function takeTurn(

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts'
 import { networksOf } from '../../domain/network/networks.ts'
 import { systemCode } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
-import { halfFilesOf } from '../../store/transfers/receptions.ts'
+import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
 import { makeSessionCrypto } from './session-crypto.ts'
@@ -96,6 +96,10 @@ async function listenForSftp(
 ): Promise<Listener[]> {
   if (config.sftpPort === undefined) return []
   const { listenSftp } = await import('../transports/sftp-server/listen.ts')
+  const codeFor = async (contactId: string, application: string) => {
+    const channels = await channelsOfContact(context.store.db, contactId)
+    return channels.find((one) => applicationOf(one) === application)?.code
+  }
   const listener = await listenSftp({
     host: config.listenHost,
     port: config.sftpPort,
@@ -104,9 +108,12 @@ async function listenForSftp(
     sessionHost: host,
     outboxOf: (reach) => outboxOf(context, reach, wake),
     keptUploads: async (contactId, application) => {
-      const channels = await channelsOfContact(context.store.db, contactId)
-      const channel = channels.find((one) => applicationOf(one) === application)
-      return channel ? halfFilesOf(context.store.db, channel.code, NAME_ALONE) : []
+      const code = await codeFor(contactId, application)
+      return code === undefined ? [] : halfFilesOf(context.store.db, code, NAME_ALONE)
+    },
+    takenSince: async (contactId, application, name, since) => {
+      const code = await codeFor(contactId, application)
+      return code === undefined ? undefined : receivedSince(context.store.db, code, name, since)
     },
     limits: { loginMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
     socketMemory: config.sshSocketMemory,

@@ -130,6 +130,22 @@ export async function lastUnsettled(db: Db, code: string): Promise<Ended | undef
   return (await unsettled(db, { code })).map(toEnded)[0]
 }
 
+const FAILURES_LOOKED_AT = 10
+
+/** Emissions that failed and that nobody has dealt with, newest first by their place in the list: clocks may be set. */
+export async function failedEmissions(db: Db, code: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('transfer')
+    .select('id')
+    .where('channel_code', '=', code)
+    .where('direction', '=', 'EMISION')
+    .where(UNSETTLED)
+    .orderBy('position', 'desc')
+    .limit(FAILURES_LOOKED_AT)
+    .execute()
+  return rows.map((row) => row.id)
+}
+
 /** For each of some channels the failure that a retry would take. */
 export async function retriableOf(db: Db, codes: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>()

@@ -1,5 +1,6 @@
 // Files that were received whole, half files, and the receipts that are owed for them.
 
+import { nameKey } from './file-names.ts'
 import type { Db, Tx } from '../database/store.ts'
 import { batches } from '../database/batches.ts'
 import { newId } from '../database/ids.ts'
@@ -76,6 +77,29 @@ export async function halfFilesOf(
     .limit(1000)
     .execute()
   return rows.map((row) => ({ name: row.key_name, size: row.position }))
+}
+
+/** The octets that came of a file of that name, if it is here, or sure to be, and came since then. */
+export async function receivedSince(
+  db: Db,
+  channelCode: string,
+  name: string,
+  since: number,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('transfer_file')
+    .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
+    .select('transfer_file.position')
+    .where('transfer_file.name_key', '=', nameKey(name))
+    .where('transfer_file.name', '=', name)
+    .where('transfer_file.phase', 'in', ['WHOLE', 'PLACED', 'DONE'])
+    .where('transfer.channel_code', '=', channelCode)
+    .where('transfer.direction', '=', 'RECEPCION')
+    .where((eb) => eb.or([eb('transfer.ended_at', 'is', null), eb('transfer.ended_at', '>=', since)]))
+    .orderBy('transfer_file.transfer_id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.position
 }
 
 /** Every half file that is kept for a partner, of all its channels. */

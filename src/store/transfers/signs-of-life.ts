@@ -1,5 +1,6 @@
 // Which engines are alive. An engine renews this one row, and with it all its leases.
 
+import { ACTIVE } from '../../domain/transfer.ts'
 import { isOlder } from '../../domain/version.ts'
 import { VERSION } from '../../root.ts'
 import type { Db, Tx } from '../database/store.ts'
@@ -38,6 +39,24 @@ export async function olderAtWork(
   return rows
     .map(({ owner, version }) => ({ owner, version: version ?? UNSIGNED_VERSION }))
     .filter(({ version }) => isOlder(version, than))
+}
+
+/**
+ * Leases and signs of life from a future that no lease reaches: the clock was set back, and whoever wrote them would be
+ * waited for until then. The living write theirs anew within seconds.
+ */
+export async function endFutureLeases(tx: Tx, now: number, latest: number): Promise<void> {
+  await tx
+    .updateTable('sign_of_life')
+    .set({ alive_until: now - 1 })
+    .where('alive_until', '>', latest)
+    .execute()
+  await tx
+    .updateTable('transfer')
+    .set({ lease_until: now - 1 })
+    .where('lease_until', '>', latest)
+    .where('state', 'in', ACTIVE)
+    .execute()
 }
 
 /** When an engine ends. Also removes signs of engines that died long ago. */

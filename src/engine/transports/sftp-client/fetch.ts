@@ -126,8 +126,9 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
     if (error instanceof NodeError && SKIPS_FILE.has(error.code)) return
     throw error
   }
+  let handle: Buffer
   try {
-    await download(context.remote, file, incoming, signal)
+    handle = await download(context.remote, file, incoming, signal)
   } catch (error) {
     const fault = signal.aborted ? abortReason(signal) : error
     const changed = fault instanceof NodeError && fault.code === 'file_changed'
@@ -137,6 +138,7 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
     throw fault
   }
   await incoming.complete({ size: file.size })
+  context.remote.closeLater(handle)
   await removeTaken(context.remote, file)
 }
 
@@ -146,22 +148,23 @@ export function keyOf(file: { name: string; size: number; mtime: number }): File
   return { name: `${file.name}/${file.size}`, date: digits.slice(0, 8), time: `${digits.slice(8, 14)}0000` }
 }
 
+/**
+ * The file is to be closed once it is safe here, and not at all where it is not: to a server that hands files over, a file
+ * that was read and closed has been taken. What stays open ends with the session.
+ */
 async function download(
   remote: Remote,
   file: RemoteFile,
   incoming: Incoming,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Buffer> {
   const handle = await remote.open(file.path, OPEN.READ, signal)
   const from = Math.min(incoming.position, file.size)
-  try {
-    await receiveBytes({ remote, handle, from, to: file.size, signal }, (bytes, position) =>
-      incoming.write(bytes, position),
-    )
-    checkSame(file, await remote.fstat(handle, signal))
-  } finally {
-    if (!remote.requests.ended.aborted) remote.closeLater(handle)
-  }
+  await receiveBytes({ remote, handle, from, to: file.size, signal }, (bytes, position) =>
+    incoming.write(bytes, position),
+  )
+  checkSame(file, await remote.fstat(handle, signal))
+  return handle
 }
 
 function checkSame(file: RemoteFile, attrs: Attrs | undefined): void {

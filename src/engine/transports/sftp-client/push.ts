@@ -9,7 +9,8 @@
 // - The engine notes durably that the last step comes next. If its answer is lost, the next attempt looks. A file of the
 //   same bytes under the real name is ours. So is one of the same size that we may not read, where our temporary name has
 //   gone: servers that take files over at once show them no more. If both names are gone, and this process remembers an
-//   unanswered step at that very server, the partner has taken the file already. Without that memory the file is sent again.
+//   unanswered step at that very server, the partner has taken the file already. Without that memory the file is sent again,
+//   and to another Esclusa as well: it shows what it has taken, and drops temporary files that it had no room for.
 
 import { createHash } from 'node:crypto'
 
@@ -146,7 +147,11 @@ async function deliveredBefore(job: Job, { target, part, handle }: Beginning): P
   const { inDoubt, peer } = context
   // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
   const takenAlready =
-    target === undefined && part === undefined && file.mayBeThere && inDoubt.has(peer, job.part)
+    target === undefined &&
+    part === undefined &&
+    file.mayBeThere &&
+    inDoubt.has(peer, job.part) &&
+    !/^SSH-[\d.]+-Esclusa/.test(remote.ident)
   if (target === undefined && !takenAlready) return false
   if (target !== undefined && !(await isOurs(job, target, part)))
     throw new NodeError('name_taken', `the partner already has a file ${job.target}`)

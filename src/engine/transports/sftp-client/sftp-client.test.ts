@@ -320,6 +320,38 @@ test(
   },
 )
 
+test(
+  'a file that was read and could not be kept has not been taken from a server that hands files over',
+  { skip },
+  async () => {
+    const server = await startTestListener()
+    try {
+      const settings = {
+        username: 'acme',
+        privateKey: server.userKey.private,
+        hostKeys: [server.hostKey.fingerprint],
+        outbox: '/NOMINA/out',
+      }
+      const own = new HostDouble(join(server.folder, 'calling'))
+      const bytes = patternBytes(50_000, 9)
+      server.outbox.put('NOMINA', 'file', bytes)
+      own.onComplete = () => {
+        throw new NodeError('no_space', 'the disk is full')
+      }
+      const fetch = () =>
+        withSession(callTo(settings, { port: server.port }), own, (session) => session.fetch(never))
+      await assert.rejects(fetch(), failsWith('no_space'))
+      assert.deepEqual(server.outbox.takenLog, [], 'it is lost')
+      own.onComplete = () => {}
+      await fetch()
+      assert.ok((await own.bytesOf('file'))[0]?.equals(bytes))
+      assert.equal(server.outbox.files.size, 0)
+    } finally {
+      await server.stop()
+    }
+  },
+)
+
 test('the engine notes the last step before it is asked for, and may forbid it', { skip }, async () => {
   const { inbox, host } = await freshFolders()
   const seen: string[][] = []

@@ -12,7 +12,7 @@ import type { KeptUpload } from '../outbox.ts'
 import { isTemporaryName } from './paths.ts'
 import { Upload } from './upload.ts'
 
-const REMEMBER_MS = 10 * 60_000
+export const REMEMBER_MS = 10 * 60_000
 const MOST_REMEMBERED = 5000
 
 export interface Look {
@@ -43,6 +43,8 @@ export interface InboxParts {
   host: SessionHost
   /** Uploads that earlier runs of the node have kept; asked once per application. */
   keptUploads: (application: string) => Promise<readonly KeptUpload[]>
+  /** The size of a file of that name that was handed over a short while ago, before this run or at another node. */
+  takenBefore: (application: string, name: string) => Promise<number | undefined>
 }
 
 export class Inbox {
@@ -78,7 +80,13 @@ export class Inbox {
       await upload.written()
       return { size: upload.safeSize, mtime: upload.mtime }
     }
-    return this.#kept.get(key) ?? this.#handedOver.get(key)
+    return this.#kept.get(key) ?? this.#handedOver.get(key) ?? (await this.#takenBefore(application, name))
+  }
+
+  async #takenBefore(application: string, name: string): Promise<Look | undefined> {
+    if (isTemporaryName(name)) return undefined
+    const size = await this.#parts.takenBefore(application, name)
+    return size === undefined ? undefined : { size, mtime: Math.floor(Date.now() / 1000) }
   }
 
   async list(application: string): Promise<(Look & { name: string })[]> {

@@ -19,7 +19,7 @@ import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import type { PartnerFiles } from './file-session.ts'
 import { ClientConnection } from './connection.ts'
-import { Inbox } from './inbox.ts'
+import { Inbox, REMEMBER_MS } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from '../outbox.ts'
@@ -36,6 +36,13 @@ export interface SftpServerOptions {
   outboxOf: (reach: Reach) => Outbox
   /** Uploads kept from before this run; without it a client cannot resume over a restart of the node. */
   keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
+  /** The size of a file that was handed over since then; without it a client learns that until the node restarts. */
+  takenSince?: (
+    contactId: string,
+    application: string,
+    name: string,
+    since: number,
+  ) => Promise<number | undefined>
   limits?: Partial<SftpServerLimits>
   /** Whose PROXY header is read, and must come; nobody's without it. */
   proxies?: Proxies
@@ -160,9 +167,14 @@ class ConnectionRegistry {
     const { contactId } = reach
     let partner = this.#partners.get(contactId)
     if (partner === undefined) {
-      const { sessionHost: host, keptUploads } = this.#options
-      const kept = async (application: string) => (await keptUploads?.(contactId, application)) ?? []
-      const inbox = new Inbox({ contactId, host, keptUploads: kept })
+      const { sessionHost: host, keptUploads, takenSince } = this.#options
+      const inbox = new Inbox({
+        contactId,
+        host,
+        keptUploads: async (application) => (await keptUploads?.(contactId, application)) ?? [],
+        takenBefore: async (application, name) =>
+          takenSince?.(contactId, application, name, Date.now() - REMEMBER_MS),
+      })
       partner = {
         connections: 0,
         files: { inbox, downloads: new DownloadTracking(), queue: new PerNameQueue() },
