@@ -14,8 +14,8 @@ type Entry = { change: Change; resolve: () => void; reject: (thrown: unknown) =>
 /** A transaction holds locks: it must not grow without end. */
 const MOST_TOGETHER = 128
 /** What may wait does so until this many wait, or for so long. */
-const ENOUGH = 32
-const SOON_MS = 15
+const ENOUGH = 8
+const SOON_MS = 40
 
 const writers = new WeakMap<Held, HeldWriter>()
 
@@ -29,6 +29,11 @@ export function writeHeld(
   const writer = writers.get(held) ?? new HeldWriter(store, held)
   writers.set(held, writer)
   return writer.add(change, when)
+}
+
+/** What was to be written soon is waited for now. */
+export function hurry(held: Held): void {
+  writers.get(held)?.begin()
 }
 
 class HeldWriter {
@@ -48,16 +53,16 @@ class HeldWriter {
       this.#waiting.push({ change, resolve, reject })
       if (this.#state === 'writing') return
       if (when === 'soon' && this.#waiting.length < ENOUGH)
-        this.#timer ??= setTimeout(() => this.#begin(), SOON_MS)
+        this.#timer ??= setTimeout(() => this.begin(), SOON_MS)
       // What else comes in this turn of the event loop goes along.
-      else setImmediate(() => this.#begin())
+      else setImmediate(() => this.begin())
     })
   }
 
-  #begin(): void {
+  begin(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#state === 'writing') return
+    if (this.#state === 'writing' || this.#waiting.length === 0) return
     this.#state = 'writing'
     void this.#drain()
   }

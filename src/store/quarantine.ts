@@ -4,6 +4,8 @@
 // WAITING again if its name was taken meanwhile. DISCARDING: the decision is durable, the bytes are being removed; then
 // DISCARDED. Every move compares the state, so of two people who decide at once one succeeds.
 
+import { hot } from './database/prepared-queries.ts'
+import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Tables } from './database/tables.ts'
 import { addEvent } from './events/outbox.ts'
@@ -196,14 +198,17 @@ function toFile(row: Tables['quarantined_file']): QuarantinedFile {
 }
 
 /** What of a partner's files lies there and was not decided. */
-export async function quarantinedOf(db: Db, contactId: string): Promise<{ octets: number; files: number }> {
-  const rows = await db
+const waitingOfContact = hot((db, arg: Arg<{ contactId: string }>) =>
+  db
     .selectFrom('quarantined_file')
     .innerJoin('channel', 'channel.code', 'quarantined_file.channel_code')
     .select(['quarantined_file.size', 'quarantined_file.opened_size'])
-    .where('channel.contact_id', '=', contactId)
-    .where('quarantined_file.state', '=', 'WAITING')
-    .execute()
+    .where('channel.contact_id', '=', arg('contactId'))
+    .where('quarantined_file.state', '=', 'WAITING'),
+)
+
+export async function quarantinedOf(db: Db, contactId: string): Promise<{ octets: number; files: number }> {
+  const rows = await waitingOfContact(db, { contactId })
   return {
     files: rows.length,
     octets: rows.reduce((sum, { size, opened_size }) => sum + size + (opened_size ?? 0), 0),

@@ -10,6 +10,7 @@ import { fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { FileHash } from '../staging/hash-thread.ts'
+import { isQuick } from '../staging/staging.ts'
 
 export type Whole = { size: number; sha256: string; synced: Promise<void> }
 export type Checkpoint = (position: number) => Promise<void>
@@ -23,6 +24,8 @@ export class PartFile {
   /** Octets are hashed one piece after the other. */
   #hashing: Promise<void> = Promise.resolve()
   #contiguous: number
+  /** As far as this try knows: of a big file the disk is asked. */
+  #size: number
   #hashed: number
   #kept: number
   #keeping: Promise<void> | undefined
@@ -38,6 +41,7 @@ export class PartFile {
     this.path = path
     this.#file = file
     this.#contiguous = position
+    this.#size = position
     this.#kept = position
     // Bytes of an earlier try are hashed at the end, by reading the whole file.
     this.#hashed = position === 0 ? 0 : -1
@@ -52,8 +56,10 @@ export class PartFile {
     checkpoint: Checkpoint,
   ): Promise<PartFile> {
     try {
-      const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o640)
-      await file.truncate(position)
+      const begin = position === 0 ? constants.O_TRUNC : 0
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | begin
+      const file = await open(path, flags, 0o640)
+      if (position > 0) await file.truncate(position)
       return new PartFile(path, file, position, every, checkpoint)
     } catch (thrown) {
       throw fromFileError(thrown, path)
@@ -72,6 +78,7 @@ export class PartFile {
   async truncate(length: number): Promise<void> {
     await this.#file.truncate(length)
     this.#contiguous = Math.min(this.#contiguous, length)
+    this.#size = length
     this.#kept = Math.min(this.#kept, length)
     this.#hash?.drop()
     this.#hash = undefined
@@ -88,6 +95,7 @@ export class PartFile {
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
     }
+    this.#size = Math.max(this.#size, position + chunk.length)
     const hashed = position === this.#hashed
     this.#hashed = hashed ? position + chunk.length : -1
     if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
@@ -129,7 +137,7 @@ export class PartFile {
   async finish(): Promise<Whole> {
     await this.#keeping
     try {
-      const { size } = await this.#file.stat()
+      const size = isQuick(this.path) ? this.#size : (await this.#file.stat()).size
       const hashing = this.#hashed === size ? this.#digest() : undefined
       const synced = this.#sync()
       // Whoever is told of the whole waits for it, and hears of it there.

@@ -1,6 +1,7 @@
 // Puts a whole file in place under its real name, and records that it is there. Used by the session that brings the
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
+import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
@@ -220,5 +221,6 @@ function nameFor(name: string, digits: number, nth: number, context: EngineConte
 
 async function ensureInbound(folder: string, fileRoots: readonly string[]): Promise<void> {
   requireConfined(folder, fileRoots)
-  await ensureFolder(folder)
+  // Asked at every file: making a folder that is there costs more than to look.
+  if (!existsSync(folder)) await ensureFolder(folder)
 }

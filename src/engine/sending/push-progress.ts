@@ -9,6 +9,7 @@ import type { Outgoing } from '../staging/read-ahead.ts'
 import { restartEvery } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
+import { hurry } from '../held-writes.ts'
 import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
@@ -42,18 +43,15 @@ export function watchPush(
     }
     writing = false
   }
-  const note = (more: Partial<TransferFileRecord>, wireHash: string) =>
-    record(emission, file, {
-      phase: 'STAGED',
-      maybeVisible: true,
-      wireHash,
-      ...(wantsReceipt(emission) && { receipt: 'AWAITED' }),
-      ...more,
-    })
+  const note = (wireHash: string, more: Partial<TransferFileRecord>, when: 'now' | 'soon') => {
+    const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
+    const changes = { phase: 'STAGED', maybeVisible: true, wireHash, ...receipt, ...more } as const
+    return record(emission, file, changes, undefined, when)
+  }
   // Which hash a signed receipt will show is agreed upon when its turn has come.
   const isAhead = source instanceof ReadAhead && !file.maybeVisible && !wantsSignedReceipt(emission)
   const before = { receipt: file.receipt, wireHash: file.wireHash }
-  let ahead = isAhead ? source.receiptHash().then((hash) => note({}, hash)) : undefined
+  let ahead = isAhead ? source.receiptHash().then((hash) => note(hash, {}, 'soon')) : undefined
   ahead?.catch(() => {}) // awaited before it matters
   const { session, plan } = emission
   const isEncrypted = session.encrypted || plan.encryptFiles
@@ -77,7 +75,8 @@ export function watchPush(
       maybeVisible = true
       const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      await (ahead ?? note({ position: source.size }, wireHash))
+      if (ahead) hurry(emission.held)
+      await (ahead ?? note(wireHash, { position: source.size }, 'now'))
       ahead = undefined
     },
     broken: async () => {

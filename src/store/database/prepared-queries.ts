@@ -6,7 +6,7 @@ import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
 type Named = { hotParameter: string }
-type Arg<A> = <K extends keyof A & string>(name: K) => A[K]
+export type Arg<A> = <K extends keyof A & string>(name: K) => A[K]
 type Run<Row> = (parameters: readonly unknown[]) => Row[] | Promise<Row[]>
 
 const direct = new WeakMap<Kysely<Tables>, (sql: string) => Run<unknown>>()

@@ -8,6 +8,8 @@ import type { TransferRecord } from '../../domain/transfer.ts'
 import { ACTIVE } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { isDelivered, tellFile } from '../events/told.ts'
@@ -190,13 +192,16 @@ export async function unparkTransfers(tx: Tx, codes: readonly string[], now: num
       .execute()
 }
 
+const selectHeld = (db: Db, arg: Arg<Held>) =>
+  db.selectFrom('transfer').select(['state', 'fence']).where('id', '=', arg('id'))
+const heldRow = hot(selectHeld)
+const heldLocked = hot((db, arg: Arg<Held>) => selectHeld(db, arg).forUpdate())
+
 /**
  * Locks the transfer for this transaction and makes sure that it is still ours. Every write of a run begins with it.
  */
 export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise<void> {
-  let query = tx.selectFrom('transfer').select(['state', 'fence']).where('id', '=', held.id)
-  if (dialect.rowLocks) query = query.forUpdate()
-  const row = await query.executeTakeFirst()
+  const [row] = await (dialect.rowLocks ? heldLocked : heldRow)(tx, held)
   if (!row || row.state === 'CANCELLED') throw new NodeError('cancelled', `transfer ${held.id} was cancelled`)
   if (row.fence !== held.fence || row.state !== 'IN_PROGRESS')
     throw new NodeError('lease_lost', `transfer ${held.id} is no longer held by this node`)
@@ -209,27 +214,45 @@ export async function updateFile(
   index: number,
   changes: Partial<TransferFileRow>,
 ): Promise<void> {
-  const before = TELLING.has(changes.phase ?? '') ? await fileState(tx, held.id, index) : undefined
-  const after = await tx
-    .updateTable('transfer_file')
-    .set(changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) })
-    .where('transfer_id', '=', held.id)
-    .where('idx', '=', index)
-    .returningAll()
-    .executeTakeFirst()
+  const file = { transferId: held.id, index }
+  const [before] = TELLING.has(changes.phase ?? '') ? await fileState(tx, file) : []
+  const set = changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) }
+  const [after] = await fileUpdate(set)(tx, { ...set, ...file })
   // The moment of the write itself: what it tells is true from now on.
   if (before && after && !isDelivered(before) && isDelivered(after)) await tellFile(tx, after, Date.now())
 }
 
 const TELLING: ReadonlySet<string> = new Set(['ARRIVED', 'PLACED', 'DONE'])
 
-async function fileState(tx: Tx, transferId: string, index: number) {
-  return tx
+type FileOf = { transferId: string; index: number }
+
+const fileState = hot((db, arg: Arg<FileOf>) =>
+  db
     .selectFrom('transfer_file')
     .select(['phase', 'receipt'])
-    .where('transfer_id', '=', transferId)
-    .where('idx', '=', index)
-    .executeTakeFirst()
+    .where('transfer_id', '=', arg('transferId'))
+    .where('idx', '=', arg('index')),
+)
+
+type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Promise<TransferFileRow[]>
+
+/** There are about a dozen sets of columns that change together. */
+const fileUpdates = new Map<string, FileUpdate>()
+
+function fileUpdate(changes: Partial<TransferFileRow>): FileUpdate {
+  const columns = Object.keys(changes) as (keyof TransferFileRow)[] // what a partial row has
+  const known = fileUpdates.get(columns.join())
+  if (known) return known
+  const made = hot((db, arg: Arg<Partial<TransferFileRow> & FileOf>) =>
+    db
+      .updateTable('transfer_file')
+      .set(Object.fromEntries(columns.map((column) => [column, arg(column)])))
+      .where('transfer_id', '=', arg('transferId'))
+      .where('idx', '=', arg('index'))
+      .returningAll(),
+  )
+  fileUpdates.set(columns.join(), made)
+  return made
 }
 
 /** The next time at which something may be due. The dispatcher waits until then. */

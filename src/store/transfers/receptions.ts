@@ -4,6 +4,9 @@ import { nameKey } from './file-names.ts'
 import type { Db, Tx } from '../database/store.ts'
 import { batches } from '../database/batches.ts'
 import { newId } from '../database/ids.ts'
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
+import type { Tables } from '../database/tables.ts'
 import { isDelivered, tellFile } from '../events/told.ts'
 
 export type FileKey = { channelCode: string; name: string; date: string; time: string }
@@ -12,36 +15,48 @@ function keyColumns(key: FileKey) {
   return { channel_code: key.channelCode, key_name: key.name, key_date: key.date, key_time: key.time }
 }
 
+const receivedFile = hot<FileKey, { transfer_id: string; size: number }>((db, arg) =>
+  db
+    .selectFrom('received_file')
+    .select(['transfer_id', 'size'])
+    .where((eb) => eb.and(keyColumns(keyArguments(arg)))),
+)
+
+function keyArguments(arg: <K extends keyof FileKey & string>(name: K) => FileKey[K]): FileKey {
+  return { channelCode: arg('channelCode'), name: arg('name'), date: arg('date'), time: arg('time') }
+}
+
 export async function findReceived(
   db: Db,
   key: FileKey,
 ): Promise<{ transferId: string; size: number } | undefined> {
-  const row = await db
-    .selectFrom('received_file')
-    .select(['transfer_id', 'size'])
-    .where((eb) => eb.and(keyColumns(key)))
-    .executeTakeFirst()
+  const [row] = await receivedFile(db, key)
   return row && { transferId: row.transfer_id, size: row.size }
 }
 
 export async function putReceived(tx: Tx, key: FileKey, transferId: string, size: number): Promise<void> {
-  const row = { ...keyColumns(key), transfer_id: transferId, size }
-  await tx
-    .insertInto('received_file')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertReceived(tx, { ...key, transferId, size })
 }
+
+const insertReceived = hot<FileKey & { transferId: string; size: number }, unknown>((db, arg) =>
+  db
+    .insertInto('received_file')
+    .values({ ...keyColumns(keyArguments(arg)), transfer_id: arg('transferId'), size: arg('size') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
 
 export type HalfFile = { path: string; position: number }
 
 export async function findHalfFile(db: Db, key: FileKey): Promise<HalfFile | undefined> {
-  return db
+  return (await halfFile(db, key))[0]
+}
+
+const halfFile = hot<FileKey, HalfFile>((db, arg) =>
+  db
     .selectFrom('partial_file')
     .select(['path', 'position'])
-    .where((eb) => eb.and(keyColumns(key)))
-    .executeTakeFirst()
-}
+    .where((eb) => eb.and(keyColumns(keyArguments(arg)))),
+)
 
 export async function putHalfFile(tx: Tx, key: FileKey, half: HalfFile, now: number): Promise<void> {
   const row = { ...keyColumns(key), ...half, updated_at: now }
@@ -102,17 +117,20 @@ export async function receivedSince(
   return row?.position
 }
 
+const halfFilesOfContact = hot((db, arg: Arg<{ contactId: string }>) =>
+  db
+    .selectFrom('partial_file')
+    .innerJoin('channel', 'channel.code', 'partial_file.channel_code')
+    .select(['channel_code', 'key_name', 'key_date', 'key_time', 'position'])
+    .where('channel.contact_id', '=', arg('contactId')),
+)
+
 /** Every half file that is kept for a partner, of all its channels. */
 export async function keptHalfFilesOf(
   db: Db,
   contactId: string,
 ): Promise<{ key: FileKey; position: number }[]> {
-  const rows = await db
-    .selectFrom('partial_file')
-    .innerJoin('channel', 'channel.code', 'partial_file.channel_code')
-    .select(['channel_code', 'key_name', 'key_date', 'key_time', 'position'])
-    .where('channel.contact_id', '=', contactId)
-    .execute()
+  const rows = await halfFilesOfContact(db, { contactId })
   return rows.map((row) => ({
     key: { channelCode: row.channel_code, name: row.key_name, date: row.key_date, time: row.key_time },
     position: row.position,
@@ -137,8 +155,18 @@ export async function oweReceipt(tx: Tx, contactId: string, receipt: object, now
     created_at: now,
     delivered_at: null,
   }
-  await tx.insertInto('owed_receipt').values(row).execute()
+  await insertOwed(tx, row)
 }
+
+const insertOwed = hot((db, arg: Arg<Tables['owed_receipt']>) =>
+  db.insertInto('owed_receipt').values({
+    id: arg('id'),
+    contact_id: arg('contact_id'),
+    body: arg('body'),
+    created_at: arg('created_at'),
+    delivered_at: arg('delivered_at'),
+  }),
+)
 
 export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: string; body: string }[]> {
   return db

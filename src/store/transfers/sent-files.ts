@@ -1,5 +1,7 @@
 // What was sent before, by name and content. allowSendDuplicateFiles and watched folders need it.
 
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
 
 /** Hashes of the files with that name and size that were sent with success on the channel. */
@@ -16,13 +18,16 @@ export async function sentHashes(db: Db, code: string, name: string, size: numbe
 
 export type SentFile = { channelCode: string; name: string; hash: string; size: number }
 
-export async function rememberSent(tx: Tx, { channelCode, ...file }: SentFile): Promise<void> {
-  await tx
-    .insertInto('sent_file')
-    .values({ channel_code: channelCode, ...file })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+export async function rememberSent(tx: Tx, file: SentFile): Promise<void> {
+  await insertSent(tx, file)
 }
+
+const insertSent = hot((db, arg: Arg<SentFile>) =>
+  db
+    .insertInto('sent_file')
+    .values({ channel_code: arg('channelCode'), name: arg('name'), hash: arg('hash'), size: arg('size') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
 
 export type FileAsItLies = { path: string; size: number; modifiedAt: number }
 

@@ -105,3 +105,30 @@ export function fileToRow(transferId: string, file: TransferFileRecord): Transfe
     name_key: nameKey(file.name),
   }
 }
+
+/** Every column of a file's row. */
+export const FILE_COLUMNS: readonly (keyof TransferFileRow)[] = [
+  'transfer_id',
+  'idx',
+  'content',
+  'directory',
+  'name',
+  'path',
+  'size',
+  'modified_at',
+  'hash',
+  'phase',
+  'position',
+  'maybe_visible',
+  'key_name',
+  'key_date',
+  'key_time',
+  'staged_path',
+  'wire_hash',
+  'receipt',
+  'receipt_reason',
+  'receipt_at',
+  'action_post',
+  'path_post',
+  'name_key',
+]

@@ -6,10 +6,11 @@ import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.t
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
 import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
-import { fileToRow, toTransfer } from './transfer-rows.ts'
+import { FILE_COLUMNS, fileToRow, toTransfer } from './transfer-rows.ts'
 import { countEnd } from './transfer-stats.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
@@ -79,12 +80,21 @@ export async function insertFiles(
   transferId: string,
   files: readonly TransferFileRecord[],
 ): Promise<void> {
+  const [first] = files
+  // The usual case of a reception: one after the other.
+  if (first && files.length === 1) return void (await insertFile(tx, fileToRow(transferId, first)))
   for (const some of batches(files))
     await tx
       .insertInto('transfer_file')
       .values(some.map((file) => fileToRow(transferId, file)))
       .execute()
 }
+
+const insertFile = hot((db, arg: Arg<TransferFileRow>) =>
+  db
+    .insertInto('transfer_file')
+    .values(Object.fromEntries(FILE_COLUMNS.map((column) => [column, arg(column)])) as TransferFileRow),
+)
 
 export type Move = {
   from: TransferStatus
