@@ -2,13 +2,13 @@
 // the same files on the same disk in the same run. Ratios: 1.0 is as fast as the tool, more is faster. Best of the
 // rounds, taken in turns.
 //
-//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--rounds 3] [--over OFTP2/TLS] [--trip 100]
+//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--many 10000] [--rounds 3] [--over OFTP2/TLS] [--trip 100]
 //
 // ESCLUSA_BENCH_DIR: where files lie. --over: that transport alone; --trip: that round trip alone.
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
 // 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
-// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files). Without any: all of them.
+// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files; --many sets the most). Without any: all of them.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
@@ -30,12 +30,14 @@ const { values, positionals } = parseArgs({
   options: {
     mib: { type: 'string', default: '1024' },
     files: { type: 'string', default: '2000' },
+    many: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '3' },
     over: { type: 'string' },
     trip: { type: 'string' },
   },
 })
 const [mib, files, rounds] = [values.mib, values.files, values.rounds].map(Number) as [number, number, number]
+const many = Number(values.many)
 
 type Make = (folder: string) => Promise<void>
 type Runs = Record<string, () => Promise<void>>
@@ -270,10 +272,10 @@ async function memory(): Promise<void> {
       const before = scene.residentMib()
       let most = before
       const watch = setInterval(() => (most = Math.max(most, scene.residentMib())), 100)
-      await makeSmall(scene.out(), 10_000)
+      await makeSmall(scene.out(), many)
       const busy = await p99(scene, scene.send()).finally(() => clearInterval(watch))
       console.log(
-        `10000 files in one transfer, compression ${compression}`.padEnd(52),
+        `${many} files in one transfer, compression ${compression}`.padEnd(52),
         `both nodes ${before.toFixed(0)} MiB idle, ${most.toFixed(0)} at most (+${(most - before).toFixed(0)})`,
         `  p99 of GET status ${(busy / idle).toFixed(2)} of idle (${idle.toFixed(1)} ms)`,
       )
@@ -283,7 +285,7 @@ async function memory(): Promise<void> {
 
 async function growth(): Promise<void> {
   const perFile: string[] = []
-  for (const count of [100, 1000, 10_000])
+  for (const count of [many / 100, many / 10, many])
     await withScene(oftp2Scene, {}, async (scene) => {
       await makeSmall(scene.out(), 100)
       await scene.send()

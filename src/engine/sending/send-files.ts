@@ -39,8 +39,12 @@ const SHA256_HEX = 64
 const FILES_AT_ONCE = 32
 /** Where a session carries one file at a time: while one travels, the next are prepared and the last is recorded. */
 const FILES_ON_A_LINE = 4
-/** Small ones, where the partner answers at once. On a long line the next ones are better left to other lines. */
+/**
+ * Small ones, where the partner answers at once. On a long line the next ones are better left to other lines, as they are
+ * where there are few: a line takes no more than a part of them.
+ */
 const SMALL_FILES_ON_A_LINE = 16
+const PART_OF_ALL = 16
 const PROMPT_MS = 10
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
@@ -51,7 +55,8 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   await settleDone(emission)
   const manySmall = hasManySmall(transfer)
   const isPrompt = (emission.session.answerMs ?? 0) < PROMPT_MS
-  const onALine = manySmall && isPrompt ? SMALL_FILES_ON_A_LINE : FILES_ON_A_LINE
+  const share = Math.min(SMALL_FILES_ON_A_LINE, Math.floor(left.length / PART_OF_ALL))
+  const onALine = manySmall && isPrompt ? Math.max(share, FILES_ON_A_LINE) : FILES_ON_A_LINE
   const parallel = capabilities.oneFileAtATime ? onALine : FILES_AT_ONCE
   const failure = new AbortController()
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.

@@ -22,7 +22,7 @@ const receivedFile = hot<FileKey, { transfer_id: string; size: number }>((db, ar
     .where((eb) => eb.and(keyColumns(keyArguments(arg)))),
 )
 
-function keyArguments(arg: <K extends keyof FileKey & string>(name: K) => FileKey[K]): FileKey {
+function keyArguments(arg: Arg<FileKey>): FileKey {
   return { channelCode: arg('channelCode'), name: arg('name'), date: arg('date'), time: arg('time') }
 }
 
