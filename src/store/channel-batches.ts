@@ -42,6 +42,7 @@ export async function updateChannels(tx: Tx, channels: readonly ChannelRecord[])
           secrets: eb.ref('excluded.secrets'),
           automation: eb.ref('excluded.automation'),
           calendar: eb.ref('excluded.calendar'),
+          keep: eb.ref('excluded.keep'),
           max_opened_megabytes: eb.ref('excluded.max_opened_megabytes'),
           revision: eb.ref('excluded.revision'),
         })),

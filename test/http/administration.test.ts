@@ -153,7 +153,16 @@ testOnBoth(
     assert.deepEqual([read.secrets, read.channels, read.sftp?.username], [['/sftp/password'], [code], 'sede'])
     assert.ok(!JSON.stringify(read).includes('a secret word'))
     await admin.setAutomation({ channelCode: code, body: { automation: { every: '5m' } } })
+    await admin.changeChannelSetup({
+      channelCode: code,
+      body: { keep: { transfersDays: 30 }, maxOpenedMegabytes: 512 },
+    })
     await admin.changeChannelSetup({ channelCode: code, body: { alias: 'PAY' } })
+    const kept = await admin.channelSetup({ channelCode: code })
+    assert.deepEqual([kept.keep, kept.maxOpenedMegabytes], [{ transfersDays: 30 }, 512])
+    await admin.changeChannelSetup({ channelCode: code, body: { keep: {}, maxOpenedMegabytes: null } })
+    const cleared = await admin.channelSetup({ channelCode: code })
+    assert.deepEqual([cleared.keep, cleared.maxOpenedMegabytes, cleared.alias], [undefined, undefined, 'PAY'])
     const setup = await admin.channelSetup({ channelCode: code })
     const { revision: _revision, ...shown } = setup
     assert.deepEqual(shown, {

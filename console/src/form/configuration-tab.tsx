@@ -6,6 +6,7 @@ import { IconPencil } from '@tabler/icons-react'
 import { useRef, useState } from 'react'
 import { useWords } from '../i18n/language.tsx'
 import { useSession } from '../session/session.tsx'
+import { ChannelSetupPanel } from '../setup/channel-setup.tsx'
 import { ConfigurationForm } from './configuration-form.tsx'
 import { ConfigurationView } from './configuration-view.tsx'
 
@@ -38,6 +39,7 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
         )}
       </Group>
       <ConfigurationView channel={channel} />
+      {rights.may('changeChannelSetup') && <ChannelSetupPanel code={code} />}
     </Stack>
   )
 }

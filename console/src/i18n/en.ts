@@ -6,7 +6,7 @@ import { auditEn } from './audit-en.ts'
 import { configEn } from './config-en.ts'
 import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
-import { connectionTestEn, keyFileEn, keyListEn, uploadsEn, wizardEn } from './setup-en.ts'
+import { channelSetupEn, connectionTestEn, keyFileEn, keyListEn, uploadsEn, wizardEn } from './setup-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
 import { transferActionsEn, transfersEn, waitingEn } from './transfers-en.ts'
 
@@ -351,6 +351,7 @@ export const en = {
   connectionTest: connectionTestEn,
   keyFile: keyFileEn,
   keyList: keyListEn,
+  channelSetup: channelSetupEn,
   wizard: wizardEn,
   waiting: waitingEn,
   admin: adminEn,

@@ -7,7 +7,7 @@ import { auditEs } from './audit-es.ts'
 import { configEs } from './config-es.ts'
 import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
-import { connectionTestEs, keyFileEs, keyListEs, uploadsEs, wizardEs } from './setup-es.ts'
+import { channelSetupEs, connectionTestEs, keyFileEs, keyListEs, uploadsEs, wizardEs } from './setup-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
 import { transferActionsEs, transfersEs, waitingEs } from './transfers-es.ts'
 
@@ -353,6 +353,7 @@ export const es: Words = {
   connectionTest: connectionTestEs,
   keyFile: keyFileEs,
   keyList: keyListEs,
+  channelSetup: channelSetupEs,
   wizard: wizardEs,
   waiting: waitingEs,
   admin: adminEs,

@@ -116,3 +116,16 @@ export const keyListEn = {
   save: 'Set the key',
   wasSet: (code: string) => `The key of ${code} was set`,
 }
+
+export const channelSetupEn = {
+  title: 'Kept and opened',
+  transfers: 'Days that transfers are kept',
+  history: 'Days that history is kept',
+  opened: 'Megabytes that a received file may become',
+  unset: {
+    transfers: 'Empty: as the node is set (ESCLUSA_KEEP_TRANSFERS_DAYS).',
+    history: 'Empty: as the node is set (ESCLUSA_KEEP_HISTORY_DAYS).',
+    opened: 'Empty: as the node is set (ESCLUSA_MAX_OPENED_MEGABYTES).',
+  },
+  saved: 'It was saved',
+}

@@ -124,3 +124,16 @@ export const keyListEs: Words['keyList'] = {
   save: 'Poner la clave',
   wasSet: (code) => `La clave de ${code} está puesta`,
 }
+
+export const channelSetupEs: Words['channelSetup'] = {
+  title: 'Conservación y apertura',
+  transfers: 'Días que se conservan las transferencias',
+  history: 'Días que se conserva el historial',
+  opened: 'Megabytes que puede ocupar un fichero recibido al abrirse',
+  unset: {
+    transfers: 'Vacío: como esté puesto en el nodo (ESCLUSA_KEEP_TRANSFERS_DAYS).',
+    history: 'Vacío: como esté puesto en el nodo (ESCLUSA_KEEP_HISTORY_DAYS).',
+    opened: 'Vacío: como esté puesto en el nodo (ESCLUSA_MAX_OPENED_MEGABYTES).',
+  },
+  saved: 'Guardado',
+}

@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { PROTOCOLS } from '../contact-settings.ts'
 import { CHANNEL_CODE_PATTERN } from '../channel.ts'
 import type { Operation } from '../operations.ts'
-import { name, oneOf } from '../schema.ts'
+import { integer, name, oneOf } from '../schema.ts'
 import { Type } from '../type.ts'
 import { ROLES } from '../user.ts'
 import { CHANGE, ChannelParams } from './changed.ts'
@@ -13,7 +13,7 @@ import { PlatformChannel } from './platform-file.ts'
 
 const out = (description: string) => Type.String({ description })
 const closed = { additionalProperties: false } as const
-const { automation } = PlatformChannel.properties
+const { automation, keep, maxOpenedMegabytes } = PlatformChannel.properties
 
 export const AutomaticPause = Type.Object(
   {
@@ -41,6 +41,8 @@ export const ChannelSetup = Type.Object(
     alias: Type.Optional(out('What travels instead of the application.')),
     automation,
     automaticPause: Type.Optional(AutomaticPause),
+    keep,
+    maxOpenedMegabytes,
     warnings: Type.Array(Type.String(), {
       description:
         'What is set and does nothing here, or may not be what was meant, in the words of `esclusa check`.',
@@ -55,8 +57,16 @@ export const SetupFields = Type.Object(
   {
     contact: Type.Optional(name(64)),
     alias: Type.Optional(Type.Unsafe<string | null>({ ...name(32), type: ['string', 'null'] })),
+    keep,
+    maxOpenedMegabytes: Type.Optional(
+      Type.Unsafe<number | null>({ ...integer(1, 1_000_000_000), type: ['integer', 'null'] }),
+    ),
   },
-  { ...closed, description: 'What is left out stays; null clears the alias.' },
+  {
+    ...closed,
+    description:
+      'What is left out stays; null clears the alias and maxOpenedMegabytes, an empty keep clears that.',
+  },
 )
 
 export const AutomationFields = Type.Object(

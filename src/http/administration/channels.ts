@@ -31,6 +31,8 @@ const channelSetup: PlatformHandler<'channelSetup'> = async (context, { input, u
     ...(channel.alias !== null && { alias: channel.alias }),
     ...(channel.automation && { automation: channel.automation as ChannelSetup['automation'] }), // checked when written
     ...(automaticPause && { automaticPause }),
+    ...(channel.keep && { keep: channel.keep }),
+    ...(channel.maxOpenedMegabytes && { maxOpenedMegabytes: channel.maxOpenedMegabytes }),
     warnings: contact ? await warningsOf(context, channel, contact) : [],
     revision: channel.revision,
   }
@@ -76,14 +78,16 @@ function make(context: Context, call: ChangeCall, channel: PlatformChannel) {
 }
 
 const changeChannelSetup: PlatformHandler<'changeChannelSetup'> = (context, call) => {
-  const { contact, alias } = call.body
+  const { contact, ...asked } = call.body
   return rewrite(context, call, (channel) => {
-    const { alias: before, ...rest } = channel
-    const after = alias === undefined ? before : alias
+    const { alias: _alias, keep: _keep, maxOpenedMegabytes: _most, ...rest } = channel
+    const { alias, keep, maxOpenedMegabytes } = { ...channel, ...asked }
     return {
       ...rest,
       ...(contact !== undefined && { contact }),
-      ...(typeof after === 'string' && { alias: after }),
+      ...(alias && { alias }),
+      ...(keep && Object.keys(keep).length > 0 && { keep }),
+      ...(maxOpenedMegabytes && { maxOpenedMegabytes }),
     }
   })
 }
