@@ -389,6 +389,32 @@ test('a command in a folder that is no node’s says so and makes nothing there'
   assert.equal(existsSync(join(folder, 'data', 'master-key')), false)
 })
 
+test('doctor looks at the folders of a partner whatever callingEnd says: nobody calls there', async (t) => {
+  const folder = await tempFolder(t)
+  const esclusa = runner({ ESCLUSA_DATA_DIR: join(folder, 'data') })
+  const file = join(folder, 'platform.json')
+  const connection = { advancedConfigurationConnection: { callingEnd: 'REMOTO' } }
+  const inbox = join(folder, 'nowhere')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      localEntities: [{ code: 'BANCO', name: 'Banco' }],
+      contacts: [
+        {
+          id: 'acme',
+          protocol: 'folder',
+          remoteCodes: [{ code: 'ACME' }],
+          folder: { inbox, outbox: folder },
+        },
+      ],
+      channels: [{ code: 'BANCO-ACME-NOMINA', contact: 'acme', connection }],
+    }),
+  )
+  assert.equal((await esclusa(`apply ${file}`)).exit, 0)
+  const { stdout } = await esclusa('doctor')
+  assert.match(stdout, /WRONG +partner acme: .*nowhere does not exist/)
+})
+
 test('check needs no database and makes none', async (t) => {
   const folder = await tempFolder(t)
   const file = join(folder, 'platform.yaml')

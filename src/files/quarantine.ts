@@ -9,10 +9,13 @@ import { exists } from './place.ts'
 
 const OPENED = '.opened-'
 
-export function openedBeside(path: string): string {
+/** It was a gzip file whose name said so: what was in it lies here, and goes by the name without that ending. */
+export const UNPACKED = '.unpacked'
+
+export function openedBeside(path: string, ending: '' | typeof UNPACKED = ''): string {
   // Of a length of its own: the name may be as long as names can be.
   const mark = createHash('sha256').update(basename(path)).digest('hex').slice(0, 24)
-  return join(dirname(path), OPENED + mark)
+  return join(dirname(path), OPENED + mark + ending)
 }
 
 export function isOpenedForm(name: string): boolean {
@@ -28,7 +31,8 @@ export async function freeQuarantinePath(path: string): Promise<string> {
 }
 
 export async function quarantinedFacts(path: string) {
-  const beside = openedBeside(path)
+  const unpacked = openedBeside(path, UNPACKED)
+  const beside = (await exists(unpacked)) ? unpacked : openedBeside(path)
   const opened = (await exists(beside)) ? { path: beside, ...(await sizeAndHash(beside)) } : null
   return { path, ...(await sizeAndHash(path)), opened }
 }

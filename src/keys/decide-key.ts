@@ -27,6 +27,8 @@ export type Deciding = {
   audit: AuditTrail
   actor: Actor
   now: number
+  /** ESCLUSA_LEAST_RSA_BITS. */
+  leastRsaBits?: number | undefined
   /** Throws where the one who decides may not reach a channel. */
   mayReach?: (channel: ChannelRecord) => void
 }
@@ -39,7 +41,7 @@ export type Acceptance = {
 
 /** Codes of the channels that use the key from now on: all of the partner's. */
 export async function acceptKey(tx: Tx, deciding: Deciding, acceptance: Acceptance): Promise<string[]> {
-  const { dialect, seal, audit, actor, now, mayReach } = deciding
+  const { dialect, seal, audit, actor, now, leastRsaBits, mayReach } = deciding
   const { proposal, fingerprint: told } = acceptance
   const { id, contactId, pem, fingerprint } = proposal
   if (told !== undefined && plainFingerprint(told) !== fingerprint)
@@ -47,7 +49,8 @@ export async function acceptKey(tx: Tx, deciding: Deciding, acceptance: Acceptan
       'conflict',
       `key ${id} has another fingerprint, ${fingerprint}: ask the partner before anything else`,
     )
-  const [weak] = valueFaults({ security: { rsaRemoteKey: pem } }, { fileRoots: [], scriptRoots: [] })
+  const rules = { fileRoots: [], scriptRoots: [], ...(leastRsaBits !== undefined && { leastRsaBits }) }
+  const [weak] = valueFaults({ security: { rsaRemoteKey: pem } }, rules)
   if (weak) throw new NodeError('conflict', `key ${id} ${weak.message}; ask the partner for another`)
   if (!(await acceptKeyProposal(tx, id, { by: actor.who, now }))) throw decidedAlready(id)
   const codes = (await channelsOfContact(tx, contactId)).map(({ code }) => code).sort()

@@ -22,6 +22,7 @@ import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 import { syncFolder } from '../files/folder-sync.ts'
 import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../files/place.ts'
+import { UNPACKED } from '../files/quarantine.ts'
 import { requireConfined } from '../files/roots.ts'
 import { groupMatcher } from '../files/send-set.ts'
 import { findChannel } from '../store/channels.ts'
@@ -42,13 +43,13 @@ export type Deciding = {
 export async function releaseFile(deciding: Deciding, actor: Actor, file: QuarantinedFile): Promise<string> {
   const { store, zone, now } = deciding
   const opened = requireOpened(file)
-  const { folder, digits, mayRename } = await inboundOf(deciding, file)
+  const plain = nameOf(file, opened)
+  const { folder, digits, mayRename } = await inboundOf(deciding, { ...file, name: plain })
   const at = now()
   const openedMark = await markOf(opened.path)
   let before: string | undefined
   for (let nth = 0; ; nth++) {
-    const name =
-      nth === 0 ? stampedName(file.name, digits, at, zone) : stampedName(file.name, 17, at, zone, nth - 1)
+    const name = nth === 0 ? stampedName(plain, digits, at, zone) : stampedName(plain, 17, at, zone, nth - 1)
     const target = join(folder, name)
     if (before === undefined && (await exists(target))) {
       if (mayRename && nth < 100) continue
@@ -120,6 +121,11 @@ async function wasPlaced(
 async function markOf(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
   return found ? `${found.ino}:${found.ctimeNs}` : null
+}
+
+/** A gzip file loses its ending, as it does when it passes its checks. */
+function nameOf({ name }: QuarantinedFile, opened: NonNullable<QuarantinedFile['opened']>): string {
+  return opened.path.endsWith(UNPACKED) ? name.slice(0, -'.gz'.length) : name
 }
 
 function requireOpened({ opened, name }: QuarantinedFile): NonNullable<QuarantinedFile['opened']> {

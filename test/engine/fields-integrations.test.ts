@@ -1,7 +1,7 @@
 // What the fields of `integrations` do.
 
 import assert from 'node:assert/strict'
-import { readFile, readdir } from 'node:fs/promises'
+import { readFile, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
@@ -123,6 +123,36 @@ field('integrations.postEmisionDirectory', 'where EMISION_MOVE puts the file', a
   const { files } = await rig.sendAndEnd()
   assert.deepEqual([await rig.list('out'), await rig.list('done')], [[], ['a.txt']])
   assert.equal(files[0]?.pathPost, join(rig.place.files, 'done', 'a.txt'))
+})
+
+for (const folder of ['out', 'same'])
+  field(
+    'integrations.postEmisionDirectory',
+    `the directory where the file lies (${folder}): it stays, and is not lost`,
+    async (t) => {
+      const rig = await rigWith(t, async (rig) => {
+        await symlink(join(rig.place.files, 'out'), join(rig.place.files, 'same'))
+        return {
+          postEmisionAction: 'EMISION_MOVE',
+          postEmisionDirectory: join(rig.place.files, folder),
+        }
+      })
+      const { state, files, error } = await rig.sendAndEnd()
+      assert.equal(state, 'COMPLETED', error ?? '')
+      assert.deepEqual(await rig.list('out'), ['a.txt'])
+      assert.equal(files[0]?.pathPost, join(rig.place.files, 'out', 'a.txt'))
+    },
+  )
+
+field('integrations.postReceptionDirectory', 'the inbound directory itself: the file stays', async (t) => {
+  const rig = await rigWith(t, (rig) => ({
+    postReceptionAction: 'RECEPTION_MOVE',
+    postReceptionDirectory: join(rig.place.files, 'in'),
+  }))
+  await rig.offer('b.txt', 'b')
+  assert.equal(await rig.fetch(), undefined)
+  assert.equal((await rig.lastReception()).state, 'COMPLETED')
+  assert.deepEqual(await rig.list('in'), ['b.txt'])
 })
 
 field('integrations.postEmisionFile', 'what EMISION_EXECUTE runs, after the arrival', async (t) => {

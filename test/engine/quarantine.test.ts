@@ -8,8 +8,11 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { BY_ITSELF, makeAuditTrail } from '../../src/audit/trail.ts'
 import { signBuffer } from '../../src/engine/transforms/cms/messages.ts'
 import { adoptStrays, finishDecisions } from '../../src/quarantine/adopt.ts'
+import { releaseFile } from '../../src/quarantine/decide-file.ts'
 import type { Deciding } from '../../src/quarantine/decide-file.ts'
 import { findQuarantined, listQuarantined } from '../../src/store/quarantine.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
@@ -63,6 +66,33 @@ test('an unsigned or wrongly signed file is kept as it came and opened, with its
     .where('type', '=', 'file.quarantined')
     .execute()
   assert.equal(events.length, 4, 'each once when it came, and once when its row was lost')
+})
+
+test('a gzip file that did not pass its checks is released under the name of what is in it', async (t) => {
+  const rig = await startRig(t)
+  const security = { rsaLocalKey: ours.privateKeyPem, rsaRemoteKey: theirs.certificatePem }
+  const inbound = join(rig.place.files, 'in')
+  await rig.putChannel(CODE, {
+    direction: 'RECEPCION',
+    directories: [{ direction: 'RECEPCION', filePath: inbound, fileGroupsName: '*.txt' }],
+    svcff: true,
+    receptionff: true,
+    security,
+    connection: { advancedConfigurationTransmission: { compression: 'VARIABLE' } },
+  })
+  rig.run()
+  await rig.offer('pay.txt.gz', gzipSync(await signedBy(ours)))
+  assert.equal(((await rig.fetch()) as { code?: string }).code, 'bad_signature')
+  const [file] = await listQuarantined(rig.store.db, {})
+  assert.ok(file)
+  assert.equal(file.name, 'pay.txt.gz', 'as it came')
+  assert.equal(await readFile(file.opened?.path ?? '', 'utf8'), 'content')
+  const { store, context } = rig
+  const audit = makeAuditTrail('a master key for tests, 32 bytes long', 'test', Date.now)
+  const deciding: Deciding = { store, audit, roots: context.roots, zone: context.zone, now: Date.now }
+  await releaseFile(deciding, BY_ITSELF, file)
+  assert.deepEqual(await readdir(inbound), ['pay.txt'])
+  assert.equal(await readFile(join(inbound, 'pay.txt'), 'utf8'), 'content')
 })
 
 const CHILD = fileURLToPath(new URL('release-child.ts', import.meta.url))

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
 import type { ProposedKey } from '../../src/contract/administration/keys.ts'
@@ -96,6 +97,19 @@ testOnBoth(
     )
   },
 )
+
+test('a proposed key that is shorter than the setting asks for is not accepted', async (t) => {
+  const node = await startTestHttp(t)
+  await propose(node, 'k1')
+  node.context.roots.leastRsaBits = 3072
+  const params = { keyId: 'k1' }
+  const accept = () => callPlatform(node, 'acceptProposedKey', 'adminff', { params, body: { fingerprint } })
+  const { status, body } = await accept()
+  assert.equal(status, 409)
+  assert.match(body.message, /2048 bits: at least 3072 are needed/)
+  node.context.roots.leastRsaBits = 2048
+  assert.equal((await accept()).status, 200)
+})
 
 testOnBoth('a refused key is never accepted, and the same key may be proposed anew', async (t, database) => {
   const node = await startTestHttp(t, { database })

@@ -264,7 +264,9 @@ async function partners(store: Store, seal: Seal, channels: readonly ChannelReco
     const called = channels.filter(
       ({ contactId, config }) =>
         contactId === contact.id &&
-        config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO',
+        // Nobody calls through a folder: it is used whatever callingEnd says.
+        (contact.protocol === 'folder' ||
+          config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'),
     )
     if (called.length === 0) return []
     if (contact.protocol === 'folder') {

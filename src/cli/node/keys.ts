@@ -78,6 +78,7 @@ async function requireProposal({ store }: OpenPlatform, id: string): Promise<Key
   return proposal
 }
 
-function deciding({ store, seal, audit, actor }: OpenPlatform): Deciding {
-  return { dialect: store.dialect, seal, audit, actor, now: Date.now() }
+function deciding({ config, store, seal, audit, actor }: OpenPlatform): Deciding {
+  const { leastRsaBits } = config
+  return { dialect: store.dialect, seal, audit, actor, now: Date.now(), leastRsaBits }
 }

@@ -1,7 +1,7 @@
 // What is done with a file once it is known to have arrived. Every action can be repeated after a crash, and none
 // touches a file that is no longer the one that was sent: somebody may have put a new one under the same name.
 
-import { lstat, rm } from 'node:fs/promises'
+import { lstat, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../../domain/time.ts'
 import { NodeError, fromFileError } from '../../errors.ts'
@@ -47,6 +47,8 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
   }
   if (!(await isSame(file)))
     throw new NodeError('file_changed', `${file.path} was replaced by another file: it is left alone`)
+  // Where it lies is where it should go: to take its old name away would be to lose it.
+  if (await isSameFolder(dirname(file.path), to.directory)) return file.path
   for (let nth = 0; ; nth++) {
     const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
     try {
@@ -61,6 +63,12 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
       if (thrown.code !== 'name_taken' || !to.rename || nth > 99) throw thrown
     }
   }
+}
+
+/** By whatever names the two are called. */
+async function isSameFolder(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([stat(one), stat(other)])
+  return a.dev === b.dev && a.ino === b.ino
 }
 
 async function isSame(file: Original): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { TransferRecord } from '../../domain/transfer.ts'
 import { messageOf, NodeError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { exists } from '../../files/place.ts'
-import { freeQuarantinePath, openedBeside, quarantinedFacts } from '../../files/quarantine.ts'
+import { freeQuarantinePath, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
 import { newId } from '../../store/database/ids.ts'
 import { insertQuarantined } from '../../store/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -22,7 +22,10 @@ export async function quarantine(
   reason: unknown,
 ): Promise<void> {
   const target = await freeQuarantinePath(await context.staging.quarantine(transfer.id, name))
-  if (await exists(localPath(path))) await move(localPath(path), openedBeside(target))
+  for (const ending of ['', UNPACKED] as const) {
+    const opened = localPath(path) + ending
+    if (await exists(opened)) await move(opened, openedBeside(target, ending))
+  }
   await move(path, target)
   await syncFolder(dirname(target))
   context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')

@@ -3,14 +3,16 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeError } from '../../errors.ts'
 import { DiskRoom } from '../../files/disk-room.ts'
+import { UNPACKED } from '../../files/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { FileSource, piecesOf } from '../staging/file-source.ts'
-import { hasGz, openedName } from '../staging/gz-name.ts'
+import { openedName } from '../staging/gz-name.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
@@ -59,11 +61,14 @@ async function openUnchecked(
 ): Promise<void> {
   try {
     const wire = { plan, directory, capabilities, codePage: context.codePage, policy: context.policy }
-    const arrived = { ...offer, isGzip: hasGz(offer.name) ? () => {} : undefined }
+    let unpacked = false
+    const isGzip = openedName(offer.name) === undefined ? undefined : () => void (unpacked = true)
+    const arrived = { ...offer, isGzip }
     const steps = incomingSteps(wire, arrived, openingLimit(size, maxOpened(context, plan)), 'unchecked')
     await using source = await FileSource.open(path)
     const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
     await stage(piecesOf(source, signal), [...steps, room.step], localPath(path))
+    if (unpacked) await rename(localPath(path), localPath(path) + UNPACKED)
   } catch (thrown) {
     context.log.info({ err: thrown, path }, 'a file for quarantine does not open')
   }

@@ -139,6 +139,7 @@ function deciding(context: Context, call: Caller & { user: Account }): Deciding 
     audit: context.audit,
     actor: actorOf(call),
     now: context.now(),
+    leastRsaBits: context.roots.leastRsaBits,
     mayReach: ({ config }) => {
       if (mayReach(call.user, config.users)) return
       throw new NodeError('forbidden', `a channel that this concerns is not open to ${call.user.username}`)
