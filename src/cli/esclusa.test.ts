@@ -513,6 +513,38 @@ test('audit verify says whether the trail is whole, of the database and of an ex
   assert.match(csv.stdout, /^seq,at,node,who/)
 })
 
+test('every operation can be called by its name, and a failed transfer is listed, sent and cancelled', async (t) => {
+  const { node, run } = await setUp(t)
+  const list = await run('call')
+  for (const name of ['sendTransfer', 'putCalendar', 'createContact', 'applyPlatformFile'])
+    assert.match(list.stdout, new RegExp(`^${name} `, 'm'))
+  const made = await run('call putCalendar calendarId=madrid --body -', {
+    input: '{"closed":["2026-12-24"]}',
+  })
+  assert.deepEqual((JSON.parse(made.stdout) as { lines: string[] }).lines, ['+ calendar madrid'])
+  const late = await run('call removeCalendar calendarId=madrid --if-match "old"')
+  assert.deepEqual([late.exit, /412/.test(late.stderr)], [3, true])
+  for (const wrong of [
+    'call nothing',
+    'call readCalendar',
+    'call readCalendar id=x',
+    'call putCalendar calendarId=x',
+  ]) {
+    const { exit } = await run(wrong)
+    assert.equal(exit, 2, wrong)
+  }
+  writeFileSync(join(node.files, 'out', 'salaries.txt'), 'a file to send\n')
+  assert.match((await run(`preview ${PLAIN}`)).stdout, /^salaries.txt +15 B/m)
+  const sent = JSON.parse((await run(`send ${PLAIN} --json`)).stdout) as { transferId: string }
+  assert.match((await run(`cancel ${PLAIN} ${sent.transferId} --comment wrong`)).stdout, / CANCELLED /)
+  assert.equal(
+    (await run(`resend ${PLAIN} ${sent.transferId} --comment again`)).exit,
+    3,
+    'it was not completed',
+  )
+  assert.match((await run('failures')).stderr, /there is no such failure/)
+})
+
 test('transfers --all finds those of all channels by what is known of them, as a table, JSON or CSV', async (t) => {
   const { node, run } = await setUp(t)
   writeFileSync(join(node.files, 'out', 'payroll.txt'), 'x')

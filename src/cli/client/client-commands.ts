@@ -36,6 +36,12 @@ export function addClientCommands(program: Command): void {
     async (code: string, options) => (await import('./channels.ts')).history(code, options),
   )
   addTransferCommands(program)
+  command(program, 'call [operation] [parameters...]', 'call any operation of the node; alone: list them')
+    .option('--body <file>', 'its body, a JSON file (- for standard input)')
+    .option('--if-match <tag>', 'change it only if it still is the revision of this ETag')
+    .action(async (name: string | undefined, parameters: string[], options) =>
+      (await import('./call.ts')).call(name, parameters, options),
+    )
   addNotificationCommands(program, command)
   addQuarantineCommands(program, command, list)
 }
@@ -75,6 +81,25 @@ function addTransferCommands(program: Command): void {
   command(program, 'retry <channel>', 'retry the last failed transfer')
     .option('--watch', 'wait until the transfer ends; exit 1 if it failed')
     .action(async (code: string, options) => (await import('./transfers.ts')).retry(code, options))
+  command(program, 'preview <channel>', 'print which files a send would take now').action(
+    async (code: string, options) => (await import('./transfer-actions.ts')).preview(code, options),
+  )
+  command(program, 'cancel <channel> <id>', 'cancel one transfer that waits or runs')
+    .option('--comment <text>', 'why')
+    .action(async (code: string, id: string, options) =>
+      (await import('./transfer-actions.ts')).cancel(code, id, options),
+    )
+  command(program, 'resend <channel> <id>', 'send the files of a completed transfer once more')
+    .requiredOption('--comment <text>', 'why')
+    .option('--watch', 'wait until the transfer ends; exit 1 if it failed')
+    .action(async (code: string, id: string, options) =>
+      (await import('./transfer-actions.ts')).resend(code, id, options),
+    )
+  list(program, 'failures', 'list failed transfers of all channels, newest first')
+    .option('--hours <n>', 'how many hours back, 168 at the most', count, 24)
+    .option('--search <words>', 'only with these words in the channel, the reason or a file’s name')
+    .option('--contact <id>', 'only with this partner')
+    .action(async (options) => (await import('./transfer-actions.ts')).failures(options))
   command(program, 'reset <channel>', 'cancel what is pending or running and clear an error').action(
     async (code: string, options) => (await import('./transfers.ts')).reset(code, options),
   )

@@ -82,7 +82,11 @@ export async function transfer(channelCode: string, transferId: string, options:
   )
 }
 
-async function sayTransfer(client: Client, transfer: Transfer, { json }: ClientFlags): Promise<void> {
+export async function sayTransfer(
+  client: Client,
+  transfer: Transfer,
+  { json }: ClientFlags,
+): Promise<void> {
   if (json) return sayJson(transfer)
   sayTransfers([transfer], await waitsOf(client, [transfer]))
   const rows = (transfer.files ?? []).map((file) => ({
@@ -98,7 +102,7 @@ async function sayTransfer(client: Client, transfer: Transfer, { json }: ClientF
   sayTable(rows, '')
 }
 
-type Starting = ClientFlags & { watch?: boolean }
+export type Starting = ClientFlags & { watch?: boolean }
 
 export async function send(channelCode: string, options: Starting): Promise<void> {
   await start(options, (client) => client.sendTransfer({ channelCode }))
@@ -112,7 +116,7 @@ export async function retry(channelCode: string, options: Starting): Promise<voi
   await start(options, (client) => client.retryTransfer({ channelCode }))
 }
 
-async function start(options: Starting, ask: (client: Client) => Promise<Transfer>): Promise<void> {
+export async function start(options: Starting, ask: (client: Client) => Promise<Transfer>): Promise<void> {
   await withNode(options, async (client) => {
     const started = await ask(client)
     const shown = options.watch ? await watch(client, started) : started
