@@ -72,6 +72,8 @@ async function openPage(
     // A dialog that is still fading in has no contrast to speak of.
     reducedMotion: 'reduce',
   })
+  // A loaded machine is slow; nothing here is about speed.
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== url && !request.url().startsWith('data:'))

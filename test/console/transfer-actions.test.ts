@@ -5,7 +5,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
-import { PAYROLL } from './platform.ts'
+import { leave, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 
@@ -46,5 +46,14 @@ test('a file is uploaded, shown before it is sent, and sent again with a comment
   await again.getByRole('button', { name: 'Send again' }).press('Enter')
   await page.waitForURL((url) => url.href !== first, { timeout: 60_000 })
   await page.locator('.page-title').getByText('Completed').waitFor({ timeout: 60_000 })
+  // Half a file was on its way when it failed: nothing was delivered.
+  const failed = await leave(node.context, node.files, PAYROLL, 'FAILED', Date.now() - 5000)
+  await node.store.db
+    .updateTable('transfer_file')
+    .set({ position: 10_000 })
+    .where('transfer_id', '=', failed)
+    .execute()
+  await go(page, `/channels/${PAYROLL}/transfers/${failed}`)
+  await page.getByText(/^Delivered: 0 B of /).waitFor({ timeout: 60_000 })
   assert.deepEqual(faults, [])
 })

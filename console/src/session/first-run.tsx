@@ -2,28 +2,17 @@
 
 import { ClientError } from '../../../sdk/index.ts'
 import type { Client, Session } from '../../../sdk/index.ts'
-import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useState } from 'react'
-import type { FormEvent } from 'react'
+import { Button, PasswordInput, Text, TextInput } from '@mantine/core'
 import { useLanguage } from '../i18n/language.tsx'
-import { Brand } from '../parts/logo.tsx'
-import { Notice } from '../parts/notice.tsx'
-import { LanguageChoice } from '../parts/preferences.tsx'
+import { SignInCard } from './sign-in-card.tsx'
 import { textIn } from './sign-in.tsx'
 
 type Props = { client: Client; entered(user: Session): void; over(): void }
 
 export function FirstRun({ client, entered, over }: Props) {
   const { words, language } = useLanguage()
-  const [failed, setFailed] = useState<string>()
-  const [busy, setBusy] = useState(false)
-
-  async function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    if (textIn(form, 'password') !== textIn(form, 'again')) return setFailed(words.account.notTheSame)
-    setBusy(true)
-    setFailed(undefined)
+  const send = async (form: FormData) => {
+    if (textIn(form, 'password') !== textIn(form, 'again')) return words.account.notTheSame
     const body = {
       code: textIn(form, 'code').trim(),
       username: textIn(form, 'username').trim(),
@@ -34,10 +23,10 @@ export function FirstRun({ client, entered, over }: Props) {
     try {
       entered(await client.platform.makeFirstAdministrator({ body }))
     } catch (thrown) {
-      setBusy(false)
-      if (thrown instanceof ClientError && thrown.status === 409) return over()
-      setFailed(reasonOf(thrown))
+      if (!(thrown instanceof ClientError && thrown.status === 409)) return reasonOf(thrown)
+      over()
     }
+    return undefined
   }
   const reasonOf = (thrown: unknown) => {
     if (!(thrown instanceof ClientError)) return words.signIn.unreachable
@@ -52,53 +41,34 @@ export function FirstRun({ client, entered, over }: Props) {
     visibilityToggleButtonProps: { 'aria-label': words.signIn.showPassword, tabIndex: 0 },
   }
   return (
-    <main className="sign-in">
-      <Paper className="sign-in-card" shadow="sm" radius="md" p="xl" withBorder>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack gap="md">
-            <Brand tagline />
-            <Title order={1} fz="h3">
-              {words.firstRun.title}
-            </Title>
-            <Text fz="sm">{words.firstRun.help}</Text>
-            {failed && (
-              <Notice tone="bad" role="alert">
-                {failed}
-              </Notice>
-            )}
-            <TextInput
-              name="code"
-              label={words.firstRun.code}
-              description={words.firstRun.codeHelp}
-              autoComplete="off"
-              autoFocus
-              {...field}
-            />
-            <TextInput name="username" label={words.signIn.username} autoComplete="username" {...field} />
-            <TextInput
-              name="email"
-              type="email"
-              label={words.firstRun.email}
-              autoComplete="email"
-              {...field}
-            />
-            <PasswordInput
-              name="password"
-              label={words.signIn.password}
-              description={words.account.passwordHelp}
-              {...hidden}
-            />
-            <PasswordInput name="again" label={words.account.again} {...hidden} />
-            <Button type="submit" loading={busy} fullWidth>
-              {words.firstRun.submit}
-            </Button>
-            <Button variant="subtle" onClick={over} fullWidth>
-              {words.firstRun.signIn}
-            </Button>
-            <LanguageChoice />
-          </Stack>
-        </form>
-      </Paper>
-    </main>
+    <SignInCard
+      title={words.firstRun.title}
+      about={<Text fz="sm">{words.firstRun.help}</Text>}
+      button={words.firstRun.submit}
+      otherwise={
+        <Button variant="subtle" onClick={over} fullWidth>
+          {words.firstRun.signIn}
+        </Button>
+      }
+      send={send}
+    >
+      <TextInput
+        name="code"
+        label={words.firstRun.code}
+        description={words.firstRun.codeHelp}
+        autoComplete="off"
+        autoFocus
+        {...field}
+      />
+      <TextInput name="username" label={words.signIn.username} autoComplete="username" {...field} />
+      <TextInput name="email" type="email" label={words.firstRun.email} autoComplete="email" {...field} />
+      <PasswordInput
+        name="password"
+        label={words.signIn.password}
+        description={words.account.passwordHelp}
+        {...hidden}
+      />
+      <PasswordInput name="again" label={words.account.again} {...hidden} />
+    </SignInCard>
   )
 }
