@@ -82,11 +82,7 @@ export async function transfer(channelCode: string, transferId: string, options:
   )
 }
 
-export async function sayTransfer(
-  client: Client,
-  transfer: Transfer,
-  { json }: ClientFlags,
-): Promise<void> {
+export async function sayTransfer(client: Client, transfer: Transfer, { json }: ClientFlags): Promise<void> {
   if (json) return sayJson(transfer)
   sayTransfers([transfer], await waitsOf(client, [transfer]))
   const rows = (transfer.files ?? []).map((file) => ({
