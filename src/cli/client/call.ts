@@ -48,8 +48,11 @@ export async function call(
 type Asked = (input: object, options: object) => Promise<unknown>
 
 /** The client has a function for every name of the two tables. */
-function functionOf(client: Client, name: string): Asked {
-  return (name in operations ? client[name as never] : client.platform[name as never]) as Asked
+function functionOf({ platform, ...client }: Client, name: string): Asked {
+  const calls = { ...platform, ...client } as unknown as Record<string, Asked | undefined>
+  const found = calls[name]
+  if (!found) throw new NodeError('bad_use', `there is no operation ${name}`)
+  return found
 }
 
 function namesOf(schema: unknown): string[] {
