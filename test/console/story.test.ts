@@ -148,7 +148,6 @@ async function told(page: Page, actions: readonly AuditAction[], name: string, s
   await go(page, '/audit')
   for (const action of actions.map((one) => auditEn.actions[one]))
     await page.locator('tbody tr').filter({ hasText: action }).first().waitFor(PATIENCE)
-  assert.deepEqual(await axeViolations(page), [])
   await shoot(page, name)
 }
 
