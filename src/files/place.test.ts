@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { link, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { closeAfter, tempFolder } from '../../test/support/harness.ts'
 import { zoneOf } from '../domain/time.ts'
-import { isPlaced, placeFile, stampedName } from './place.ts'
+import { isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
 
 const AT = Date.parse('2026-11-15T10:30:00.123Z')
 const utc = zoneOf('UTC')
@@ -73,6 +74,20 @@ test('an earlier try that linked the file is recognised, another file is not', a
 
 const shm = await mkdtemp('/dev/shm/esclusa-').catch(() => undefined)
 const here = shm && (await stat('/tmp')).dev !== (await stat(shm)).dev
+test('a received file is in place and marked as such in one go', async (t) => {
+  const root = await tempFolder(t)
+  const [from, target] = [join(root, 'from'), join(root, 'to', 'name')]
+  await mkdir(join(root, 'to'))
+  await writeFile(from, 'ours')
+  const placing = placeMarked(from, target)
+  // Nobody has had a turn yet: a node that dies from now on left both or neither.
+  assert.deepEqual([existsSync(from), existsSync(markOf(from)), existsSync(target)], [false, true, true])
+  await placing
+  await writeFile(from, 'a second')
+  await assert.rejects(placeMarked(from, target), { code: 'name_taken' })
+  assert.equal(await readFile(from, 'utf8'), 'a second')
+})
+
 const skip = here ? false : 'SKIPPED: there is no second file system at /dev/shm'
 
 test(

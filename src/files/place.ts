@@ -3,6 +3,7 @@
 // folders. Each step can be repeated after a crash; `isPlaced` says whether an earlier try succeeded.
 
 import { randomUUID } from 'node:crypto'
+import { linkSync, renameSync } from 'node:fs'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
@@ -18,8 +19,10 @@ export async function syncFile(path: string): Promise<void> {
 
 /** Moves `from` to `target` without overwriting. Throws name_taken. */
 export async function placeFile(from: string, target: string): Promise<void> {
-  await placeStaged(from, target)
   try {
+    await linkOrCopy(from, target)
+    await syncFolder(dirname(target))
+    await rm(from, { force: true })
     await syncFolder(dirname(from))
   } catch (thrown) {
     throw fromFileError(thrown, target)
@@ -27,30 +30,32 @@ export async function placeFile(from: string, target: string): Promise<void> {
 }
 
 /**
- * The same for a file of the data folder, whose old name nobody looks for: if the power fails before its removal is on the
- * disk, a row says that the file is in place, and the name is swept up.
+ * The same for a received file, whose old name becomes a mark: it says that the file was put in place, for as long as
+ * nobody has written that down. Whoever waits for the file may take it away at once, and a crash must not make it come
+ * twice: so nothing happens between the link and the mark, not even a turn of the event loop. Syncing the folder is left
+ * to the caller: a file system keeps the order of both, so after a power failure there is no mark without the file.
+ * Between two file systems there is no such order, and the file is synced before the mark is made.
  */
-export async function placeStaged(from: string, target: string): Promise<void> {
+export async function placeMarked(from: string, target: string): Promise<void> {
   try {
-    await linkOrCopy(from, target)
+    if (linkAndMark(from, target)) return
+    await copyAcross(from, target)
     await syncFolder(dirname(target))
-    await rm(from, { force: true })
+    await rename(from, markOf(from))
   } catch (thrown) {
     throw fromFileError(thrown, target)
   }
 }
 
-/**
- * The same without a sync: that of the folder is the caller's. The old name becomes a mark that says that the file was put
- * in place, for as long as nobody has written that down.
- */
-export async function placeMarked(from: string, target: string): Promise<void> {
+function linkAndMark(from: string, target: string): boolean {
   try {
-    await linkOrCopy(from, target)
-    await rename(from, markOf(from))
+    linkSync(from, target)
   } catch (thrown) {
-    throw fromFileError(thrown, target)
+    if (needsCopy(thrown)) return false
+    throw thrown
   }
+  renameSync(from, markOf(from))
+  return true
 }
 
 export function markOf(from: string): string {
@@ -61,10 +66,13 @@ async function linkOrCopy(from: string, target: string): Promise<void> {
   try {
     await link(from, target)
   } catch (thrown) {
-    const code = systemCode(thrown)
-    if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'ENOTSUP') throw thrown
+    if (!needsCopy(thrown)) throw thrown
     await copyAcross(from, target)
   }
+}
+
+function needsCopy(thrown: unknown): boolean {
+  return ['EXDEV', 'EPERM', 'ENOTSUP'].includes(systemCode(thrown) ?? '')
 }
 
 /** For another file system, or one without hard links: first copies to a hidden name beside the target. */

@@ -8,15 +8,7 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
-import {
-  ensureFolder,
-  exists,
-  isPlaced,
-  markOf,
-  placeMarked,
-  placeStaged,
-  stampedName,
-} from '../../files/place.ts'
+import { ensureFolder, exists, isPlaced, markOf, placeMarked, stampedName } from '../../files/place.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import type { Tx } from '../../store/database/store.ts'
@@ -61,9 +53,10 @@ export type JustCome = {
  * A small file (isQuick) is one of thousands, so its durable moments happen at once: the row is committed while the bytes
  * are synced. Nothing is linked before both are durable. After a crash a WHOLE row may therefore have no bytes: then the
  * partner was told nothing, and brings it again. The sync of the folder it is linked into, and its last row, come after
- * the acknowledgement, for many files together (Settling). Until then the old name, as a mark, says that it was placed:
- * a node that takes over after a crash neither misses it nor places it twice, even if somebody has taken it by then. File
- * systems keep the order of changes of names, so after a power failure there is no mark without the name in the folder.
+ * the acknowledgement, for many files together (Settling).
+ *
+ * Until that row is written the old name, as a mark, says that the file was placed: a node that takes over after a crash
+ * neither misses it nor places it twice, even if somebody has taken it by then.
  */
 export async function placeWhole(
   running: RunningTransfer,
@@ -75,38 +68,48 @@ export async function placeWhole(
   const { context, held, plan } = running
   const folder = directory.filePath ?? ''
   await ensureInbound(folder, fileRootsOf(context.roots.fileRoots, plan.localRoots))
-  if (!justCome && isQuick(from) && (await wasPlaced(file, from))) return
+  if (!justCome && (await wasPlaced(file, from))) return
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
   const mayRename = plan.channel.integrations?.postReceptionRename === true
   for (let nth = 0; ; nth++) {
     const target =
       nth === 0 && file.phase === 'WHOLE' ? file.path : join(folder, nameFor(file.name, digits, nth, context))
-    // `from` is removed only after the file is in place. If it is gone, the file was placed, wherever it lies now.
+    // The old name goes only after the file is in place. If it is gone, the file was placed, wherever it lies now.
     if (file.phase === 'WHOLE' && nth === 0 && !(await exists(from))) return
-    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file)))) return letGoOf(from)
+    if (file.phase === 'WHOLE' && (await isPlaced(from, target, expectedOf(file)))) return letGo(from, folder)
     await recordWhole(running, file, from, target, justCome)
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
-      return await (isQuick(from) ? placeMarked(from, target) : placeStaged(from, target))
+      await placeMarked(from, target)
+      if (!isQuick(from)) await syncFolder(folder)
+      return
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
       // The holder before us may have woken up and done the same a moment ago.
       if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
       if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
-        return letGoOf(from)
+        return letGo(from, folder)
       if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
     }
   }
 }
 
-/** Its bytes are under their real name. A small file's mark goes when that is recorded. */
-function letGoOf(from: string): Promise<void> {
-  return isQuick(from) ? rename(from, markOf(from)) : rm(from, { force: true })
+/** An earlier try has put it in place. */
+async function letGo(from: string, folder: string): Promise<void> {
+  await syncFolder(folder)
+  await rename(from, markOf(from))
 }
 
-/** A small file whose row was found. Throws if its bytes did not get to the disk: then nobody was told that it is here. */
+/**
+ * Whether the mark says so, for a file whose row was found. Throws if the bytes of a small one did not get to the disk:
+ * then nobody was told that it is here.
+ */
 async function wasPlaced(file: TransferFileRecord, from: string): Promise<boolean> {
-  if (await exists(markOf(from))) return true
+  if (await exists(markOf(from))) {
+    await syncFolder(dirname(file.path))
+    return true
+  }
+  if (!isQuick(from)) return false
   const sha256 = await hashFile(from).catch(() => undefined)
   if (sha256 !== undefined && sha256 === file.hash) return false
   throw new NodeError('connection_lost', `${file.name}: the node stopped while it was received`)
@@ -172,7 +175,9 @@ export async function recordPlaced(
   // Nobody waits for that of a small file.
   await writeHeld(context.store, held, write, isQuick(received) ? 'soon' : 'now')
   file.phase = phase
-  await rm(isQuick(received) ? markOf(received) : received, { force: true })
+  const from = file.stagedPath ?? received
+  if (from !== received) await rm(received, { force: true })
+  await rm(markOf(from), { force: true })
 }
 
 const SETTLE_AFTER_MS = 25

@@ -8,7 +8,6 @@
 //   draining     this node stops, or the partner hung up   PENDING, due at once, for whoever comes next
 //   cancelled, lease lost                                  nothing: the row is not ours any more
 
-import { rm } from 'node:fs/promises'
 import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nextOpening } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
@@ -39,7 +38,7 @@ import { finishFile } from '../receiving/finish-file.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import type { Receptions } from '../receiving/receptions.ts'
 import { isLeft, naming } from '../receiving/refusal.ts'
-import { receivedPath } from '../staging/staging.ts'
+import { receivedPath, removeReceived } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Capabilities, Protocol, Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -310,7 +309,7 @@ async function settleFile(
     const directory = directories.find(({ index }) => index === file.directory)?.directory ?? {}
     await placeWhole(running, file, staged, { directory })
     await recordPlaced(running, file, received, owesReceipts)
-  } else if (received !== '' && file.phase !== 'MOVING') await rm(received, { force: true })
+  } else if (received !== '' && file.phase !== 'MOVING') await removeReceived(received)
   if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts)
 }
 

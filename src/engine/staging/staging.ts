@@ -66,7 +66,7 @@ const QUICK = '.quick.part'
 
 /**
  * A small file. Its row may say WHOLE a moment before its bytes are on the disk (place-file.ts): after a crash they are
- * looked at before they count, and a mark says whether it was put in place.
+ * looked at before they count.
  */
 export function isQuick(received: string): boolean {
   return received.endsWith(QUICK)
@@ -89,9 +89,8 @@ export function receivedPath(staged: string): string {
 
 /** Removes a received file together with its local form and its mark, which a crash may have left. */
 export async function removeReceived(path: string): Promise<void> {
-  await rm(path, { force: true })
-  if (isQuick(path)) await rm(markOf(path), { force: true })
-  await rm(localPath(path), { force: true })
+  for (const one of [path, localPath(path)])
+    for (const name of [one, markOf(one)]) await rm(name, { force: true })
 }
 
 /** Runs the steps into a file and syncs it. If a step fails, no file is left. Returns the size. */
