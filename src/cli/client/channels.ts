@@ -105,9 +105,8 @@ export async function status(channelCode: string, options: ClientFlags): Promise
     const { automaticPause: pause } = await client.platform.channelSetup({ channelCode })
     if (!pause) return
     const why = pause.error === undefined ? '' : `: ${pause.error}`
-    remark(
-      `automation waits until ${when(pause.until)}, after ${pause.failures} failed emissions in a row${why} (esclusa retry or reset ends it)`,
-    )
+    const failures = pause.failures === 1 ? 'a failed emission' : `${pause.failures} failed emissions in a row`
+    remark(`automation waits until ${when(pause.until)}, after ${failures}${why} (esclusa retry or reset ends it)`)
   })
 }
 
