@@ -15,7 +15,6 @@ export function limitBodies(server: Server, ms: number, late: (request: Incoming
     const done = () => clearTimeout(timer)
     request.once('end', done)
     request.once('close', done)
-    request.socket.once('close', done)
     timers.set(request, timer)
   })
 }

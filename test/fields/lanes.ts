@@ -307,7 +307,7 @@ export class Lane {
     return this.until(id, ...OVER)
   }
 
-  /** Our send, and the partner's call or visit where it must come for it. Nobody comes twice. */
+  /** Our send, and the partner's call or visit where it must come for it. */
   async emit(): Promise<Outcome> {
     const { status, text, body } = await this.send()
     if (status >= 300) return { ...REFUSED, error: `${status} ${text}` }
@@ -317,7 +317,12 @@ export class Lane {
   }
 
   async partnerTakes(id: string): Promise<void> {
-    if (this.column === 'oftp2 remote') await this.partnerCalls()
+    // A partner that calls before this node is ready to send calls again.
+    if (this.column === 'oftp2 remote')
+      await waitFor('the partner’s call to find it', async () => {
+        await this.partnerCalls()
+        return (await this.row(id)).state !== 'PENDING'
+      })
     if (this.column !== 'sftp remote') return
     const lies = async () =>
       OVER.includes((await this.row(id)).state) ||
