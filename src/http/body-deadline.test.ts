@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, createServer, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { test } from 'node:test'
+import { limitBodies } from './body-deadline.ts'
+
+test('requests with a body leave nothing on the connection that carries them', async (t) => {
+  const server = createServer((asked, reply) => {
+    asked.resume()
+    asked.once('end', () => reply.end())
+  })
+  limitBodies(server, 60_000, () => assert.fail('none is late'))
+  const connections: Socket[] = []
+  server.on('connection', (socket) => void connections.push(socket))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => {
+    agent.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const post = async () => {
+    const asking = request({ host: '127.0.0.1', port, agent, method: 'POST' })
+    asking.end('a body')
+    const [reply] = (await once(asking, 'response')) as [IncomingMessage]
+    reply.resume()
+    await once(reply, 'close')
+    return connections[0]?.listenerCount('close')
+  }
+  const first = await post()
+  for (let nth = 0; nth < 20; nth++) assert.equal(await post(), first)
+  assert.equal(connections.length, 1)
+})
