@@ -105,8 +105,11 @@ export async function status(channelCode: string, options: ClientFlags): Promise
     const { automaticPause: pause } = await client.platform.channelSetup({ channelCode })
     if (!pause) return
     const why = pause.error === undefined ? '' : `: ${pause.error}`
-    const failures = pause.failures === 1 ? 'a failed emission' : `${pause.failures} failed emissions in a row`
-    remark(`automation waits until ${when(pause.until)}, after ${failures}${why} (esclusa retry or reset ends it)`)
+    const failures =
+      pause.failures === 1 ? 'a failed emission' : `${pause.failures} failed emissions in a row`
+    remark(
+      `automation waits until ${when(pause.until)}, after ${failures}${why} (esclusa retry or reset ends it)`,
+    )
   })
 }
 
