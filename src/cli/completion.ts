@@ -43,6 +43,13 @@ const withValues = (all: readonly Place[]) => [
   ...new Set(all.flatMap(({ choices }) => choices.filter((one) => one.takesValue).map(({ word }) => word))),
 ]
 
+/** What a word does to the place where the line stands, as cases of bash and zsh alike. */
+const steps = (all: readonly Place[]) =>
+  all
+    .filter(({ words }) => words !== '')
+    .map(({ words }) => `      ${quoted(words.includes(' ') ? words : ` ${words}`)}) at=${quoted(words)};;`)
+    .join('\n')
+
 /** The words before the cursor that are neither options nor their values say where it stands; what is no command is an argument. */
 function bash(all: readonly Place[]): string {
   return `# esclusa completion bash: eval "$(esclusa completion bash)"
@@ -55,10 +62,7 @@ _esclusa() {
     if [ -n "$skip" ]; then skip=''; continue; fi
     case " ${withValues(all).join(' ')} " in *" $word "*) skip=1; continue;; esac
     case "$at $word" in
-${all
-  .filter(({ words }) => words !== '')
-  .map(({ words }) => `      ${quoted(words.includes(' ') ? words : ` ${words}`)}) at=${quoted(words)};;`)
-  .join('\n')}
+${steps(all)}
     esac
   done
   case "$at" in
@@ -83,10 +87,7 @@ _esclusa() {
     if [[ -n $skip ]]; then skip=''; continue; fi
     case " ${withValues(all).join(' ')} " in *" $word "*) skip=1; continue;; esac
     case "$at $word" in
-${all
-  .filter(({ words }) => words !== '')
-  .map(({ words }) => `      ${quoted(words.includes(' ') ? words : ` ${words}`)}) at=${quoted(words)};;`)
-  .join('\n')}
+${steps(all)}
     esac
   done
   if [[ -n $skip ]]; then _files; return; fi

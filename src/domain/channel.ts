@@ -2,6 +2,7 @@
 
 import { CHANNEL_CODE_PATTERN, CODE_FIELDS, SECRET_FIELDS, Security } from '../contract/channel.ts'
 import type { Channel, ChannelPatch, ChannelStatusValue, Directory } from '../contract/channel.ts'
+import type { ProtocolName } from '../contract/contact-settings.ts'
 import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 import { isOpenAt } from './time.ts'
 import type { Hours, Zone } from './time.ts'
@@ -112,6 +113,11 @@ export function directoriesFor(
 /** A direction left out allows both ways. */
 function allows(direction: string | undefined, way: TransferDirection): boolean {
   return direction === undefined || direction === 'BIDIRECCIONAL' || direction === way
+}
+
+/** Only the partner may call for the channel. Nobody calls through a folder: it is used whatever callingEnd says. */
+export function partnerMustCall({ connection }: Channel, protocol: ProtocolName | undefined): boolean {
+  return protocol !== 'folder' && connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO'
 }
 
 /** Why files may not go in that direction, in words. Undefined if they may. */

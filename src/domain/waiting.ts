@@ -5,7 +5,7 @@ import type { Channel } from '../contract/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
 import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 import type { WaitingReason } from '../contract/transfer-search.ts'
-import { closedBecause, goes } from './channel.ts'
+import { closedBecause, goes, partnerMustCall } from './channel.ts'
 import { nextOpening } from './time.ts'
 import type { Hours, Zone } from './time.ts'
 
@@ -33,8 +33,7 @@ export function waitingFor(transfer: Waits, around: Surroundings, now: number, z
   if (!goes(config, direction) || closedBecause(config, direction)) return { reason: 'CLOSED' }
   const opening = nextOpening(hours, now, zone)
   if (opening > now) return { reason: 'HOURS', until: opening }
-  const { callingEnd } = config.connection?.advancedConfigurationConnection ?? {}
-  if (callingEnd === 'REMOTO' && protocol !== 'folder') return { reason: 'PARTNER_CALL' }
+  if (partnerMustCall(config, protocol)) return { reason: 'PARTNER_CALL' }
   if (direction === 'EMISION' && downUntil > now)
     return { reason: 'PARTNER_DOWN', until: Math.max(downUntil, attempts > 0 ? dueAt : 0) }
   return attempts > 0 && dueAt > now ? { reason: 'RETRY', until: dueAt } : { reason: 'TURN' }

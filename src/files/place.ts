@@ -3,7 +3,7 @@
 // folders. Each step can be repeated after a crash; `isPlaced` says whether an earlier try succeeded.
 
 import { randomUUID } from 'node:crypto'
-import { linkSync, renameSync } from 'node:fs'
+import { linkSync, renameSync, statSync } from 'node:fs'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
@@ -118,7 +118,9 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
+/** Asked for at every file: making a folder that is there costs as much as a small write, to look costs next to nothing. */
 export async function ensureFolder(path: string): Promise<void> {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   try {
     await mkdir(path, { recursive: true, mode: 0o750 })
   } catch (thrown) {

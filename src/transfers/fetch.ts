@@ -1,7 +1,7 @@
 // Asks for a reception where this node calls: the engine calls the partner and takes what it has for the channel. What
 // there is can be known only then, so nothing is looked at here but whether this node may ask.
 
-import { directoriesFor, goes } from '../domain/channel.ts'
+import { directoriesFor, goes, partnerMustCall } from '../domain/channel.ts'
 import type { TransferRecord } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
 import type { ChannelRecord } from '../store/channels.ts'
@@ -37,9 +37,7 @@ function requireInbound({ code, config }: ChannelRecord): void {
 /** Where the partner calls, only the partner can bring its files. */
 async function requireCall({ store }: Asking, { code, config, contactId }: ChannelRecord): Promise<void> {
   const contact = await findContact(store.db, contactId)
-  const remote = config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO'
-  // Nobody calls through a folder.
-  if (remote && contact?.protocol !== 'folder')
+  if (partnerMustCall(config, contact?.protocol))
     throw new NodeError(
       'conflict',
       `the partner calls for channel ${code} (callingEnd REMOTO): only the partner can bring its files`,

@@ -15,18 +15,15 @@ import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { makeTokens } from '../../src/accounts/token.ts'
 import { readSecrets } from '../../src/files/secrets.ts'
-import { addHistory } from '../../src/store/channels.ts'
-import { newId } from '../../src/store/database/ids.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
-import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
-import { newFile } from '../../src/transfers/request.ts'
 import { SALARIES, setScene } from '../backup/scene.ts'
 import type { Scene } from '../backup/scene.ts'
 import { esclusa, launch } from '../crash/node-process.ts'
 import type { Settings } from '../crash/node-process.ts'
 import { seededRandom } from '../crash/random.ts'
 import { LONG, SEED } from '../crash/trial.ts'
+import { addCompleted } from '../support/completed-transfer.ts'
 import { closeAfter, tempFolder, testOnBoth } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
 
@@ -173,22 +170,7 @@ async function addOld(store: Store, before: number): Promise<string[]> {
   await store.write(async (tx) => {
     for (let nth = 0; nth < 130; nth++) {
       const at = Date.now() - 10 * 86_400_000 + (before + nth) * 1000
-      const id = newId(at)
-      const file = newFile({ directory: 0, name: `f${nth}`, path: `/x/f${nth}`, size: 5, modifiedAt: at }, 0)
-      await insertTransfer(tx, {
-        id,
-        channelCode: SALARIES,
-        direction: 'EMISION',
-        type: 'MANUAL',
-        requestedBy: null,
-        retryOf: null,
-        now: at,
-        files: [{ ...file, keyDate: '20260101', keyTime: '0000000001' }],
-      })
-      await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at })
-      await moveTransfer(tx, id, { from: 'IN_PROGRESS', to: 'COMPLETED', now: at + 1 })
-      await addHistory(tx, SALARIES, [{ at, event: 'TRANSFER_COMPLETED' }])
-      ids.push(id)
+      ids.push(await addCompleted(tx, SALARIES, { name: `f${nth}`, at, tookMs: 1 }))
     }
   })
   return ids

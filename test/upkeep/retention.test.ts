@@ -15,14 +15,12 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { makeLog } from '../../src/log.ts'
 import { discardOld } from '../../src/quarantine/age.ts'
-import { addHistory, findChannel, updateChannel } from '../../src/store/channels.ts'
-import { newId } from '../../src/store/database/ids.ts'
+import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
-import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
-import { newFile } from '../../src/transfers/request.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
+import { addCompleted } from '../support/completed-transfer.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
@@ -41,23 +39,7 @@ async function fill({ store }: TestNode, code: string, count: number): Promise<s
   await store.write(async (tx) => {
     for (let index = 0; index < count; index++) {
       const at = NOW - (count - index) * 3_600_000
-      const id = newId(at)
-      const [name, path] = [`f${index}.txt`, `/x/f${index}.txt`]
-      const file = newFile({ directory: 0, name, path, size: 5, modifiedAt: at }, 0)
-      await insertTransfer(tx, {
-        id,
-        channelCode: code,
-        direction: 'EMISION',
-        type: 'MANUAL',
-        requestedBy: null,
-        retryOf: null,
-        now: at,
-        files: [{ ...file, keyDate: '20260101', keyTime: '0000000001' }],
-      })
-      await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at })
-      await moveTransfer(tx, id, { from: 'IN_PROGRESS', to: 'COMPLETED', now: at + 1000 })
-      await addHistory(tx, code, [{ at, event: 'TRANSFER_COMPLETED' }])
-      ids.unshift(id)
+      ids.unshift(await addCompleted(tx, code, { name: `f${index}.txt`, at, tookMs: 1000 }))
     }
   })
   return ids

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { TEST_ADVICE } from '../../contract/administration/connection-test.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
+import { partnerMustCall } from '../../domain/channel.ts'
 import { channelFaults } from '../../domain/channel-faults.ts'
 import type { Roots } from '../../domain/channel-rules.ts'
 import { rootsOf } from '../../domain/file-roots.ts'
@@ -262,11 +263,7 @@ async function partners(store: Store, seal: Seal, channels: readonly ChannelReco
   const contacts = await listContacts(store.db)
   const looks = contacts.flatMap((contact) => {
     const called = channels.filter(
-      ({ contactId, config }) =>
-        contactId === contact.id &&
-        // Nobody calls through a folder: it is used whatever callingEnd says.
-        (contact.protocol === 'folder' ||
-          config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'),
+      ({ contactId, config }) => contactId === contact.id && !partnerMustCall(config, contact.protocol),
     )
     if (called.length === 0) return []
     if (contact.protocol === 'folder') {

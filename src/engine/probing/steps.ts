@@ -44,12 +44,16 @@ export class Steps {
     try {
       const { seen, warn, value } = await inTime(run())
       const said = { ...(seen !== undefined && { seen }), ...(warn !== undefined && { advice: warn }) }
-      this.line.steps.push({ step, outcome: 'OK', ...said, milliseconds: took() })
+      this.pass(step, said, took())
       return value
     } catch (thrown) {
       this.fail(step, messageOf(thrown), thrown instanceof Failed ? thrown.advice : advice, took())
       return undefined
     }
+  }
+
+  pass(step: Step, said: { seen?: string; advice?: TestAdvice }, milliseconds: number): void {
+    this.line.steps.push({ step, outcome: 'OK', ...said, milliseconds })
   }
 
   fail(step: Step, seen: string, advice: TestAdvice, milliseconds = 0): void {

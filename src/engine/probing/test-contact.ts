@@ -7,7 +7,7 @@ import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
 import type { ConnectionTest, TestedLine } from '../../contract/administration/connection-test.ts'
 import type { Oftp2Settings, SftpSettings } from '../../contract/contact-settings.ts'
-import { applicationOf } from '../../domain/channel.ts'
+import { applicationOf, partnerMustCall } from '../../domain/channel.ts'
 import { fromSocketError, messageOf, NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -17,7 +17,7 @@ import type { Db } from '../../store/database/store.ts'
 import type { Seal } from '../../store/seal.ts'
 import { addressesOf } from '../sessions/session-pool.ts'
 import { makeSessionCrypto } from '../sessions/session-crypto.ts'
-import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { makeTransferPlan, securityOf, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { tryFolder } from '../transports/folder/try-folder.ts'
 import { createOftp2, OFTP2 } from '../transports/oftp2/oftp2.ts'
@@ -47,10 +47,7 @@ type Way = { plan: TransferPlan | undefined; channels: ChannelRecord[]; host: st
 
 export async function testContact(testing: Testing, contact: ContactRecord): Promise<ConnectionTest> {
   const channels = (await channelsOfContact(testing.db, contact.id)).filter(
-    ({ config }) =>
-      !config.deactivateChannel &&
-      (contact.protocol === 'folder' ||
-        config.connection?.advancedConfigurationConnection?.callingEnd !== 'REMOTO'),
+    ({ config }) => !config.deactivateChannel && !partnerMustCall(config, contact.protocol),
   )
   const lines =
     contact.protocol === 'folder'
@@ -227,8 +224,7 @@ async function signIn(
   const took = () => Math.round(performance.now() - began)
   const good = () => {
     const { hostKey } = steps.line
-    if (hostKey !== undefined)
-      steps.line.steps.push({ step: 'HOST_KEY', outcome: 'OK', seen: hostKey, milliseconds: took() })
+    if (hostKey !== undefined) steps.pass('HOST_KEY', { seen: hostKey }, took())
     return hostKey !== undefined
   }
   try {
@@ -237,7 +233,7 @@ async function signIn(
     })
     good()
     const seen = `${call.settings.username}, ${line.ident}`
-    steps.line.steps.push({ step: 'LOGIN', outcome: 'OK', seen, milliseconds: took() })
+    steps.pass('LOGIN', { seen }, took())
     return line
   } catch (thrown) {
     const code = thrown instanceof NodeError ? thrown.code : 'internal'
@@ -277,14 +273,7 @@ function callOf(
     reach: { contactId: plan?.contact.id ?? '', openedBy: 'node', refusal: () => notForFiles() },
     ways: 'B',
     timeouts: TIMEOUTS,
-    security: plan?.security ?? {
-      encrypted: false,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
+    security: plan?.security ?? securityOf({}),
     compression: false,
     signal,
   }

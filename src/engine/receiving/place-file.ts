@@ -1,7 +1,6 @@
 // Puts a whole file in place under its real name, and records that it is there. Used by the session that brings the
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
-import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
@@ -226,6 +225,5 @@ function nameFor(name: string, digits: number, nth: number, context: EngineConte
 
 async function ensureInbound(folder: string, fileRoots: readonly string[]): Promise<void> {
   requireConfined(folder, fileRoots)
-  // Asked at every file: making a folder that is there costs more than to look.
-  if (!existsSync(folder)) await ensureFolder(folder)
+  await ensureFolder(folder)
 }

@@ -14,6 +14,9 @@ import type { Session } from '../transports/transport.ts'
 /** Files of a further line that are under way: what waits for one line would be faster over another. */
 const FURTHER_AT_ONCE = 3
 
+/** A partner that answers faster is not worth a second line: the work takes longer than the way. */
+export const PROMPT_MS = 10
+
 /** A session for one transfer alone. */
 export type Line = {
   session: Session

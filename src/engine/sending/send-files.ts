@@ -27,7 +27,7 @@ import { FileSource } from '../staging/file-source.ts'
 import { READ_AHEAD_OCTETS, ReadAhead } from '../staging/read-ahead.ts'
 import type { Outgoing } from '../staging/read-ahead.ts'
 import { nameOnWire } from '../staging/gz-name.ts'
-import { Lines } from './lines.ts'
+import { Lines, PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
@@ -45,7 +45,6 @@ const FILES_ON_A_LINE = 4
  */
 const SMALL_FILES_ON_A_LINE = 16
 const PART_OF_ALL = 16
-const PROMPT_MS = 10
 
 /** Sends every file that is not done. Resolves to whether receipts are still to come. */
 export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {

@@ -3,12 +3,11 @@
 // partner that turns one away is not asked for more than it had then, for a while.
 
 import type { Session } from '../transports/transport.ts'
+import { PROMPT_MS } from '../sending/lines.ts'
 import type { Waiting } from '../sending/lines.ts'
 
 /** Where the contact says nothing. */
 const MOST = 16
-/** An answer that takes less is not worth a second line. */
-const PROMPT_MS = 10
 /** One line more for each of these that an answer takes. */
 const ANSWER_MS = 8
 /** Files that must wait for each line: a call costs as much as the answers to a few of them. */

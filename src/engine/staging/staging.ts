@@ -1,7 +1,7 @@
 // Files under way, in the data folder: outgoing files in their wire form, and incoming ones before they are in place.
 // Everything here can be thrown away without losing a file.
 
-import { constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fromFileError } from '../../errors.ts'
@@ -30,8 +30,7 @@ export type Staging = {
 export function makeStaging(dataDir: string): Staging {
   const out = join(dataDir, 'outgoing')
   const incoming = async (name: string) => {
-    // Asked for at every file that comes; making a folder that is there costs as much as a small write.
-    if (!existsSync(join(dataDir, 'partial'))) await ensureFolder(join(dataDir, 'partial'))
+    await ensureFolder(join(dataDir, 'partial'))
     return join(dataDir, 'partial', name)
   }
   return {

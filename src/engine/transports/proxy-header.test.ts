@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
+import { waitFor } from '../../../test/support/harness.ts'
 import { networksOf } from '../../domain/network/networks.ts'
 import { behindProxies, originOf, parseProxyHeader } from './proxy-header.ts'
 
@@ -84,7 +85,7 @@ test('a header counts from the proxies named, and what follows it is read as if 
   await from('127.0.0.1', `${header}hello`)
   const silent = await from('127.0.0.2', 'SSH-2.0-x\r\n')
   await once(silent, 'close')
-  while (taken.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitFor('both to be taken', () => taken.length === 2)
   const heard = await Promise.all(taken)
   for (const line of lines) line.destroy()
   server.close()

@@ -292,21 +292,35 @@ test('a file whose rename was never answered counts as delivered, once', { skip 
   assert.ok((await readFile(join(inbox, 'sure'))).equals(bytes))
 })
 
+type Calling = {
+  server: Awaited<ReturnType<typeof startTestListener>>
+  own: HostDouble
+  call: ReturnType<typeof callTo>
+}
+
+/** A call to a server of our own, which takes files over and hands them over. */
+async function withListener(
+  place: { inbox: string } | { outbox: string },
+  run: (calling: Calling) => Promise<void>,
+): Promise<void> {
+  const server = await startTestListener()
+  try {
+    const hostKeys = [server.hostKey.fingerprint]
+    const settings = { username: 'acme', privateKey: server.userKey.private, hostKeys, ...place }
+    const own = new HostDouble(join(server.folder, 'calling'))
+    await run({ server, own, call: callTo(settings, { port: server.port }) })
+  } finally {
+    await server.stop()
+  }
+}
+
 test(
   'a server that takes files over at once: one whose rename was never answered counts as delivered, once',
   { skip },
-  async () => {
-    const server = await startTestListener()
-    try {
-      const settings = {
-        username: 'acme',
-        privateKey: server.userKey.private,
-        hostKeys: [server.hostKey.fingerprint],
-        inbox: '/NOMINA/in',
-      }
-      const own = new HostDouble(join(server.folder, 'calling'))
+  () =>
+    withListener({ inbox: '/NOMINA/in' }, async ({ server, own, call }) => {
       const bytes = patternBytes(50_000, 8)
-      await withSession(callTo(settings, { port: server.port }), own, async (session) => {
+      await withSession(call, own, async (session) => {
         await session.push(wireFile('sure', bytes), quiet, never)
         // It is shown there for a while, and nobody may read it.
         await session.push(wireFile('sure', bytes, { mayBeThere: true }), quiet, never)
@@ -314,42 +328,27 @@ test(
         await assert.rejects(session.push(shorter, quiet, never), failsWith('name_taken'))
       })
       assert.equal(server.host.received.length, 1)
-    } finally {
-      await server.stop()
-    }
-  },
+    }),
 )
 
 test(
   'a file that was read and could not be kept has not been taken from a server that hands files over',
   { skip },
-  async () => {
-    const server = await startTestListener()
-    try {
-      const settings = {
-        username: 'acme',
-        privateKey: server.userKey.private,
-        hostKeys: [server.hostKey.fingerprint],
-        outbox: '/NOMINA/out',
-      }
-      const own = new HostDouble(join(server.folder, 'calling'))
+  () =>
+    withListener({ outbox: '/NOMINA/out' }, async ({ server, own, call }) => {
       const bytes = patternBytes(50_000, 9)
       server.outbox.put('NOMINA', 'file', bytes)
       own.onComplete = () => {
         throw new NodeError('no_space', 'the disk is full')
       }
-      const fetch = () =>
-        withSession(callTo(settings, { port: server.port }), own, (session) => session.fetch(never))
+      const fetch = () => withSession(call, own, (session) => session.fetch(never))
       await assert.rejects(fetch(), failsWith('no_space'))
       assert.deepEqual(server.outbox.takenLog, [], 'it is lost')
       own.onComplete = () => {}
       await fetch()
       assert.ok((await own.bytesOf('file'))[0]?.equals(bytes))
       assert.equal(server.outbox.files.size, 0)
-    } finally {
-      await server.stop()
-    }
-  },
+    }),
 )
 
 test('the engine notes the last step before it is asked for, and may forbid it', { skip }, async () => {
