@@ -365,12 +365,16 @@ const hangingUp: Proof = {
   run: async (stage) => {
     const { set, unset } = await both(stage, calls({ desconnection: true }))
     const made = async (lane: Lane) => {
+      const line = lane.isOftp2 ? lane.tap : lane.line
       const count = () => (lane.isOftp2 ? lane.tap.calls.length : lane.line.calls)
       const before = count()
       for (const name of ['a.txt', 'b.txt']) {
         await lane.put(name, name)
         completed(await lane.emit())
+        // A transfer that is asked for before the last one has hung up goes over the same call.
+        if (lane === set) await waitFor('the end of the call', () => line.openSockets === 0)
       }
+      assert.equal(line.openSockets > 0, lane === unset)
       return count() - before
     }
     assert.deepEqual([await made(set), await made(unset)], [2, 1])

@@ -22,6 +22,10 @@ export class CountedLine {
     return line
   }
 
+  get openSockets(): number {
+    return this.#sockets.size
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port
   }

@@ -73,6 +73,10 @@ export class WireTap {
     return tap
   }
 
+  get openSockets(): number {
+    return this.#sockets.size
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port
   }
