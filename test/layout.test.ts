@@ -1,7 +1,7 @@
 // How the tree is laid out, beyond who imports whom (imports.test.ts).
 
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
@@ -14,6 +14,12 @@ function productFiles(...patterns: string[]): string[] {
     .filter((path) => !path.includes('.test.'))
     .toSorted()
 }
+
+test('the files that the runner of the tests starts first are there', () => {
+  const named = readFileSync(join(ROOT, 'tools/longest-tests.txt'), 'utf8').trim().split('\n')
+  const gone = named.map((line) => line.split(' ')[1] ?? '').filter((path) => !existsSync(join(ROOT, path)))
+  assert.deepEqual(gone, [])
+})
 
 test('all the SQL stands in the store', () => {
   const query =

@@ -1,44 +1,85 @@
-// The test runner behind `npm test`: one PostgreSQL server for the whole run, then `node --test` over what was asked
-// for. `node tools/test.ts src/store test/http` runs those alone; a file may be named too.
+// The test runner behind `npm test`: one PostgreSQL server for the whole run, then node:test over what was asked for.
+// `node tools/test.ts src/store test/http` runs those alone; a file may be named too, and `--test-name-pattern=…` runs
+// the tests of that name.
+//
+// Files that take long start first (longest-tests.txt), so that none of them is left over at the end; how long each file
+// took is written to node_modules/.cache/test-seconds.txt, in the same form.
 //
 // Where PostgreSQL cannot be started the run goes on, says so first and last, and the tests of that database are
 // reported as skipped.
 
-import { spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { Client } from 'pg'
+import { globSync, mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { openStore } from '../src/store/database/open.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import type { PostgresServer } from '../test/support/postgres.ts'
 
 const DEFAULT_PLACES = ['src', 'sdk', 'console/src', 'test']
-const FILE_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 300_000
-// One more than cores: files wait for processes, disks and clocks a quarter of their time.
-const FILES_AT_ONCE = 3
+const NAME_PATTERN = '--test-name-pattern='
+/** Of one test. A slow machine is no fault: this only ends what would wait for ever. */
+const TEST_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 900_000
+// Twice the cores: files wait for processes, disks and clocks for half of their time.
+const FILES_AT_ONCE = 4
 
-const root = new URL('..', import.meta.url)
-const COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/compiled', root))
-const places = process.argv.slice(2)
-const globs = (places.length > 0 ? places : DEFAULT_PLACES).map((place) =>
-  statSync(new URL(place, root), { throwIfNoEntry: false })?.isDirectory()
-    ? `${place.replace(/\/$/, '')}/**/*.test.ts`
-    : place,
-)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const CACHE = join(root, 'node_modules/.cache')
+const LONGEST = join(root, 'tools/longest-tests.txt')
 
-const given = process.env.ESCLUSA_TEST_POSTGRES
-const postgres = given ? { url: given, stop: () => Promise.resolve() } : await tryPostgres()
-let code = 1
+process.chdir(root)
+const given = process.argv.slice(2)
+const patterns = given
+  .filter((one) => one.startsWith(NAME_PATTERN))
+  .map((one) => one.slice(NAME_PATTERN.length))
+const files = longestFirst(testFiles(given.filter((one) => !one.startsWith(NAME_PATTERN))))
+const stopped = new AbortController()
+// The tests end, and the server is stopped on the way out.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort())
+
+const folder = mkdtempSync(join(tmpdir(), 'esclusa-tests-'))
+const postgres = await startedPostgres()
+const ready = `ready_${process.pid}`
+let passed = false
 try {
-  code = await runTests(postgres?.url)
+  await makeReady(postgres?.url)
+  passed = await runTests()
 } finally {
+  if (postgres) await onServer(postgres.url, `drop database if exists ${ready}`)
   await postgres?.stop()
+  rmSync(folder, { recursive: true, force: true })
 }
 if (!postgres)
   console.error('NOTE: the tests on PostgreSQL were SKIPPED: the server could not be started (see above).')
-process.exit(code)
+process.exit(passed ? 0 : 1)
 
-async function tryPostgres(): Promise<PostgresServer | undefined> {
+function testFiles(places: readonly string[]): string[] {
+  const globs = (places.length > 0 ? places : DEFAULT_PLACES).map((place) =>
+    statSync(place, { throwIfNoEntry: false })?.isDirectory() ? join(place, '**/*.test.ts') : place,
+  )
+  const found = globs.map((glob) => globSync(glob, { exclude: ['**/node_modules/**'] }))
+  for (const [at, { length }] of found.entries())
+    if (length === 0) throw new Error(`there is no test file ${globs[at]}`)
+  return [...new Set(found.flat().map((file) => relative(root, file)))].sort()
+}
+
+function longestFirst(all: readonly string[]): string[] {
+  const order = readFileSync(LONGEST, 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1])
+  const place = (file: string) => (order.includes(file) ? order.indexOf(file) : order.length)
+  return all.toSorted((one, other) => place(one) - place(other))
+}
+
+async function startedPostgres(): Promise<PostgresServer | undefined> {
+  const url = process.env.ESCLUSA_TEST_POSTGRES
+  if (url) return { url, stop: () => Promise.resolve() }
   try {
-    return await startPostgres()
+    return await startPostgres({ synced: false })
   } catch (thrown) {
     console.error(`NOTE: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
     console.error('NOTE: the tests on PostgreSQL will be SKIPPED.')
@@ -46,19 +87,51 @@ async function tryPostgres(): Promise<PostgresServer | undefined> {
   }
 }
 
-function runTests(postgresUrl: string | undefined): Promise<number> {
-  const flags = ['--test', `--test-concurrency=${FILES_AT_ONCE}`, `--test-timeout=${FILE_TIMEOUT_MS}`]
-  const child = spawn(process.execPath, [...flags, ...globs], {
-    cwd: root,
-    stdio: 'inherit',
-    // Most of what a short test file costs is the loading of modules: files and the nodes they start share what was
-    // compiled once.
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ESCLUSA_TEST_POSTGRES: postgresUrl ?? '' },
+/** A database of each kind with its schema made, of which tests take copies (test/support/harness.ts). */
+async function makeReady(server: string | undefined): Promise<void> {
+  await (await openStore({ dataDir: folder })).close()
+  process.env.ESCLUSA_TEST_SQLITE_READY = join(folder, 'esclusa.db')
+  process.env.ESCLUSA_TEST_POSTGRES = server ?? ''
+  if (!server) return
+  await onServer(server, `create database ${ready}`)
+  const databaseUrl = new URL(server)
+  databaseUrl.pathname = `/${ready}`
+  await (await openStore({ dataDir: folder, databaseUrl: databaseUrl.href })).close()
+  process.env.ESCLUSA_TEST_POSTGRES_READY = ready
+}
+
+async function onServer(connectionString: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+async function runTests(): Promise<boolean> {
+  // Most of what a short test file costs is the loading of modules: files and the nodes they start share what was
+  // compiled once.
+  process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled')
+  const tests = run({
+    files,
+    concurrency: FILES_AT_ONCE,
+    timeout: TEST_TIMEOUT_MS,
+    signal: stopped.signal,
+    ...(patterns.length > 0 && { testNamePatterns: patterns }),
   })
-  // The first interrupt goes to the tests as well; they end, and the server is stopped on the way out.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('exit', (status, signal) => resolve(status ?? (signal ? 1 : 0)))
+  const seconds = new Map<string, number>()
+  let success = false
+  tests.on('test:summary', (summary) => {
+    if (summary.file) seconds.set(relative(root, summary.file), summary.duration_ms / 1000)
+    else success = summary.success
   })
+  const shown = tests.compose(new spec())
+  shown.pipe(process.stdout)
+  await finished(shown)
+  const lines = [...seconds].toSorted(([, one], [, other]) => other - one)
+  mkdirSync(CACHE, { recursive: true })
+  writeFileSync(
+    join(CACHE, 'test-seconds.txt'),
+    lines.map(([file, took]) => `${took.toFixed(1)} ${file}\n`).join(''),
+  )
+  return success && !stopped.signal.aborted
 }

@@ -36,7 +36,8 @@ async function write(store: Store, trail: AuditTrail, count: number): Promise<vo
 }
 
 testOnBoth('entries that several nodes write at once make one chain, which is whole', async (t, database) => {
-  const [dataDir, databaseUrl] = [await tempFolder(t), await database.create(t)]
+  const dataDir = await tempFolder(t)
+  const databaseUrl = await database.create(t, dataDir)
   const nodes = await Promise.all(
     ['one', 'two', 'three'].map(async (name) => ({
       store: await openStore({ dataDir, databaseUrl }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { closeAfter, tempFolder, testOnBoth, waitFor, withStore } from '../../test/support/harness.ts'
+import { closeAfter, sqlite, tempFolder, testOnBoth, waitFor, withStore } from '../../test/support/harness.ts'
 import type { TestDatabase } from '../../test/support/harness.ts'
 import { verifyPassword } from '../accounts/password.ts'
 import { PARKED } from '../domain/transfer.ts'
@@ -424,11 +424,7 @@ testOnBoth('five thousand channels are applied, changed and removed', async (t, 
 })
 
 test('the lines that apply prints hold no secret', async (t) => {
-  const { platform, apply } = await setUp(t, {
-    name: 'sqlite',
-    skip: undefined,
-    create: () => Promise.resolve(undefined),
-  })
+  const { platform, apply } = await setUp(t, sqlite)
   const lines = [
     ...(await apply(platform)),
     ...(await apply({ ...platform, contacts: [], channels: [] }, { prune: true })),

@@ -139,7 +139,7 @@ test(
     const scene = await setScene(t, sqlite)
     const exported = await scene.run('export', '--secrets')
     await scene.run('backup', scene.at('backup.tar.gz'))
-    const databaseUrl = (await postgres.create(t)) ?? ''
+    const databaseUrl = (await postgres.createEmpty(t)) ?? ''
     const there = {
       ...scene.settings,
       ESCLUSA_DATA_DIR: scene.at('there'),

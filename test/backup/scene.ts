@@ -42,7 +42,7 @@ export async function setScene(t: TestContext, database: TestDatabase): Promise<
   const at = (...path: string[]) => join(root, ...path)
   for (const folder of ['files/out', 'files/in', 'files/taken', 'files/waiting', 'acme/in', 'acme/out'])
     await mkdir(at(folder), { recursive: true })
-  const databaseUrl = await database.create(t)
+  const databaseUrl = await database.create(t, at('data'))
   const sftpPort = await freePort()
   const settings: Settings = {
     ESCLUSA_DATA_DIR: at('data'),

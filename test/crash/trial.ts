@@ -40,8 +40,8 @@ export async function prepareTrial(
   older?: OlderProgram,
 ): Promise<Trial> {
   const folder = await tempFolder(t)
-  const databaseUrl = await database.create(t)
   const dataDir = join(folder, 'data')
+  const databaseUrl = await (older ? database.createEmpty(t) : database.create(t, dataDir))
   const files = join(folder, 'files')
   const settings: Settings = {
     ESCLUSA_DATA_DIR: dataDir,

@@ -458,7 +458,7 @@ async function makePlace(t: TestContext, database: TestDatabase): Promise<Place>
     inbox: at('partner-in'),
     outbox: at('partner-out'),
     dataDir: at('data'),
-    databaseUrl: await database.create(t),
+    databaseUrl: await database.create(t, at('data')),
   }
   for (const folder of ['files/out', 'files/in', 'scripts', 'partner-in', 'partner-out', 'data'])
     await mkdir(at(folder), { recursive: true })

@@ -22,7 +22,7 @@ testOnBoth(
   'killed at any moment, nodes tell every event at least once and none that was taken back',
   async (t, database) => {
     const dataDir = await tempFolder(t)
-    const databaseUrl = await database.create(t)
+    const databaseUrl = await database.create(t, dataDir)
     const store = await openStore({ dataDir, databaseUrl })
     closeAfter(t, () => store.close())
     const receiver = await startReceiver(t)

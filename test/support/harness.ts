@@ -3,7 +3,7 @@
 
 import { Client } from 'pg'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -36,28 +36,40 @@ import type { CallOperation } from './call.ts'
 import { seedPlatform, tokenFor } from './seed.ts'
 
 const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
+// Making the schema costs more than most tests: `npm test` makes it once for each database, and tests take copies.
+const POSTGRES_READY = process.env.ESCLUSA_TEST_POSTGRES_READY || undefined
+const SQLITE_READY = process.env.ESCLUSA_TEST_SQLITE_READY || undefined
 // Nodes that a test starts as processes inherit the environment, and refuse settings they do not know.
-delete process.env.ESCLUSA_TEST_POSTGRES
+for (const name of ['POSTGRES', 'POSTGRES_READY', 'SQLITE_READY']) delete process.env[`ESCLUSA_TEST_${name}`]
 
 export type TestDatabase = {
   name: 'sqlite' | 'postgres'
   /** Why it cannot be used here; undefined when it can. */
   skip: string | undefined
-  /** A fresh, empty database; undefined stands for SQLite in the data folder. */
-  create(t: TestContext): Promise<string | undefined>
+  /** A fresh database for whoever opens it with this data folder; undefined stands for SQLite in that folder. */
+  create(t: TestContext, dataDir: string): Promise<string | undefined>
+  /** The same without any table. */
+  createEmpty(t: TestContext): Promise<string | undefined>
 }
 
 export const sqlite: TestDatabase = {
   name: 'sqlite',
   skip: undefined,
-  create: () => Promise.resolve(undefined),
+  create: async (_, dataDir) => {
+    if (!SQLITE_READY) return undefined
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await copyFile(SQLITE_READY, join(dataDir, 'esclusa.db'))
+    return undefined
+  },
+  createEmpty: () => Promise.resolve(undefined),
 }
 export const postgres: TestDatabase = {
   name: 'postgres',
   skip: POSTGRES
     ? undefined
     : 'SKIPPED: no PostgreSQL (ESCLUSA_TEST_POSTGRES is not set; npm test starts one)',
-  create: createPostgresDatabase,
+  create: (t) => createPostgresDatabase(t, POSTGRES_READY),
+  createEmpty: (t) => createPostgresDatabase(t),
 }
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
@@ -70,9 +82,9 @@ export function testOnBoth(
     test(`${name} (${database.name})`, { skip: database.skip ?? false }, (t) => run(t, database))
 }
 
-async function createPostgresDatabase(t: TestContext): Promise<string> {
+async function createPostgresDatabase(t: TestContext, template = 'template1'): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await onServer(`create database ${name}`)
+  await onServer(`create database ${name} template ${template}`)
   closeAfter(t, () => onServer(`drop database if exists ${name} with (force)`))
   const url = new URL(POSTGRES ?? '')
   url.pathname = `/${name}`
@@ -97,7 +109,8 @@ export async function tempFolder(t: TestContext): Promise<string> {
 
 /** A store on a fresh database with its schema made. */
 export async function withStore(t: TestContext, database: TestDatabase): Promise<Store> {
-  const store = await openStore({ dataDir: await tempFolder(t), databaseUrl: await database.create(t) })
+  const dataDir = await tempFolder(t)
+  const store = await openStore({ dataDir, databaseUrl: await database.create(t, dataDir) })
   closeAfter(t, () => store.close())
   return store
 }
@@ -107,6 +120,8 @@ export type TestNode = {
   context: Context
   store: Store
   dataDir: string
+  /** Undefined where it is SQLite in the data folder. */
+  databaseUrl: string | undefined
   /** The one file root, where channels' paths lie. */
   files: string
   call: CallOperation
@@ -122,14 +137,19 @@ export type NodeOptions = {
 }
 
 async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
-  const databaseUrl = await (options.database ?? sqlite).create(t)
+  const { database = sqlite, settings } = options
+  const dataDir = settings?.ESCLUSA_DATA_DIR ?? (await tempFolder(t))
+  // A folder that is given may hold a database already.
+  const databaseUrl = await (settings?.ESCLUSA_DATA_DIR
+    ? database.createEmpty(t)
+    : database.create(t, dataDir))
   return readConfig({
-    ESCLUSA_DATA_DIR: await tempFolder(t),
+    ESCLUSA_DATA_DIR: dataDir,
     ESCLUSA_PORT: '0',
     ESCLUSA_LOG_LEVEL: 'silent',
     ESCLUSA_DRAIN_SECONDS: '0',
     ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-    ...options.settings,
+    ...settings,
   })
 }
 
@@ -139,11 +159,11 @@ async function dressed(
   config: Config,
   options: NodeOptions,
 ): Promise<TestNode> {
-  const { dataDir } = config
+  const { dataDir, databaseUrl } = config
   const files = config.fileRoots[0] ?? join(dataDir, 'files')
   if (!options.empty) await seedPlatform(context, files)
   const token = (username: string) => tokenFor(context, username)
-  return { url, context, store: context.store, dataDir, files, token, call: caller(url, token) }
+  return { url, context, store: context.store, dataDir, databaseUrl, files, token, call: caller(url, token) }
 }
 
 /** A whole node, as `esclusa serve` runs it, engine included. */

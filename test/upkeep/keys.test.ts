@@ -20,7 +20,7 @@ import { startTestHttp, startTestNode, testOnBoth, waitFor } from '../support/ha
 import type { TestNode } from '../support/harness.ts'
 import { FULL, SECRETS } from '../support/seed.ts'
 
-const settingsOf = ({ dataDir, databaseUrl }: { dataDir: string; databaseUrl?: string | undefined }) => ({
+const settingsOf = ({ dataDir, databaseUrl }: TestNode) => ({
   ESCLUSA_DATA_DIR: dataDir,
   ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
 })
@@ -35,9 +35,8 @@ const keyFileOf = ({ dataDir }: TestNode) => join(dataDir, 'master-key')
 const read = (path: string) => readFileSync(path, 'utf8').trim()
 
 testOnBoth('a new master key seals everything, beside a node that goes on with it', async (t, database) => {
-  const databaseUrl = await database.create(t)
-  const node = await startTestNode(t, { settings: databaseUrl ? { ESCLUSA_DATABASE_URL: databaseUrl } : {} })
-  const settings = settingsOf({ ...node, databaseUrl })
+  const node = await startTestNode(t, { database })
+  const settings = settingsOf(node)
   const before = read(keyFileOf(node))
   const said = await esclusa(settings, 'keys', 'rotate-master')
   assert.match(said, /^\+ a new master key\n~ 1 rows sealed with the new master key$/m)
@@ -79,9 +78,8 @@ testOnBoth(
 )
 
 testOnBoth('a new secret for tokens lets the old ones live out, or ends them', async (t, database) => {
-  const databaseUrl = await database.create(t)
-  const node = await startTestNode(t, { settings: databaseUrl ? { ESCLUSA_DATABASE_URL: databaseUrl } : {} })
-  const settings = settingsOf({ ...node, databaseUrl })
+  const node = await startTestNode(t, { database })
+  const settings = settingsOf(node)
   const statusWith = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await node.call('listChannels', { as: null, headers })).status

@@ -102,7 +102,7 @@ testOnBoth('a migration that is killed is made by the next start', async (t, dat
   for (let round = 0; round < FEWER; round++) {
     const root = await tempFolder(t)
     execFileSync('tar', ['-xzf', archive, '-C', root])
-    const databaseUrl = await database.create(t)
+    const databaseUrl = await database.createEmpty(t)
     if (databaseUrl) await load(databaseUrl, readFileSync(join(root, 'dump.sql'), 'utf8'))
     const settings = {
       ESCLUSA_DATA_DIR: join(root, 'data'),

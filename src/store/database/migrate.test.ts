@@ -21,7 +21,7 @@ testOnBoth(
   'a database newer than the program is refused, and said which change it does not know',
   async (t, database) => {
     const dataDir = await tempFolder(t)
-    const databaseUrl = await database.create(t)
+    const databaseUrl = await database.createEmpty(t)
     const store = await openStore({ dataDir, databaseUrl })
     await migrate(store, [...ownMigrations(), ADDED])
     await store.close()

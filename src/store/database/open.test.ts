@@ -22,7 +22,7 @@ testOnBoth(
   'several nodes that start together on an empty database make its schema once',
   async (t, database) => {
     const dataDir = await tempFolder(t)
-    const databaseUrl = await database.create(t)
+    const databaseUrl = await database.createEmpty(t)
     // As processes: within one, a SQLite writer that waits for another would stop the thread both need.
     await Promise.all(Array.from({ length: 4 }, () => openInProcess({ dataDir, databaseUrl })))
     const store = await openStore({ dataDir, databaseUrl })
