@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { closeAfter, startTestNode, tempFolder, waitFor } from '../../test/support/harness.ts'
 import type { TestNode } from '../../test/support/harness.ts'
 import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/support/seed.ts'
+import { generateSelfSigned } from '../engine/transforms/cms/self-signed.ts'
 import { findAccount } from '../store/accounts.ts'
 import { findChannel, openChannel, pageOfHistory } from '../store/channels.ts'
 import { insertKeyProposal } from '../store/keys.ts'
@@ -413,6 +414,23 @@ test('doctor looks at the folders of a partner whatever callingEnd says: nobody 
   assert.equal((await esclusa(`apply ${file}`)).exit, 0)
   const { stdout } = await esclusa('doctor')
   assert.match(stdout, /WRONG +partner acme: .*nowhere does not exist/)
+})
+
+test('doctor says when the certificates that callers are shown end', async (t) => {
+  const folder = await tempFolder(t)
+  const [cert, key, dataDir] = ['cert.pem', 'key.pem', 'data'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const ended = new Date(Date.now() - 60 * 86_400_000)
+  const made = await generateSelfSigned({ commonName: 'ended', bits: 2048, days: 30, now: ended })
+  writeFileSync(cert, made.certificatePem)
+  writeFileSync(key, made.privateKeyPem)
+  const esclusa = runner({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_TLS_CERT: cert, ESCLUSA_TLS_KEY: key })
+  const { exit, stdout } = await esclusa('doctor')
+  assert.equal(exit, 1)
+  assert.match(stdout, /WRONG +\S*cert\.pem: the certificate CN=ended expired on/)
 })
 
 test('check needs no database and makes none', async (t) => {

@@ -2,7 +2,7 @@
 // nothing, except for a test file that it removes again. Exit 1 if anything is wrong; warnings do not count.
 
 import { randomUUID, X509Certificate } from 'node:crypto'
-import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync, statfsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -57,6 +57,7 @@ async function examine(calls: boolean): Promise<Finding[]> {
     ...(await folders(config)),
     ...apart(config),
     ...(await ports(config)),
+    ...listenerCertificates(config),
   ]
   findings.push(...(await sshLibrary(config)))
   if (!hasNode(config)) {
@@ -162,6 +163,21 @@ function portFinding(name: string, host: string, port: number): Promise<Finding>
     server.listen(port, host, () =>
       server.close(() => done(ok(`port ${port}`, `free for ${name} on ${host}`))),
     )
+  })
+}
+
+/** What callers are shown; the one that is made at the first start may not be there yet. */
+function listenerCertificates({ tls, oftp2Tls, oftp2TlsPort, dataDir }: Config): Finding[] {
+  const made = oftp2TlsPort !== undefined && !tls && !oftp2Tls && join(dataDir, 'oftp2-tls.pem')
+  const shown = [tls?.certPath, oftp2Tls?.certPath, made && existsSync(made) ? made : undefined]
+  return shown.flatMap((path) => {
+    if (path === undefined) return []
+    try {
+      const ending = certificateFindings(path, [readFileSync(path, 'utf8')])
+      return ending.length > 0 ? ending : [ok('certificate', path)]
+    } catch (thrown) {
+      return [wrong('certificate', `${path}: ${messageOf(thrown)}`)]
+    }
   })
 }
 
