@@ -24,7 +24,7 @@ import { openProtocols } from './sessions/protocols.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './scheduling/heartbeat.ts'
 import { endFutureLeases } from '../store/transfers/signs-of-life.ts'
-import { clearLeftovers, clearStrayIncoming } from './staging/leftovers.ts'
+import { clearLeftovers, clearStrayIncoming, sweepStrayIncoming } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
 import { Receptions } from './receiving/receptions.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
@@ -136,6 +136,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   dispatcher.start()
   dispatcher.background(clearLeftovers(context, transports))
   const refreshing = setInterval(() => dispatcher.background(context.knownAddresses.refresh()), 60_000)
+  const sweeping = setInterval(() => dispatcher.background(sweepStrayIncoming(context)), 600_000)
   const automation = startAutomation(runner, () => dispatcher.wake())
   return {
     wake: () => dispatcher.wake(),
@@ -146,6 +147,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     stop: async () => {
       stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       clearInterval(refreshing)
+      clearInterval(sweeping)
       await automation.stop()
       receptions.closeAll()
       // Listeners first: nobody new comes in. Whoever is on the line may finish during the drain.

@@ -125,7 +125,7 @@ testOnBoth('a failed automatic emission waits 1, 2, 4 … minutes and leaves not
   await waitFor('the pause is over', async () => (await pause(rig)).failures === 0, PATIENCE_MS)
 })
 
-test('another file, another configuration, a retry or a reset: it is tried at once', async (t) => {
+test('another file, another configuration, a retry, a reset, a clock set back: it is tried at once', async (t) => {
   const rig = await failing(t)
   await failed(rig, 1)
   await triedAtOnce(rig, () => rig.put('a.txt', 'changed'))
@@ -134,6 +134,7 @@ test('another file, another configuration, a retry or a reset: it is tried at on
   )
   await triedAtOnce(rig, () => rig.reset())
   await triedAtOnce(rig, () => rig.retry())
+  await triedAtOnce(rig, () => Promise.resolve(rig.setAhead(-60 * MINUTE)))
 })
 
 test('the same file keeps its key, so that the partner’s end goes on with what is there', async (t) => {

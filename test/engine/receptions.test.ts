@@ -6,7 +6,7 @@ import { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { clearStrayIncoming } from '../../src/engine/staging/leftovers.ts'
+import { clearStrayIncoming, sweepStrayIncoming } from '../../src/engine/staging/leftovers.ts'
 import type { Offer, Reach, Session } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
@@ -542,4 +542,44 @@ test('files that no row speaks of are swept at a start, unless another node is a
   assert.deepEqual(await halfFiles(first), [known])
   await incoming.complete({ size: 1 })
   assert.deepEqual(await first.list('in'), ['a.txt'])
+})
+
+test('files that no row speaks of are swept while the node runs, but none that it writes', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  // It has no row before it is whole, for it comes with a name that is not its last.
+  const incoming = await rig.host().offer(
+    offerOf('a.txt', { provisional: true, key: { name: 'a.txt', date: '', time: '' } }),
+  )
+  await incoming.write(Buffer.from('a'), 0)
+  const [written = ''] = await halfFiles(rig)
+  assert.deepEqual(await partials(rig), [])
+  const half = await rig.host().offer(offerOf('b.txt', { size: 2, restartFrom: 2 }))
+  await half.write(Buffer.from('b'), 0)
+  await half.abandon(new NodeError('connection_lost', 'cut'), true)
+  const [{ path: kept } = { path: '' }] = await partials(rig)
+  const strays = ['stray.part', 'stray.part.out', 'stray.quick.part.placed']
+  for (const name of strays) await writeFile(join(rig.place.dataDir, 'partial', name), 'x')
+  await sweepStrayIncoming(rig.context)
+  const all = [written, basename(kept), ...strays]
+  assert.deepEqual((await halfFiles(rig)).toSorted(), all.toSorted(), 'what is young may be about to get its row')
+  await sweepStrayIncoming({ ...rig.context, now: () => Date.now() + 11 * 60_000 })
+  assert.deepEqual((await halfFiles(rig)).toSorted(), [written, basename(kept)].toSorted())
+  await incoming.complete({ size: 1 })
+  assert.equal((await rig.read('in', 'a.txt')).toString(), 'a')
+})
+
+test('what another node may be writing is left alone for a day', async (t) => {
+  const [first, second] = await twoNodes(t)
+  await mkdir(join(first.place.dataDir, 'partial'), { recursive: true })
+  await writeFile(join(first.place.dataDir, 'partial', 'stray.part'), 'x')
+  const later = (hours: number) => {
+    const now = () => Date.now() + hours * 3_600_000
+    return { ...first.context, now }
+  }
+  second.setAhead(30 * 3_600_000)
+  await second.context.heartbeat.beat()
+  await sweepStrayIncoming(later(23))
+  assert.deepEqual(await halfFiles(first), ['stray.part'])
+  await sweepStrayIncoming(later(25))
+  assert.deepEqual(await halfFiles(first), [])
 })

@@ -72,6 +72,7 @@ export class IncomingFile implements Incoming {
     const there = half && (await stat(half.path).catch(() => undefined))
     const quick = !half && goesQuick(this.#offer, this.#plan, this.#record)
     const path = await context.staging[quick ? 'incomingQuick' : 'incoming'](randomUUID())
+    context.staging.inHand(path, this.over)
     // Never beyond the end of the half file: that would leave a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
     this.#record.position = this.position

@@ -11,9 +11,10 @@ import {
   noteTried,
   takeAutomationRun,
 } from '../../store/automation-runs.ts'
-import type { AutomationRun } from '../../store/automation-runs.ts'
+import type { AutomaticPause, AutomationRun } from '../../store/automation-runs.ts'
 import { automatedChannels, channelsOfContact } from '../../store/channels.ts'
 import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
+import { automaticPauseMs } from '../../domain/retry-schedule.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { nextCronTurn } from '../../domain/calendar/cron-turns.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
@@ -204,13 +205,18 @@ async function send(context: EngineContext, channel: ChannelRecord, wake: () => 
   try {
     const pause = await findPause(store.db, channel.code)
     // It failed, and nothing has changed since: it is not repeated at every look.
-    if (pause && now() < pause.waitUntil && pause.tried === (await tryingWith(asking, channel))) return
+    if (pause && waits(pause, now()) && pause.tried === (await tryingWith(asking, channel))) return
     const { files } = await requestSend(asking, channel, 'AUTOMATIC')
     wake()
     await store.write((tx) => noteTried(tx, channel.code, triedWith(channel, files)))
   } catch (thrown) {
     if (!(thrown instanceof NodeError) || thrown.status >= 500) throw thrown
   }
+}
+
+/** What is left is never longer than the pause itself, unless the clock was set back. */
+function waits({ failures, waitUntil }: AutomaticPause, now: number): boolean {
+  return now < waitUntil && waitUntil <= now + automaticPauseMs(failures)
 }
 
 async function tryingWith(asking: Asking, channel: ChannelRecord): Promise<string> {

@@ -18,6 +18,7 @@ import type { Claim, Held } from '../../store/transfers/leases.ts'
 import { wasCancelled } from '../../store/transfers/transfers.ts'
 import type { Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { ClockWatch } from './clock-watch.ts'
 
 const TICK_MS = 1000
 /** Claimed transfers for each place to work in: enough that files of many channels can take turns. */
@@ -42,11 +43,13 @@ export class Dispatcher {
   #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
   #looking: Promise<void> = Promise.resolve()
   #clock: NodeJS.Timeout | undefined
+  readonly #clockWatch: ClockWatch
   #renewal: NodeJS.Timeout | undefined
 
   constructor(context: EngineContext, workers: number, steps: Steps) {
     this.#context = context
     this.#steps = steps
+    this.#clockWatch = new ClockWatch(context)
     this.#most = workers * IN_HAND_PER_SLOT
     this.#tickMs = Math.min(TICK_MS, context.leaseMs / 4)
   }
@@ -69,6 +72,7 @@ export class Dispatcher {
   async #look(): Promise<void> {
     let due: number | undefined
     try {
+      await this.#clockWatch.look()
       do {
         this.#state = 'looking'
         await this.#claim()

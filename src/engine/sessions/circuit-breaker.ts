@@ -11,7 +11,7 @@ import {
 import type { EngineContext } from '../engine-context.ts'
 
 const FIRST_PAUSE_MS = 10_000
-const MAX_PAUSE_MS = 600_000
+export const MAX_PAUSE_MS = 600_000
 /** How long a probe may take before another is allowed. */
 const PROBE_MS = 60_000
 
@@ -20,7 +20,9 @@ export async function callNotBefore(context: EngineContext, contactId: string): 
   const health = await findHealth(context.store.db, contactId)
   if (!health || health.failures < FAILURES_TO_BE_DOWN) return 0
   const now = context.now()
-  if (now < health.openUntil) return health.openUntil
+  // What lies further ahead than it was put is of a clock that was set back since.
+  const longest = Math.max(PROBE_MS, pauseMs(health.failures))
+  if (now < health.openUntil && health.openUntil <= now + longest) return health.openUntil
   const until = now + PROBE_MS
   return (await context.store.write((tx) => takeProbe(tx, health, until, context.owner))) ? 0 : until
 }
@@ -28,12 +30,15 @@ export async function callNotBefore(context: EngineContext, contactId: string): 
 export async function callFailed(context: EngineContext, contactId: string, error: string): Promise<void> {
   const before = await findHealth(context.store.db, contactId)
   const failures = (before?.failures ?? 0) + 1
-  const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, failures - FAILURES_TO_BE_DOWN))
   const now = context.now()
-  const openUntil = failures < FAILURES_TO_BE_DOWN ? 0 : now + pause
+  const openUntil = failures < FAILURES_TO_BE_DOWN ? 0 : now + pauseMs(failures)
   await context.store.write((tx) => putHealth(tx, { contactId, failures, openUntil, error }, now))
   if (failures === FAILURES_TO_BE_DOWN)
     context.log.warn({ contact: contactId, error }, 'the partner cannot be reached: it is probed from now on')
+}
+
+function pauseMs(failures: number): number {
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, failures - FAILURES_TO_BE_DOWN))
 }
 
 export async function callSucceeded(context: EngineContext, contactId: string): Promise<void> {

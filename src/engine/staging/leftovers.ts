@@ -1,7 +1,8 @@
 // Removes what crashes and earlier versions left, once at each start: wire forms of transfers that are over and will not
-// be retried, half files that no partner has continued for a week, and half files at the end of partners beside us.
+// be retried, half files that no partner has continued for a week, and half files at the end of partners beside us. Incoming
+// files that no row speaks of go while the node runs, too: a full disk may have refused the row.
 
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { takeStaleHalfFiles } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
@@ -31,12 +32,39 @@ export async function clearUnneeded(context: EngineContext): Promise<void> {
  * Removes incoming files without a row: a crash came between file and row. To be called before this engine takes
  * anything in, and it does nothing while another engine is alive, whose files may be a moment ahead of their rows.
  */
-export async function clearStrayIncoming({ staging, store, now, owner }: EngineContext): Promise<void> {
-  const paths = await staging.allIncoming()
-  if (paths.length === 0) return
+export async function clearStrayIncoming(context: EngineContext): Promise<void> {
+  const paths = await context.staging.allIncoming()
+  if (paths.length > 0 && (await isAlone(context))) await removeUnknown(context, paths)
+}
+
+/** For strays of this engine's own time: nobody here has them in hand. */
+const STRAY_MS = 600_000
+/** Of other engines only that is known: no session brings nothing for so long. */
+const STRAY_BESIDE_OTHERS_MS = 86_400_000
+
+/** The same while the engine takes files in: what it has in hand stays, and whatever was written of late. */
+export async function sweepStrayIncoming(context: EngineContext): Promise<void> {
+  const { staging } = context
+  // Before rows are read: what is in hand now may get its row, and leave the hand, while they are.
+  const idle = (await staging.allIncoming()).filter((path) => !staging.isInHand(path))
+  if (idle.length === 0) return
+  const since = context.now() - ((await isAlone(context)) ? STRAY_MS : STRAY_BESIDE_OTHERS_MS)
+  const old: string[] = []
+  for (const path of idle) {
+    const there = await stat(path).catch(() => undefined)
+    if (there && Math.max(there.mtimeMs, there.ctimeMs) < since) old.push(path)
+  }
+  await removeUnknown(context, old)
+}
+
+async function isAlone({ store, now, owner }: EngineContext): Promise<boolean> {
   const living = await livingOwners(store.db, now())
   living.delete(owner)
-  if (living.size > 0) return
+  return living.size === 0
+}
+
+async function removeUnknown({ store }: EngineContext, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return
   const known = await knownPaths(store.db)
   for (const path of paths)
     // A local form without a row is made anew from the half file beside it. If it has a row, the received bytes stay too,

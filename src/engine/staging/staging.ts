@@ -18,6 +18,9 @@ export type Staging = {
   incomingQuick(name: string): Promise<string>
   /** Paths of all that is on its way in. */
   allIncoming(): Promise<string[]>
+  /** Somebody here writes it, or what is made of it, until then. */
+  inHand(path: string, until: Promise<void>): void
+  isInHand(path: string): boolean
   quarantine(transferId: string, name: string): Promise<string>
   /** Where files wait for partners who call to take them. */
   spool(): Promise<string>
@@ -29,6 +32,7 @@ export type Staging = {
 
 export function makeStaging(dataDir: string): Staging {
   const out = join(dataDir, 'outgoing')
+  const written = new Set<string>()
   const incoming = async (name: string) => {
     await ensureFolder(join(dataDir, 'partial'))
     return join(dataDir, 'partial', name)
@@ -48,6 +52,11 @@ export function makeStaging(dataDir: string): Staging {
       const names: string[] = await readdir(join(dataDir, 'partial')).catch(() => [])
       return names.map((name) => join(dataDir, 'partial', name))
     },
+    inHand: (path, until) => {
+      written.add(path)
+      void until.finally(() => written.delete(path))
+    },
+    isInHand: (path) => written.has(receivedPath(markedBy(path))),
     quarantine: async (transferId, name) => {
       await ensureFolder(join(dataDir, 'quarantine', transferId))
       return join(dataDir, 'quarantine', transferId, name)

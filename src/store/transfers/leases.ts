@@ -5,7 +5,7 @@
 
 import type { ExpressionBuilder } from 'kysely'
 import type { TransferRecord } from '../../domain/transfer.ts'
-import { ACTIVE } from '../../domain/transfer.ts'
+import { ACTIVE, PARKED } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
@@ -190,6 +190,19 @@ export async function unparkTransfers(tx: Tx, codes: readonly string[], now: num
       .where('channel_code', 'in', some)
       .where('state', '=', 'PENDING')
       .execute()
+}
+
+/** What waits for a time after that one is looked at again. How many there were. */
+export async function endWaits(tx: Tx, { after, now }: { after: number; now: number }): Promise<number> {
+  const woken = await tx
+    .updateTable('transfer')
+    .set({ due_at: now })
+    .where('state', '=', 'PENDING')
+    .where('lease_owner', 'is', null)
+    .where('due_at', '>', after)
+    .where('due_at', '<', PARKED)
+    .executeTakeFirst()
+  return Number(woken.numUpdatedRows)
 }
 
 const selectHeld = (db: Db, arg: Arg<Held>) =>

@@ -1,0 +1,41 @@
+// A clock that is set back: nothing waits longer than it would have, however far back.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callFailed, callNotBefore } from '../../src/engine/sessions/circuit-breaker.ts'
+import { testOnBoth, waitFor } from '../support/harness.ts'
+import { CODE, channelOf, startRig } from './rig.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const PATIENCE_MS = 60_000
+
+testOnBoth('what waits for its next attempt goes when the clock is set back', async (t, database) => {
+  const rig = await startRig(t, { database })
+  await rig.putChannel(CODE, channelOf(rig))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await rig.store.write((tx) => tx.updateTable('transfer').set({ due_at: Date.now() + 5 * MINUTE }).execute())
+  rig.run().setAhead(-HOUR)
+  await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
+})
+
+test('what a clock that was ahead has left to wait goes at the next start', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await rig.store.write((tx) => tx.updateTable('transfer').set({ due_at: Date.now() + HOUR }).execute())
+  rig.run()
+  await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
+})
+
+test('a partner that is down is probed when the clock is set back', async (t) => {
+  const { context } = await startRig(t)
+  const at = (ms: number) => ({ ...context, now: () => 10 * HOUR + ms })
+  for (let failure = 0; failure < 3; failure++) await callFailed(at(0), 'acme', 'nobody answers')
+  assert.equal(await callNotBefore(at(0), 'acme'), 10 * HOUR + 10_000)
+  assert.equal(await callNotBefore(at(-HOUR), 'acme'), 0)
+  // One probe at a time, also then.
+  assert.equal(await callNotBefore(at(-HOUR), 'acme'), 9 * HOUR + MINUTE)
+})
