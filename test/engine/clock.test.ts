@@ -15,7 +15,12 @@ testOnBoth('what waits for its next attempt goes when the clock is set back', as
   await rig.putChannel(CODE, channelOf(rig))
   await rig.put('a.txt', 'a')
   const { id } = await rig.send()
-  await rig.store.write((tx) => tx.updateTable('transfer').set({ due_at: Date.now() + 5 * MINUTE }).execute())
+  await rig.store.write((tx) =>
+    tx
+      .updateTable('transfer')
+      .set({ due_at: Date.now() + 5 * MINUTE })
+      .execute(),
+  )
   rig.run().setAhead(-HOUR)
   await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
 })
@@ -25,7 +30,12 @@ test('what a clock that was ahead has left to wait goes at the next start', asyn
   await rig.putChannel(CODE, channelOf(rig))
   await rig.put('a.txt', 'a')
   const { id } = await rig.send()
-  await rig.store.write((tx) => tx.updateTable('transfer').set({ due_at: Date.now() + HOUR }).execute())
+  await rig.store.write((tx) =>
+    tx
+      .updateTable('transfer')
+      .set({ due_at: Date.now() + HOUR })
+      .execute(),
+  )
   rig.run()
   await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
 })

@@ -96,6 +96,42 @@ test('the same file over a second session takes the place of the first, which is
   assert.deepEqual(await rig.list('in'), ['a.bin'])
 })
 
+test('a file offered again while the first is still being opened takes its place, and nothing stays open', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+  const store = rig.context.store as { write: Store['write'] }
+  const { write } = store
+  const [opening, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  store.write = async (change) => {
+    store.write = write
+    opening.resolve()
+    await goOn.promise
+    return write(change)
+  }
+  const first = rig.host().offer(offer)
+  await opening.promise
+  const second = rig.host().offer(offer)
+  // It finds the first, which waits for the database.
+  for (let turn = 0; turn < 500; turn++) await new Promise(setImmediate)
+  goOn.resolve()
+  const dead = await first
+  const alive = await second
+  await assert.rejects(dead.write(BYTES, 0), { code: 'connection_lost' })
+  await dead.abandon(new NodeError('connection_lost', 'at last'), true)
+  await alive.write(BYTES.subarray(alive.position), alive.position)
+  await alive.complete({ size: BYTES.length })
+  assert.ok((await rig.read('in', 'a.bin')).equals(BYTES))
+  await waitFor('every reception is over', async () => {
+    const open = await rig.store.db
+      .selectFrom('transfer')
+      .select('id')
+      .where('state', '=', 'IN_PROGRESS')
+      .execute()
+    return open.length === 0
+  })
+  assert.deepEqual([await halfFiles(rig), await partials(rig)], [[], []])
+})
+
 test('a file offered again while the broken one is still being put away goes on where that was', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig))
   const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
@@ -547,9 +583,9 @@ test('files that no row speaks of are swept at a start, unless another node is a
 test('files that no row speaks of are swept while the node runs, but none that it writes', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig))
   // It has no row before it is whole, for it comes with a name that is not its last.
-  const incoming = await rig.host().offer(
-    offerOf('a.txt', { provisional: true, key: { name: 'a.txt', date: '', time: '' } }),
-  )
+  const incoming = await rig
+    .host()
+    .offer(offerOf('a.txt', { provisional: true, key: { name: 'a.txt', date: '', time: '' } }))
   await incoming.write(Buffer.from('a'), 0)
   const [written = ''] = await halfFiles(rig)
   assert.deepEqual(await partials(rig), [])
@@ -561,7 +597,11 @@ test('files that no row speaks of are swept while the node runs, but none that i
   for (const name of strays) await writeFile(join(rig.place.dataDir, 'partial', name), 'x')
   await sweepStrayIncoming(rig.context)
   const all = [written, basename(kept), ...strays]
-  assert.deepEqual((await halfFiles(rig)).toSorted(), all.toSorted(), 'what is young may be about to get its row')
+  assert.deepEqual(
+    (await halfFiles(rig)).toSorted(),
+    all.toSorted(),
+    'what is young may be about to get its row',
+  )
   await sweepStrayIncoming({ ...rig.context, now: () => Date.now() + 11 * 60_000 })
   assert.deepEqual((await halfFiles(rig)).toSorted(), [written, basename(kept)].toSorted())
   await incoming.complete({ size: 1 })

@@ -43,6 +43,7 @@ export type Agreed = { plan: TransferPlan; snapshot: string; inbound: Inbound; k
 export class IncomingFile implements Incoming {
   position = 0
   #stage: Stage = 'open'
+  #opening = Promise.resolve()
   readonly #ended = Promise.withResolvers<void>()
   readonly #receiving: ReceivingContext
   #offer: Offer
@@ -66,7 +67,12 @@ export class IncomingFile implements Incoming {
     this.#record = newRecord(offer, inbound)
   }
 
-  async open(): Promise<void> {
+  open(): Promise<void> {
+    return (this.#opening = this.#open())
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isOver()) throw new NodeError('connection_lost', `${this.#offer.name} was offered anew`)
     const { context } = this.#receiving
     const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
@@ -83,8 +89,8 @@ export class IncomingFile implements Incoming {
       }
     } else {
       if (half && there && !(await goOnFrom(half.path, path, copyFile))) this.position = 0
-      const partial = { path, position: this.position }
       this.#come.half = true
+      const partial = { path, position: this.position }
       if (this.#key.date !== '')
         await context.store.write((tx) => putHalfFile(tx, this.#key, partial, context.now()))
     }
@@ -133,6 +139,8 @@ export class IncomingFile implements Incoming {
 
   /** The partner offers the same file over another session, so this one is dead, whatever its socket says. */
   async supersede(): Promise<void> {
+    // What is half open could not be put away.
+    await this.#opening.catch(() => {})
     if (this.#stage === 'open')
       await this.abandon(new NodeError('connection_lost', `${this.#offer.name} was offered anew`), true)
     await this.#ended.promise
@@ -156,8 +164,7 @@ export class IncomingFile implements Incoming {
     this.#reception = reception
     this.#come.written = written
     this.#come.half ||= written
-    const { index, position } = this.#record
-    reception.progress.begins(index, position)
+    reception.progress.begins(this.#record.index, this.#record.position)
   }
 
   #running(): RunningTransfer | undefined {
@@ -280,10 +287,7 @@ export class IncomingFile implements Incoming {
       { err: reason, transfer: this.#run().transfer.id },
       'a received file is here but that could not be recorded',
     )
-    if (this.#reception) {
-      this.#reception.left = true
-      this.#reception.close()
-    }
+    this.#reception?.leaveToNext()
     this.#end()
   }
 
@@ -329,15 +333,14 @@ export class IncomingFile implements Incoming {
   #settle(): void {
     const { background, capabilities } = this.#receiving
     const { path } = this.#opened()
-    const { index, position, name } = this.#record
     const reception = this.#reception
-    reception?.progress.fileDone(index, position)
+    reception?.progress.fileDone(this.#record.index, this.#record.position)
     const settling = reception?.settling
       .add(this.#run(), this.#record, path, capabilities.receipts)
       .catch(async (thrown: unknown) => {
         // After a reset nobody asks any more.
         if (thrown instanceof NodeError && thrown.code === 'cancelled') await removeReceived(path)
-        reception.refuse(naming(thrown, name))
+        reception.refuse(naming(thrown, this.#record.name))
         await this.#leaveToNext(thrown)
       })
       .finally(() => this.#end())

@@ -45,8 +45,7 @@ export class Reception {
   #acting: Promise<void> = Promise.resolve()
   #actions = 0
   #refused: { reason: unknown } | undefined
-  /** The transfer is left as it is, for whoever claims it next. */
-  left = false
+  #left = false
   encrypted: boolean
 
   constructor(running: RunningTransfer, terms: Terms | undefined, encrypted: boolean) {
@@ -148,6 +147,16 @@ export class Reception {
   /** A file waits that cannot become part of it, or the node stops. A fetch goes on: its end is near. */
   letGo(): void {
     if (this.#terms) this.close()
+  }
+
+  /** The transfer is left as it is, for whoever claims it next. */
+  leaveToNext(): void {
+    this.#left = true
+    this.close()
+  }
+
+  get left(): boolean {
+    return this.#left
   }
 
   close(): void {

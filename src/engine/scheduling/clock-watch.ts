@@ -27,7 +27,10 @@ export class ClockWatch {
       const after = back === undefined ? now + MAX_PAUSE_MS : now
       const woken = await store.urgent.write((tx) => endWaits(tx, { after, now }))
       if (back !== undefined)
-        log.warn({ seconds: Math.round(back / 1000), woken }, 'the clock was set back: what waits is looked at')
+        log.warn(
+          { seconds: Math.round(back / 1000), woken },
+          'the clock was set back: what waits is looked at',
+        )
     }
     this.#ahead = ahead
   }
