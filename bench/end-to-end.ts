@@ -151,7 +151,7 @@ async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Pr
           await rm(copy, { recursive: true, force: true })
           await mkdir(copy)
           await scene.empty()
-          await shell('sync')
+          await shell(`sync -f ${process.env.ESCLUSA_BENCH_DIR ?? tmpdir()}`)
         })
         say(`${what}, ${transport}`, best)
       })
@@ -198,7 +198,7 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
 
 async function sendAll(scene: Scene, channels: number, perChannel: number): Promise<number> {
   for (let number = 0; number < channels; number++) await makeSmall(scene.out(number), perChannel)
-  await shell('sync')
+  await shell(`sync -f ${process.env.ESCLUSA_BENCH_DIR ?? tmpdir()}`)
   return timed(() => Promise.all(Array.from({ length: channels }, (_, number) => scene.send(number))))
 }
 
@@ -291,7 +291,7 @@ async function growth(): Promise<void> {
       await scene.send()
       await scene.empty()
       await makeSmall(scene.out(), count)
-      await shell('sync')
+      await shell(`sync -f ${process.env.ESCLUSA_BENCH_DIR ?? tmpdir()}`)
       perFile.push(`${count}: ${(((await timed(() => scene.send())) / count) * 1000).toFixed(2)} ms`)
     })
   console.log('time per file in one transfer, OFTP2/TLS'.padEnd(52), perFile.join('   '))

@@ -84,6 +84,8 @@ export const SftpSettings = closed({
   inbox: Type.Optional(name(4096)),
   /** Where we fetch from. */
   outbox: Type.Optional(name(4096)),
+  /** How many connections may carry one big file at once. */
+  sessions: Type.Optional(integer(1, 64)),
 })
 
 /** The partner calls this node's SFTP server. */

@@ -201,6 +201,7 @@ const partners: Kind = {
     { pointer: '/sftp/hostKeys', label: 'hostKeys', section: 'sftp', kind: 'lines', when: isSftp },
     { pointer: '/sftp/inbox', label: 'inbox', section: 'sftp', kind: 'text', when: isSftp },
     { pointer: '/sftp/outbox', label: 'outbox', section: 'sftp', kind: 'text', when: isSftp },
+    { pointer: '/sftp/sessions', label: 'sessions', section: 'sftp', kind: 'number', when: isSftp },
     { pointer: '/access/username', label: 'username', section: 'access', kind: 'text', when: isSftp },
     { pointer: '/access/password', label: 'password', section: 'access', kind: 'secret', when: isSftp },
     {

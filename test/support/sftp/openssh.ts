@@ -145,7 +145,8 @@ export interface CuttingProxy {
 }
 
 /** A line that breaks: resets both ends once the agreed number of octets has passed. */
-export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
+/** `delayMs`: everything arrives so much later, each way. */
+export async function startCuttingProxy(targetPort: number, delayMs = 0): Promise<CuttingProxy> {
   let budget = Infinity
   const open = new Set<Socket>()
   const server = createServer((near) => {
@@ -156,11 +157,12 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     const pass = (from: Socket, to: Socket) => {
       open.add(from)
       from.on('error', () => {})
-      from.on('close', () => (open.delete(from), to.destroy()))
+      from.on('close', () => (open.delete(from), setTimeout(() => to.destroy(), delayMs)))
       from.on('data', (chunk: Buffer) => {
         const given = Math.min(left, chunk.length)
         left -= given
-        if (given > 0 && !to.write(chunk.subarray(0, given))) {
+        if (given > 0 && delayMs > 0) setTimeout(() => to.write(chunk.subarray(0, given)), delayMs)
+        else if (given > 0 && !to.write(chunk.subarray(0, given))) {
           from.pause()
           to.once('drain', () => from.resume())
         }

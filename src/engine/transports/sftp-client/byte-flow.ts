@@ -2,7 +2,7 @@
 // one after the other in ascending order; only the line is pipelined.
 //
 // In flight: about 1 MiB up and 2 MiB down on a short line (measured best on loopback), more as the round trip grows,
-// never more than 64 requests.
+// never more than 64 requests. Where several lines carry one file, about 6 MiB on each.
 
 import { createHash } from 'node:crypto'
 
@@ -12,9 +12,12 @@ import type { PushProgress, Source } from '../transport.ts'
 
 import { refusal } from './remote.ts'
 import type { Remote, RemoteData, RemoteStatus } from './remote.ts'
+import type { Way } from './side-lines.ts'
 
 const SSH_PACKET = 32 * 1024
 const MAX_IN_FLIGHT = 64
+/** On each of several lines: what the server lets travel, and what follows at once when it does. */
+const SIDE_IN_FLIGHT = 6 << 20
 
 function requestsInFlight(baseBytes: number, requestBytes: number, roundTripMs: number): number {
   const base = Math.ceil(baseBytes / requestBytes)
@@ -38,15 +41,15 @@ async function readWhole(source: Source, into: Uint8Array, position: number): Pr
   }
 }
 
-interface Upload {
-  remote: Remote
-  handle: Buffer
+interface Upload extends Way {
   /** The name behind the handle, for asking about its disk. */
   path: string
   source: Source
   from: number
   progress: PushProgress
   signal: AbortSignal
+  /** The same file over further lines. What goes wrong on one of them is sent again over the first. */
+  sides?: Way[] | undefined
 }
 
 /** Tells `safe` how far the answers reach without a gap. */
@@ -69,38 +72,73 @@ function gaplessAnswers(from: number, safe: (position: number) => void) {
  * every write, so that the caller can send what follows without a round trip in between.
  */
 export async function sendBytes(upload: Upload): Promise<{ answered: Promise<void> }> {
-  const { remote, handle, source, progress, signal } = upload
+  const { remote, handle, source, progress, signal, sides } = upload
   const head = remote.writeHead(handle)
   const size = writeSize(remote.limits.write, head)
-  const most = requestsInFlight(1 << 20, size, remote.roundTripMs)
+  const most = sides ? Math.ceil(SIDE_IN_FLIGHT / size) : requestsInFlight(1 << 20, size, remote.roundTripMs)
   const confirm = gaplessAnswers(upload.from, (position) => progress.safe(position))
   const free: Buffer[] = []
-  const flying = new Set<Promise<void>>()
+  const flying = new Map<Way, number>([[upload, 0]])
+  const flights = new Set<Promise<void>>()
   const failures: unknown[] = []
-  const send = async (room: Buffer, length: number, position: number) => {
-    const status = await remote.write(handle, room, length, position, signal)
+  let landed = () => {}
+  const fly = async (way: Way, piece: Piece) => {
+    flying.set(way, (flying.get(way) ?? 0) + 1)
+    try {
+      return await way.remote.write(way.handle, piece.room, piece.length, piece.position, signal)
+    } finally {
+      flying.set(way, (flying.get(way) ?? 1) - 1)
+    }
+  }
+  const send = async (way: Way, piece: Piece) => {
+    let status = way === upload ? undefined : await fly(way, piece).catch(() => undefined)
+    if (status?.code !== STATUS.OK) {
+      if (way !== upload && sides?.includes(way)) sides.splice(sides.indexOf(way), 1)
+      status = await fly(upload, piece)
+    }
     if (status.code !== STATUS.OK) throw await writeRefusal(remote, upload.path, status, signal)
-    confirm(position, position + length)
-    free.push(room)
+    confirm(piece.position, piece.position + piece.length)
+    free.push(piece.room)
+  }
+  /** The line with most room; undefined: all are full. */
+  const freeWay = (): Way | undefined => {
+    let [best, least]: [Way | undefined, number] = [undefined, most]
+    for (const way of sides ? [upload, ...sides] : [upload]) {
+      const now = flying.get(way) ?? 0
+      if (now < least && way.remote.writeHead(way.handle) === head) [best, least] = [way, now]
+    }
+    return best
   }
   for (let position = upload.from; position < source.size && failures.length === 0;) {
     const length = Math.min(size, source.size - position)
     const room = free.pop() ?? Buffer.allocUnsafeSlow(head + Math.min(size, source.size - upload.from))
     await readWhole(source, room.subarray(head, head + length), position)
-    const answer: Promise<void> = send(room, length, position)
+    let way = freeWay()
+    for (; way === undefined && failures.length === 0; way = freeWay())
+      await new Promise<void>((resolve) => (landed = resolve))
+    if (way === undefined) break
+    const flight: Promise<void> = send(way, { room, length, position })
       .catch((error: unknown) => void failures.push(error))
-      .finally(() => flying.delete(answer))
-    flying.add(answer)
+      .finally(() => {
+        flights.delete(flight)
+        landed()
+      })
+    flights.add(flight)
     position += length
     progress.moved(position)
-    while (flying.size >= most) await Promise.race(flying)
   }
-  const answered = Promise.all(flying).then(() => {
+  const answered = Promise.all(flights).then(() => {
     if (failures.length > 0) throw failures[0]
   })
   // Whoever awaits it later sees the error; until then it is not an unhandled one.
   answered.catch(() => {})
   return { answered }
+}
+
+interface Piece {
+  room: Buffer
+  length: number
+  position: number
 }
 
 /** SFTP has no status for a full disk: ask for the free space to tell it from other failures. */

@@ -24,6 +24,7 @@ import { abortReason } from './line.ts'
 import { refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
+import type { SideLines } from './side-lines.ts'
 import type { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface PushContext {
@@ -35,6 +36,7 @@ export interface PushContext {
   peer: string
   inDoubt: StepsInDoubt
   sync: boolean
+  sides: SideLines
 }
 
 interface Job {
@@ -207,19 +209,31 @@ async function sendPart(job: Job, beginning: Beginning): Promise<string | undefi
   const { remote, file, progress, signal, context } = job
   const { handle } = beginning
   const from = file.restartFrom === 0 ? 0 : await restartPoint(job, beginning)
-  const { answered } = await sendBytes({
-    remote,
-    handle,
-    path: job.part,
-    source: file.source,
-    from,
-    progress,
-    signal,
-  })
-  // All of this is sent behind the last write, without waiting for its answer.
-  const synced = context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
-  const closed = remote.close(handle, signal)
-  await Promise.all([answered, synced, closed])
+  const sides = context.sides.carry(file.source.size - from, (side) =>
+    side.open(job.part, OPEN.WRITE, signal),
+  )
+  try {
+    const { answered } = await sendBytes({
+      remote,
+      handle,
+      path: job.part,
+      source: file.source,
+      from,
+      progress,
+      signal,
+      sides: sides?.ways,
+    })
+    // What other lines carry must be there before the sync.
+    if (sides) await answered
+    // All of this is sent behind the last write, without waiting for its answer.
+    const synced =
+      context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
+    const closed = remote.close(handle, signal)
+    await Promise.all([answered, synced, closed, sides?.close()])
+  } catch (error) {
+    await sides?.close().catch(() => {})
+    throw error
+  }
   progress.safe(file.source.size)
   return file.verify ? readBack(job) : undefined
 }

@@ -22,6 +22,7 @@ import { Requests } from './requests.ts'
 import { checkSettings, folderFor } from './settings.ts'
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { SFTP } from '../ssh/sftp-protocol.ts'
+import { SideLines } from './side-lines.ts'
 import { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface SftpClientOptions {
@@ -73,6 +74,7 @@ class SftpClientSession implements Session {
   readonly #call: Call<SftpSettings>
   readonly #host: SessionHost
   readonly #parts: Parts
+  readonly #sides: SideLines
   #working = 0
   #idle: NodeJS.Timeout | undefined
 
@@ -83,11 +85,17 @@ class SftpClientSession implements Session {
     this.#call = call
     this.#host = host
     this.#parts = parts
+    this.#sides = new SideLines(parts.remote, {
+      allowed: call.settings.sessions,
+      open: (signal) => openRemote({ ...call, signal }),
+      hangUp: ({ line, remote }) => hangUp(line, remote.requests, this.#graceMs),
+    })
     const stop = () => parts.remote.requests.end(new NodeError('cancelled', 'the session was stopped'))
     call.signal.addEventListener('abort', stop, { once: true })
     this.ended.addEventListener('abort', () => {
       call.signal.removeEventListener('abort', stop)
       clearTimeout(this.#idle)
+      void this.#sides.rest()
     })
     this.#startIdling()
   }
@@ -99,7 +107,12 @@ class SftpClientSession implements Session {
       const folder = folderFor(settings.inbox, 'inbox', file.application)
       const peer = this.#parts.line.peer
       const sync = options.syncFiles !== false
-      return pushFile({ remote, folder, localId, peer, inDoubt, sync }, file, progress, signal)
+      return pushFile(
+        { remote, folder, localId, peer, inDoubt, sync, sides: this.#sides },
+        file,
+        progress,
+        signal,
+      )
     })
   }
 
@@ -124,9 +137,14 @@ class SftpClientSession implements Session {
     })
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     clearTimeout(this.#idle)
-    return hangUp(this.#parts.line, this.#parts.remote.requests, Math.min(2000, this.#call.timeouts.ackMs))
+    const { line, remote } = this.#parts
+    await Promise.all([hangUp(line, remote.requests, this.#graceMs), this.#sides.rest()])
+  }
+
+  get #graceMs(): number {
+    return Math.min(2000, this.#call.timeouts.ackMs)
   }
 
   async #busy<T>(work: () => Promise<T>): Promise<T> {
@@ -135,7 +153,10 @@ class SftpClientSession implements Session {
     try {
       return await work()
     } finally {
-      if (--this.#working === 0) this.#startIdling()
+      if (--this.#working === 0) {
+        this.#startIdling()
+        void this.#sides.rest()
+      }
     }
   }
 
