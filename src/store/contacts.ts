@@ -4,6 +4,8 @@ import type { Selectable } from 'kysely'
 import type { Contact } from '../contract/contact.ts'
 import type { ContactSections, ProtocolName } from '../contract/contact-settings.ts'
 import { batches } from './database/batches.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
 import type { Tables } from './database/tables.ts'
@@ -42,8 +44,13 @@ export async function findContacts(db: Db, ids: readonly string[]): Promise<Cont
   return rows.map(toContact)
 }
 
+// Asked for at every file that a partner offers, as is the local entity.
+const contactById = hot((db, arg: Arg<{ id: string }>) =>
+  db.selectFrom('contact').selectAll().where('id', '=', arg('id')),
+)
+
 export async function findContact(db: Db, id: string): Promise<ContactRecord | undefined> {
-  return (await findContacts(db, [id]))[0]
+  return (await contactById(db, { id })).map(toContact)[0]
 }
 
 /** A partner that learns to unpack is believed after this long. */
@@ -135,9 +142,12 @@ export async function listLocalEntities(db: Db): Promise<LocalEntity[]> {
   return rows.map(toLocalEntity)
 }
 
+const localEntityByCode = hot((db, arg: Arg<{ code: string }>) =>
+  db.selectFrom('local_entity').selectAll().where('code', '=', arg('code')),
+)
+
 export async function findLocalEntity(db: Db, code: string): Promise<LocalEntity | undefined> {
-  const row = await db.selectFrom('local_entity').selectAll().where('code', '=', code).executeTakeFirst()
-  return row && toLocalEntity(row)
+  return (await localEntityByCode(db, { code })).map(toLocalEntity)[0]
 }
 
 function toLocalEntity(row: Tables['local_entity']): LocalEntity {

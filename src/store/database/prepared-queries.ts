@@ -1,6 +1,6 @@
 // Queries that run at every request are compiled once per database handle and kept. Building and compiling a query
-// takes about ten times as long as SQLite needs to run it. SQLite's reader runs them directly: the query builder's
-// queue of connections costs more than the read itself.
+// takes about ten times as long as SQLite needs to run it. SQLite runs them directly: the query builder's queue of
+// connections costs more than the statement itself.
 
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
@@ -11,8 +11,8 @@ type Run<Row> = (parameters: readonly unknown[]) => Row[] | Promise<Row[]>
 
 const direct = new WeakMap<Kysely<Tables>, (sql: string) => Run<unknown>>()
 
-/** Only for a handle that is never inside a transaction. */
-export function readDirectly(db: Kysely<Tables>, prepare: (sql: string) => Run<unknown>): void {
+/** Only for a handle whose connection nobody else uses: what it runs is not queued behind the builder's own statements. */
+export function runDirectly(db: Kysely<Tables>, prepare: (sql: string) => Run<unknown>): void {
   direct.set(db, prepare)
 }
 

@@ -5,12 +5,11 @@
 
 import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import type { CompiledQuery, ControlledTransaction, DatabaseConnection } from 'kysely'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { translate } from './driver-errors.ts'
-import { readDirectly } from './prepared-queries.ts'
-import type { Dialect, Store } from './store.ts'
+import { runDirectly } from './prepared-queries.ts'
+import type { Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
 const SQLITE: Dialect = {
@@ -27,11 +26,13 @@ export function openSqlite(dataDir: string): Store {
   closeToOthers(file)
   const writer = connect(file)
   const reader = connect(file)
-  const writes = new Kysely<Tables>({ dialect: sqliteDialect(writer) })
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(reader) })
+  const writes = new Kysely<Tables>({
+    dialect: sqliteDialect(new OneTransactionDriver({ database: writer })),
+  })
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(new SqliteDriver({ database: reader })) })
   const snapshot = sharedSnapshot(reader)
-  const write = groupedWrites(writes, snapshot.end)
-  readDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
+  const write = groupedWrites(() => openWriter(writes, writer), snapshot.end)
+  runDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
   return {
     db,
     dialect: SQLITE,
@@ -133,23 +134,16 @@ function connect(file: string): Database.Database {
   })
 }
 
-// `begin immediate`: between the reads and the writes of a transaction nobody else may write.
-class ImmediateDriver extends SqliteDriver {
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(BEGIN_IMMEDIATE)
-  }
-}
-const BEGIN_IMMEDIATE: CompiledQuery = {
-  sql: 'begin immediate',
-  parameters: [],
-  query: { kind: 'RawNode', sqlFragments: ['begin immediate'], parameters: [] } as never, // raw text has no tree
-  queryId: { queryId: 'begin' },
+/** Transactions are begun and ended by `commitTogether`, with statements that are compiled once. */
+class OneTransactionDriver extends SqliteDriver {
+  override async beginTransaction(): Promise<void> {}
+  override async commitTransaction(): Promise<void> {}
 }
 
-function sqliteDialect(database: Database.Database) {
+function sqliteDialect(driver: SqliteDriver) {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new ImmediateDriver({ database }),
+    createDriver: () => driver,
     createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -157,20 +151,53 @@ function sqliteDialect(database: Database.Database) {
 
 const GROUP = 32
 
-type Waiting = {
-  run: (tx: ControlledTransaction<Tables>) => Promise<void>
-  fail: (thrown: unknown) => void
-  done: () => void
+type Change = (tx: Tx) => Promise<void>
+type Waiting = { run: Change; fail: (thrown: unknown) => void; done: () => void }
+
+/** The connection that writes. Its transactions share one executor: whoever is given it has the connection to himself. */
+type Writer = { tx: Tx; run: Record<'begin' | 'commit' | 'rollback' | 'mark' | 'keep' | 'undo', () => void> }
+
+async function openWriter(writes: Kysely<Tables>, database: Database.Database): Promise<Writer> {
+  const tx = await writes.startTransaction().execute()
+  runDirectly(tx, (sql) => {
+    const statement = database.prepare(sql)
+    if (statement.reader) return (parameters) => statement.all(...parameters)
+    return (parameters) => {
+      statement.run(...parameters)
+      return []
+    }
+  })
+  const prepared = (sql: string) => {
+    const statement = database.prepare(sql)
+    return () => void statement.run()
+  }
+  return {
+    tx,
+    run: {
+      // Between the reads and the writes of a transaction nobody else may write.
+      begin: prepared('begin immediate'),
+      commit: prepared('commit'),
+      rollback: prepared('rollback'),
+      mark: prepared('savepoint entry'),
+      keep: prepared('release entry'),
+      undo: prepared('rollback to entry'),
+    },
+  }
 }
 
-function groupedWrites(writes: Kysely<Tables>, committed: () => void): Store['write'] {
+function groupedWrites(open: () => Promise<Writer>, committed: () => void): Store['write'] {
+  let writer: Promise<Writer> | undefined
   let waiting: Waiting[] = []
   let draining = false
   async function drain() {
     while (waiting.length > 0) {
       const group = waiting.slice(0, GROUP)
       waiting = waiting.slice(GROUP)
-      await commitTogether(writes, group, committed)
+      try {
+        await commitTogether(await (writer ??= open()), group, committed)
+      } catch (thrown) {
+        for (const entry of group) entry.fail(translate(thrown))
+      }
     }
     draining = false
   }
@@ -191,41 +218,30 @@ function groupedWrites(writes: Kysely<Tables>, committed: () => void): Store['wr
     })
 }
 
-async function commitTogether(
-  writes: Kysely<Tables>,
-  group: Waiting[],
-  committed: () => void,
-): Promise<void> {
+async function commitTogether(writer: Writer, group: Waiting[], committed: () => void): Promise<void> {
+  const { begin, commit, rollback } = writer.run
   const passed: Waiting[] = []
+  begin()
   try {
-    const tx = await writes.startTransaction().execute()
-    try {
-      for (const entry of group) await inSavepoint(tx, entry, passed)
-      await tx.commit().execute()
-    } catch (thrown) {
-      await tx.rollback().execute()
-      throw thrown
-    }
-    committed()
-    for (const entry of passed) entry.done()
+    for (const entry of group) await inSavepoint(writer, entry, passed)
+    commit()
   } catch (thrown) {
-    for (const entry of group) entry.fail(translate(thrown))
+    rollback()
+    throw thrown
   }
+  committed()
+  for (const entry of passed) entry.done()
 }
 
-async function inSavepoint(
-  tx: ControlledTransaction<Tables>,
-  entry: Waiting,
-  passed: Waiting[],
-): Promise<void> {
-  const point = await tx.savepoint('entry').execute()
+async function inSavepoint({ tx, run }: Writer, entry: Waiting, passed: Waiting[]): Promise<void> {
+  run.mark()
   try {
-    await entry.run(point)
-    await point.releaseSavepoint('entry').execute()
+    await entry.run(tx)
+    run.keep()
     passed.push(entry)
   } catch (thrown) {
-    await point.rollbackToSavepoint('entry').execute()
-    await point.releaseSavepoint('entry').execute()
+    run.undo()
+    run.keep()
     entry.fail(translate(thrown))
   }
 }

@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import type { HistoryEvent } from '../../contract/channel.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 import { addEvent, addEvents } from './outbox.ts'
@@ -72,11 +74,16 @@ export async function tellFile(tx: Tx, row: TransferFileRow, at: number): Promis
     ...(row.size !== null && { size: row.size }),
     ...(row.hash !== null && { hash: `sha256:${row.hash}` }),
   })
-  await sql`insert into event_outbox (at, type, channel_code, body)
-    select cast(${at} as bigint), case direction when 'EMISION' then 'file.sent' else 'file.received' end,
-      channel_code, cast(${body} as text)
-    from transfer where id = ${row.transfer_id}`.execute(tx)
+  await insertToldFile(tx, { at, body, transferId: row.transfer_id })
 }
+
+const insertToldFile = hot((db, arg: Arg<{ at: number; body: string; transferId: string }>) => ({
+  compile: () =>
+    sql`insert into event_outbox (at, type, channel_code, body)
+      select cast(${arg('at')} as bigint), case direction when 'EMISION' then 'file.sent' else 'file.received' end,
+        channel_code, cast(${arg('body')} as text)
+      from transfer where id = ${arg('transferId')}`.compile(db),
+}))
 
 const TOLD_HISTORY: Partial<Record<HistoryEvent, 'channel.created' | 'channel.updated'>> = {
   CHANNEL_CREATED: 'channel.created',

@@ -2,7 +2,6 @@
 
 import { nameKey } from './file-names.ts'
 import type { Db, Tx } from '../database/store.ts'
-import { batches } from '../database/batches.ts'
 import { newId } from '../database/ids.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Arg } from '../database/prepared-queries.ts'
@@ -169,15 +168,18 @@ const insertOwed = hot((db, arg: Arg<Tables['owed_receipt']>) =>
 )
 
 export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: string; body: string }[]> {
-  return db
+  return undelivered(db, { contactId })
+}
+
+const undelivered = hot((db, arg: Arg<{ contactId: string }>) =>
+  db
     .selectFrom('owed_receipt')
     .select(['id', 'body'])
-    .where('contact_id', '=', contactId)
+    .where('contact_id', '=', arg('contactId'))
     .where('delivered_at', 'is', null)
     .orderBy('created_at')
-    .limit(1000)
-    .execute()
-}
+    .limit(1000),
+)
 
 /** Partners who have waited for a receipt since before that time. */
 export async function contactsOwed(db: Db, before: number): Promise<string[]> {
@@ -193,9 +195,15 @@ export async function contactsOwed(db: Db, before: number): Promise<string[]> {
 }
 
 export async function receiptsDelivered(tx: Tx, ids: readonly string[], now: number): Promise<void> {
-  for (const some of batches(ids))
-    await tx.updateTable('owed_receipt').set({ delivered_at: now }).where('id', 'in', some).execute()
+  for (const id of ids) await receiptDelivered(tx, { id, now })
 }
+
+const receiptDelivered = hot((db, arg: Arg<{ id: string; now: number }>) =>
+  db
+    .updateTable('owed_receipt')
+    .set({ delivered_at: arg('now') })
+    .where('id', '=', arg('id')),
+)
 
 /** The counter of a time that came without one: levels before 1.4 have none, and ours begin with 1. */
 const NO_COUNTER = '0000'
@@ -207,7 +215,11 @@ const NO_COUNTER = '0000'
 export async function awaitingReceipt(db: Db, contactId: string, date: string, time: string) {
   const second = time.slice(0, 6)
   const [first, last] = time === second + NO_COUNTER ? [time, `${second}9999`] : [time, time]
-  return db
+  return awaiting(db, { contactId, date, first, last })
+}
+
+const awaiting = hot((db, arg: Arg<{ contactId: string; date: string; first: string; last: string }>) =>
+  db
     .selectFrom('transfer_file')
     .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
     .innerJoin('channel', 'channel.code', 'transfer.channel_code')
@@ -221,15 +233,14 @@ export async function awaitingReceipt(db: Db, contactId: string, date: string, t
       'transfer.state',
       'transfer.error',
     ])
-    .where('channel.contact_id', '=', contactId)
+    .where('channel.contact_id', '=', arg('contactId'))
     .where('transfer_file.receipt', '=', 'AWAITED')
-    .where('transfer_file.key_date', '=', date)
-    .where('transfer_file.key_time', '>=', first)
-    .where('transfer_file.key_time', '<=', last)
+    .where('transfer_file.key_date', '=', arg('date'))
+    .where('transfer_file.key_time', '>=', arg('first'))
+    .where('transfer_file.key_time', '<=', arg('last'))
     .orderBy('transfer_file.key_time')
-    .orderBy('transfer_file.transfer_id')
-    .execute()
-}
+    .orderBy('transfer_file.transfer_id'),
+)
 
 export type Verdict = { state: 'POSITIVE' | 'NEGATIVE'; reason: string | null }
 
