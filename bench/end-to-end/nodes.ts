@@ -9,6 +9,7 @@ import { stringify } from 'yaml'
 import type { Channel } from '../../src/contract/channel.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import type { Platform, PlatformContact } from '../../src/contract/administration/platform-file.ts'
+import { cpuMicros } from '../cpu-time.ts'
 import { NodeProcess, esclusa } from '../../test/crash/node-process.ts'
 import { freePort } from '../../test/support/sftp/openssh.ts'
 import type { OpenSsh } from '../../test/support/sftp/openssh.ts'
@@ -25,6 +26,8 @@ export type Scene = {
   status(): Promise<void>
   /** Resident memory of all its nodes, all threads, in MiB. */
   residentMib(): number
+  /** User and system time so far: of the nodes that send, and of the one at the other end. */
+  cpuMicros(): { sending: number; receiving: number }
   empty(): Promise<void>
   stop(): Promise<void>
 }
@@ -55,6 +58,7 @@ class Node {
       ESCLUSA_FILE_ROOTS: join(folder, 'files'),
       ESCLUSA_PORT: '0',
       ESCLUSA_LOG_LEVEL: 'error',
+      ...(process.env.ESCLUSA_BENCH_NODE_OPTIONS && { NODE_OPTIONS: process.env.ESCLUSA_BENCH_NODE_OPTIONS }),
       ...settings,
     }
     await mkdir(join(folder, 'files'), { recursive: true })
@@ -139,6 +143,10 @@ async function sendingTo(
     inbox: (number = 0) => inbox(number),
     send: (number = 0) => nodeFor(number).send(codeOf(number)),
     status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
+    cpuMicros: () => ({
+      sending: nodes.reduce((sum, node) => sum + cpuMicros(node.process.pid), 0),
+      receiving: partner ? cpuMicros(partner.pid) : 0,
+    }),
     residentMib: () => processes.reduce((sum, { pid }) => sum + residentMib(pid), 0),
     empty: async () => {
       for (const number of numbers)

@@ -49,8 +49,15 @@ const IDLE_SECONDS = 60
 
 /** What is kept with a transfer while it is not over: secrets stay sealed. */
 export function snapshotOf(channel: ChannelRecord): string {
-  return JSON.stringify(channel)
+  const known = snapshots.get(channel)
+  if (known !== undefined) return known
+  const snapshot = JSON.stringify(channel)
+  snapshots.set(channel, snapshot)
+  return snapshot
 }
+
+/** A channel's record is never changed in place: a change makes another one. */
+const snapshots = new WeakMap<ChannelRecord, string>()
 
 export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Promise<TransferPlan> {
   const record = JSON.parse(snapshot) as ChannelRecord // written by snapshotOf alone
@@ -58,8 +65,22 @@ export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Pr
   if (!contact)
     throw new NodeError('file_refused', `contact ${record.contactId} of channel ${record.code} is gone`)
   const local = await findLocalEntity(db, record.localCode)
-  return planOf(openChannel(seal, record), record, contact, openProtocolSections(seal, contact), local)
+  const plans = made.get(seal) ?? new Map<string, TransferPlan>()
+  const from = JSON.stringify([snapshot, contact, local])
+  const known = plans.get(from)
+  if (known) return known
+  const plan = planOf(openChannel(seal, record), record, contact, openProtocolSections(seal, contact), local)
+  if (plans.size >= MOST_PLANS) plans.clear()
+  made.set(seal, plans.set(from, plan))
+  return plan
 }
+
+/**
+ * Plans by all that they were made of. Thousands of files come under the same one, and opening its secrets for each would
+ * cost more than the file's own rows. Nobody changes a plan.
+ */
+const made = new WeakMap<Seal, Map<string, TransferPlan>>()
+const MOST_PLANS = 100
 
 function planOf(
   channel: Channel,

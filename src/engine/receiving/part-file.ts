@@ -2,22 +2,42 @@
 // they come in order. Now and then the part without gaps is synced and its length recorded, so that the partner can go
 // on from there after a break, after a crash, or on another node.
 
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncate,
+  openSync,
+  read,
+  write,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
 import { fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { FileHash } from '../staging/hash-thread.ts'
 import { isQuick } from '../staging/staging.ts'
 
+// What touches no octets is done in this thread: asking another one costs several times as much, and the database's own
+// commits wait for the same disk here. So are the octets of small files, which come by the thousand.
+const io = {
+  read: promisify(read),
+  write: promisify(write),
+  sync: promisify(fsync),
+  datasync: promisify(fdatasync),
+  truncate: promisify(ftruncate),
+}
+
 export type Whole = { size: number; sha256: string; synced: Promise<void> }
 export type Checkpoint = (position: number) => Promise<void>
 
 export class PartFile {
   readonly path: string
-  readonly #file: FileHandle
+  readonly #file: number
   readonly #every: number
   readonly #checkpoint: Checkpoint
   #hash: FileHash | undefined
@@ -31,13 +51,7 @@ export class PartFile {
   #keeping: Promise<void> | undefined
   #closed = false
 
-  private constructor(
-    path: string,
-    file: FileHandle,
-    position: number,
-    every: number,
-    checkpoint: Checkpoint,
-  ) {
+  private constructor(path: string, file: number, position: number, every: number, checkpoint: Checkpoint) {
     this.path = path
     this.#file = file
     this.#contiguous = position
@@ -58,8 +72,8 @@ export class PartFile {
     try {
       const begin = position === 0 ? constants.O_TRUNC : 0
       const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | begin
-      const file = await open(path, flags, 0o640)
-      if (position > 0) await file.truncate(position)
+      const file = openSync(path, flags, 0o640)
+      if (position > 0) await io.truncate(file, position)
       return new PartFile(path, file, position, every, checkpoint)
     } catch (thrown) {
       throw fromFileError(thrown, path)
@@ -72,11 +86,11 @@ export class PartFile {
   }
 
   async read(into: Uint8Array, position: number): Promise<number> {
-    return (await this.#file.read(into, 0, into.length, position)).bytesRead
+    return (await io.read(this.#file, into, 0, into.length, position)).bytesRead
   }
 
   async truncate(length: number): Promise<void> {
-    await this.#file.truncate(length)
+    await io.truncate(this.#file, length)
     this.#contiguous = Math.min(this.#contiguous, length)
     this.#size = length
     this.#kept = Math.min(this.#kept, length)
@@ -89,8 +103,7 @@ export class PartFile {
     try {
       let done = 0
       while (done < chunk.length) {
-        const { bytesWritten } = await this.#file.write(chunk, done, chunk.length - done, position + done)
-        done += bytesWritten
+        done += await this.#writeSome(chunk.subarray(done), position + done)
       }
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
@@ -101,6 +114,11 @@ export class PartFile {
     if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
     this.#keepNowAndThen()
     if (hashed) await this.#hashNext(chunk)
+  }
+
+  async #writeSome(chunk: Uint8Array, position: number): Promise<number> {
+    if (isQuick(this.path)) return writeSync(this.#file, chunk, 0, chunk.length, position)
+    return (await io.write(this.#file, chunk, 0, chunk.length, position)).bytesWritten
   }
 
   /** Its memory is the caller's again when this resolves. */
@@ -128,7 +146,7 @@ export class PartFile {
   }
 
   async #keep(position: number): Promise<void> {
-    await this.#file.datasync()
+    await io.datasync(this.#file)
     await this.#checkpoint(position)
     this.#kept = position
   }
@@ -137,7 +155,7 @@ export class PartFile {
   async finish(): Promise<Whole> {
     await this.#keeping
     try {
-      const size = isQuick(this.path) ? this.#size : (await this.#file.stat()).size
+      const size = isQuick(this.path) ? this.#size : fstatSync(this.#file).size
       const hashing = this.#hashed === size ? this.#digest() : undefined
       const synced = this.#sync()
       // Whoever is told of the whole waits for it, and hears of it there.
@@ -151,7 +169,7 @@ export class PartFile {
 
   async #sync(): Promise<void> {
     try {
-      await Promise.all([this.#file.sync(), syncFolder(dirname(this.path))])
+      await Promise.all([io.sync(this.#file), syncFolder(dirname(this.path))])
       await this.close()
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
@@ -169,7 +187,7 @@ export class PartFile {
     if (this.#closed) return
     this.#closed = true
     this.#hash?.drop()
-    await this.#file.close()
+    closeSync(this.#file)
   }
 }
 

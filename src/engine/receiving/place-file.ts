@@ -1,10 +1,11 @@
 // Puts a whole file in place under its real name, and records that it is there. Used by the session that brings the
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
+import { unlinkSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError } from '../../errors.ts'
+import { NodeError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { ensureFolder, exists, isPlaced, markOf, placeMarked, stampedName } from '../../files/place.ts'
@@ -176,7 +177,16 @@ export async function recordPlaced(
   file.phase = phase
   const from = file.stagedPath ?? received
   if (from !== received) await rm(received, { force: true })
-  await rm(markOf(from), { force: true })
+  removeMark(from)
+}
+
+/** Here and at once, as it was made. */
+function removeMark(from: string): void {
+  try {
+    unlinkSync(markOf(from))
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+  }
 }
 
 const SETTLE_AFTER_MS = 25

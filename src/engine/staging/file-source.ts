@@ -37,8 +37,7 @@ export class FileSource implements Source {
   /** `expected` is size and time when the file was picked up. A file that has changed since is refused. */
   static async open(path: string, expected?: Expected): Promise<FileSource> {
     try {
-      // No links: one put there after the file was picked up could lead anywhere. And a pipe must not block.
-      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+      const file = await open(path, TO_READ)
       try {
         const found = await file.stat()
         const source = new FileSource(path, file, found.size, expected)
@@ -49,9 +48,7 @@ export class FileSource implements Source {
         throw thrown
       }
     } catch (thrown) {
-      if (systemCode(thrown) === 'ELOOP')
-        throw new NodeError('file_changed', `${path} was replaced by a link`, { cause: thrown })
-      throw fromFileError(thrown, path)
+      throw notOpened(path, thrown)
     }
   }
 
@@ -120,19 +117,16 @@ export class FileSource implements Source {
 
   async requireUnchanged(found?: Stats): Promise<void> {
     const now = found ?? (await this.#file.stat())
-    if (!now.isFile()) throw new NodeError('file_refused', `${this.#path} is not a regular file`)
-    if (now.size !== this.size) throw this.#changed()
+    requireAsOpened(this.#path, now, this.size, this.#expected)
     if (!this.#expected) return
-    if (now.size !== this.#expected.size || Math.floor(now.mtimeMs) !== this.#expected.modifiedAt)
-      throw this.#changed()
     const named = await lstat(this.#path).catch((thrown: unknown) => {
       throw fromFileError(thrown, this.#path)
     })
-    if (named.ino !== now.ino || named.dev !== now.dev) throw this.#changed()
+    requireSameFile(this.#path, now, named)
   }
 
   #changed(): NodeError {
-    return new NodeError('file_changed', `${this.#path} changed while it was sent`)
+    return changed(this.#path)
   }
 
   close(): Promise<void> {
@@ -144,6 +138,38 @@ export class FileSource implements Source {
     return this.close()
   }
 }
+
+/** `now` is what the open file is like; the size is the one that it was opened with. */
+export function requireAsOpened(
+  path: string,
+  now: Stats,
+  size: number,
+  expected: Expected | undefined,
+): void {
+  if (!now.isFile()) throw new NodeError('file_refused', `${path} is not a regular file`)
+  if (now.size !== size) throw changed(path)
+  if (expected && (now.size !== expected.size || Math.floor(now.mtimeMs) !== expected.modifiedAt))
+    throw changed(path)
+}
+
+/** What lies under the name must be the file that is open. */
+export function requireSameFile(path: string, open: Stats, named: Stats): void {
+  if (named.ino !== open.ino || named.dev !== open.dev) throw changed(path)
+}
+
+export function changed(path: string): NodeError {
+  return new NodeError('file_changed', `${path} changed while it was sent`)
+}
+
+/** What opening a file threw. */
+export function notOpened(path: string, thrown: unknown): NodeError {
+  return systemCode(thrown) === 'ELOOP'
+    ? new NodeError('file_changed', `${path} was replaced by a link`, { cause: thrown })
+    : fromFileError(thrown, path)
+}
+
+/** No links: one put there after the file was picked up could lead anywhere. And a pipe must not block. */
+export const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** The file's bytes as a stream of pieces, for the transforms. */
 export async function* piecesOf(source: Source, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { testOnBoth, withStore } from '../../test/support/harness.ts'
+import type { TestDatabase } from '../../test/support/harness.ts'
+import { contactOf, seedChannel } from '../../test/support/seed.ts'
+import { NodeError } from '../errors.ts'
+import { putContact, putLocalEntity } from '../store/contacts.ts'
+import { newId } from '../store/database/ids.ts'
+import type { Store, Tx } from '../store/database/store.ts'
+import { makeSeal } from '../store/seal.ts'
+import { claimNew } from '../store/transfers/leases.ts'
+import type { Held } from '../store/transfers/leases.ts'
+import { sentHashes, rememberSent } from '../store/transfers/sent-files.ts'
+import { insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
+import { hurry, writeHeld } from './held-writes.ts'
+
+const CODE = 'BANCO-ACME-NOMINA'
+
+/** A transfer that this node has, and how often it has written since. */
+async function withHeld(t: TestContext, database: TestDatabase) {
+  const opened = await withStore(t, database)
+  const held: Held = { id: newId(1000), fence: 1 }
+  const made = { channelCode: CODE, direction: 'EMISION', type: 'MANUAL', requestedBy: 'ana' } as const
+  await opened.write(async (tx) => {
+    await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
+    await putContact(tx, contactOf('acme', 'ACME', []))
+    await seedChannel(tx, makeSeal('0'.repeat(32)), CODE, 'acme', {})
+    await insertTransfer(tx, { ...made, id: held.id, now: 1000, retryOf: null, files: [] })
+    await claimNew(tx, held, { owner: 'me', until: 9e15 })
+    await moveTransfer(tx, held.id, { from: 'PENDING', to: 'IN_PROGRESS', now: 1000, fence: 1 })
+  })
+  let writes = 0
+  const store: Store = {
+    ...opened,
+    write: (change) => {
+      writes++
+      return opened.write(change)
+    },
+  }
+  return { store, held, writes: () => writes }
+}
+
+const note = (hash: string) => (tx: Tx) => rememberSent(tx, { channelCode: CODE, name: 'a', hash, size: 1 })
+const noted = async (store: Store) => (await sentHashes(store.db, CODE, 'a', 1)).toSorted()
+
+testOnBoth(
+  'what is written of a transfer in one moment shares one transaction; one that cannot be takes no other with it',
+  async (t, database) => {
+    const { store, held, writes } = await withHeld(t, database)
+    const hashes = ['1', '2', '3', '4', '5', '6']
+    await Promise.all(hashes.map((hash) => writeHeld(store, held, note(hash))))
+    assert.equal(writes(), 1)
+    assert.deepEqual(await noted(store), hashes)
+    // What may wait goes as soon as somebody waits for it.
+    const late = ['7', '8'].map((hash) => writeHeld(store, held, note(hash), 'soon'))
+    hurry(held)
+    await Promise.all(late)
+    assert.equal(writes(), 2)
+
+    const fails = async (tx: Tx) => {
+      await note('half')(tx)
+      throw new NodeError('duplicate_file', 'this one')
+    }
+    const changes = [note('A'), fails, note('B')]
+    const ends = await Promise.allSettled(changes.map((change) => writeHeld(store, held, change)))
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await noted(store), [...hashes, '7', '8', 'A', 'B'])
+
+    // Another node has taken it: nothing is written any more.
+    await store.write((tx) => claimNew(tx, { ...held, fence: 2 }, { owner: 'other', until: 9e15 }))
+    for (const end of await Promise.allSettled(
+      ['C', 'D'].map((hash) => writeHeld(store, held, note(hash))),
+    )) {
+      assert.equal(end.status, 'rejected')
+      assert.equal((end.reason as NodeError).code, 'lease_lost')
+    }
+    assert.equal((await noted(store)).length, 10)
+  },
+)
