@@ -49,7 +49,15 @@ const MAY: Record<string, string[]> = {
     'src/quarantine',
     'src/transfers',
   ],
-  'src/platform': ['src/contract', 'src/domain', 'src/store', 'src/accounts', 'src/files', 'src/audit'],
+  'src/platform': [
+    'src/contract',
+    'src/domain',
+    'src/store',
+    'src/accounts',
+    'src/files',
+    'src/audit',
+    'src/keys',
+  ],
   ...engineRooms(),
   'src/engine/transforms': [],
   // Of the contract transports know the sections of a contact, nothing else.

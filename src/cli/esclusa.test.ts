@@ -577,3 +577,37 @@ test('transfers --all finds those of all channels by what is known of them, as a
   assert.equal((await run('transfers')).exit, 2)
   assert.equal((await run('transfers --all --status DONE')).exit, 2)
 })
+
+test('a file is uploaded and sent; a partner is called step by step by contact test and by doctor --partners', async (t) => {
+  const { node, run } = await setUp(t)
+  const folder = await tempFolder(t)
+  const file = join(folder, 'payroll.txt')
+  writeFileSync(file, 'salaries')
+  const uploaded = await run(`upload ${PLAIN} ${file}`)
+  assert.equal(uploaded.exit, 0, uploaded.stderr)
+  const there = join(node.files, 'out', 'payroll.txt')
+  assert.match(uploaded.stdout, /payroll\.txt: 8 B, sha256:[0-9a-f]{64}$/m)
+  assert.equal(readFileSync(there, 'utf8'), 'salaries')
+  const twice = await run(`upload ${PLAIN} ${file}`)
+  assert.deepEqual([twice.exit, /409/.test(twice.stderr)], [3, true], 'none is written over')
+  assert.notEqual((await run(`upload ${PLAIN} ${join(folder, 'nothing')}`)).exit, 0)
+  const sent = await run(`upload ${PLAIN} ${file} --name more.txt --send --json`)
+  const { status, files } = JSON.parse(sent.stdout) as { status: string; files: { file: string }[] }
+  assert.deepEqual([status, files.length], ['PENDING', 2], sent.stdout)
+
+  const contact = { id: 'beside', protocol: 'folder', remoteCodes: [{ id: '1', code: 'BESIDE' }] }
+  const body = { ...contact, folder: { inbox: folder, outbox: folder } }
+  const made = await run('call createContact --body -', { input: JSON.stringify(body) })
+  assert.equal(made.exit, 0, made.stderr)
+  const good = await run('contact test beside')
+  assert.deepEqual([good.exit, / OK /.test(good.stdout)], [0, true], good.stdout + good.stderr)
+  const bad = await run('contact test acme --json')
+  const tested = JSON.parse(bad.stdout) as { ok: boolean; ways: { steps: { outcome: string }[] }[] }
+  assert.deepEqual([bad.exit, tested.ok], [1, false])
+  assert.ok(tested.ways.some(({ steps }) => steps.some(({ outcome }) => outcome === 'FAILED')))
+  assert.equal((await run('contact test nobody')).exit, 3)
+  const doctor = await run('doctor --partners')
+  assert.equal(doctor.exit, 1)
+  assert.match(doctor.stdout, /^ok +partner beside/m)
+  assert.match(doctor.stdout, /^WRONG +partner acme 127\.0\.0\.1/m)
+})

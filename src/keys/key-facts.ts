@@ -3,6 +3,7 @@
 
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 export type PublicPart = {
   /** Lower-case hex SHA-256 of the certificate, or of the public key where there is none. */
@@ -16,8 +17,21 @@ export type PublicPart = {
   bits?: number
 }
 
+// A private key without a certificate takes milliseconds to read, and pages ask for the same ones again and again.
+const KEPT = 2000
+const kept = new LRUCache<string, PublicPart>({ max: KEPT })
+
 /** Undefined: the text holds no key that can be read. */
 export function publicPartOf(pem: string): PublicPart | undefined {
+  const name = createHash('sha256').update(pem).digest('base64')
+  const known = kept.get(name)
+  if (known) return known
+  const read = readPublicPart(pem)
+  if (read) kept.set(name, read)
+  return read
+}
+
+function readPublicPart(pem: string): PublicPart | undefined {
   const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(pem)?.[0]
   try {
     if (certificate !== undefined) return ofCertificate(new X509Certificate(certificate))

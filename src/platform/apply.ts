@@ -172,7 +172,10 @@ async function tell(
   }
   const first = audit.isFile === false ? [] : [whole]
   const ids = (await audit.trail.add(tx, audit.actor, [...first, ...notes])).slice(first.length)
-  const ofChannels = notes.map((note, index) => [note.channelCode ?? '', ids[index] ?? ''] as const)
+  const ofChannels = notes.map(({ action, channelCode = '' }, index) => {
+    const code = action === 'KEY_UPLOADED' ? '' : channelCode
+    return [code, ids[index] ?? ''] as const
+  })
   return new Map(ofChannels.filter(([code]) => code !== ''))
 }
 

@@ -9,6 +9,8 @@ import { channelPlace } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { contactPlace } from '../store/contacts.ts'
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
+import { uploadedKeys } from '../keys/uploaded-keys.ts'
+import type { Keyed } from '../keys/uploaded-keys.ts'
 import type { Seal } from '../store/seal.ts'
 import type { Changes, ChangePlan, Present } from './plan.ts'
 import { CONTACT_SECRETS } from '../contract/contact-settings.ts'
@@ -27,6 +29,8 @@ type Kind<T> = {
   /** What is compared; `other` is the state on the other side, where there is one. */
   shown: (one: T, other: T | undefined) => unknown
   hidden: readonly string[]
+  /** What else the same change tells, from what was shown. */
+  more?: (name: string, before: unknown, after: unknown) => AuditNote[]
 }
 
 export function notesOfPlan(trail: AuditTrail, seal: Seal, plan: ChangePlan, present: Present): AuditNote[] {
@@ -49,16 +53,24 @@ function notesOf<T>(
 ): AuditNote[] {
   const [added, changed, removed] = kind.actions
   const before = new Map(present.map((one) => [kind.key(one), one]))
-  const note = (action: AuditAction, name: string, old: T | undefined, after: T | undefined): AuditNote => ({
-    action,
-    subject: { kind: kind.subject, name },
-    ...(kind.subject === 'channel' && { channelCode: name }),
-    changes: trail.changes(old && kind.shown(old, after), after && kind.shown(after, old), kind.hidden),
-  })
+  const tell = (action: AuditAction, name: string, old: T | undefined, after: T | undefined): AuditNote[] => {
+    const [was, is] = [old && kind.shown(old, after), after && kind.shown(after, old)]
+    return [
+      {
+        action,
+        subject: { kind: kind.subject, name },
+        ...(kind.subject === 'channel' && { channelCode: name }),
+        changes: trail.changes(was, is, kind.hidden),
+      },
+      ...(kind.more?.(name, was, is) ?? []),
+    ]
+  }
   return [
-    ...changes.added.map((one) => note(added, kind.key(one), undefined, one)),
-    ...changes.changed.map(({ after }) => note(changed, kind.key(after), before.get(kind.key(after)), after)),
-    ...changes.removed.map((one) => note(removed, kind.key(one), one, undefined)),
+    ...changes.added.flatMap((one) => tell(added, kind.key(one), undefined, one)),
+    ...changes.changed.flatMap(({ after }) =>
+      tell(changed, kind.key(after), before.get(kind.key(after)), after),
+    ),
+    ...changes.removed.flatMap((one) => tell(removed, kind.key(one), one, undefined)),
   ]
 }
 
@@ -126,6 +138,9 @@ function channelKind(seal: Seal): Kind<ChannelRecord> {
     key: ({ code }) => code,
     shown: (channel, other) => shownChannelRecord(seal, channel, other),
     hidden: HIDDEN_IN_CHANNELS,
+    // As shownChannelRecord makes them.
+    more: (code, before, after) =>
+      uploadedKeys(code, before as Keyed | undefined, after as Keyed | undefined),
   }
 }
 

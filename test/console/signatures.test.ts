@@ -10,7 +10,7 @@ import { findKeyProposal, insertKeyProposal } from '../../src/store/keys.ts'
 import { waitFor } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
 import { axeViolations, go, requireFits, setScene, signIn, whyNot } from './browser.ts'
-import { PAYROLL } from './platform.ts'
+import { BROKEN, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 const LONG = `${'a-very-long-name-'.repeat(7)}.txt`
@@ -44,31 +44,61 @@ test('a controller downloads, releases and discards quarantined files', { skip }
   assert.deepEqual(faults, [])
 })
 
-test('a proposed key is accepted only with its fingerprint', { skip }, async (t) => {
-  const { open, node, faults } = await setScene(t)
-  const { certificatePem: pem } = await generateSelfSigned({ commonName: 'Partner', bits: 2048 })
-  const { fingerprint } = publicPartOf(pem) ?? { fingerprint: '' }
-  const channel = await node.store.db
-    .selectFrom('channel')
-    .select('contact_id')
-    .where('code', '=', PAYROLL)
-    .executeTakeFirstOrThrow()
-  const proposal = { channelCode: PAYROLL, contactId: channel.contact_id, pem, receivedAt: Date.now() }
-  await node.store.write((tx) => insertKeyProposal(tx, { id: 'k1', fingerprint, ...proposal }))
-  const page = await open()
-  await signIn(page, 'marta')
-  await go(page, '/proposed-keys')
-  const accept = page.getByRole('button', { name: 'Accept' })
-  await accept.waitFor()
-  assert.deepEqual(await axeViolations(page), [])
-  assert.equal(await accept.isDisabled(), true)
-  const told = page.getByLabel('Fingerprint that the partner has told you')
-  await told.fill('ab'.repeat(32))
-  await page.getByText('This is not the fingerprint of this key.').waitFor()
-  await told.fill(fingerprint.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:'))
-  await accept.click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click()
-  const isAccepted = async () => (await findKeyProposal(node.store.db, 'k1'))?.acceptedAt != null
-  await waitFor('it is accepted', isAccepted, 60_000)
-  assert.deepEqual(faults, [])
-})
+test(
+  'a proposed key is accepted only with its fingerprint; another is set on one channel',
+  { skip },
+  async (t) => {
+    const { open, node, faults } = await setScene(t)
+    const { certificatePem: pem } = await generateSelfSigned({ commonName: 'Partner', bits: 2048 })
+    const { fingerprint } = publicPartOf(pem) ?? { fingerprint: '' }
+    const channel = await node.store.db
+      .selectFrom('channel')
+      .select('contact_id')
+      .where('code', '=', PAYROLL)
+      .executeTakeFirstOrThrow()
+    const proposal = { channelCode: PAYROLL, contactId: channel.contact_id, pem, receivedAt: Date.now() }
+    await node.store.write((tx) => insertKeyProposal(tx, { id: 'k1', fingerprint, ...proposal }))
+    const page = await open()
+    await signIn(page, 'marta')
+    await go(page, '/proposed-keys')
+    const accept = page.getByRole('button', { name: 'Accept' })
+    await accept.waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    assert.equal(await accept.isDisabled(), true)
+    const told = page.getByLabel('Fingerprint that the partner has told you')
+    await told.fill('ab'.repeat(32))
+    await page.getByText('This is not the fingerprint of this key.').waitFor()
+    await told.fill(fingerprint.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:'))
+    await accept.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click()
+    const isAccepted = async () => (await findKeyProposal(node.store.db, 'k1'))?.acceptedAt != null
+    await waitFor('it is accepted', isAccepted, 60_000)
+
+    const other = await generateSelfSigned({ commonName: 'Luz del Norte', bits: 2048 })
+    await go(page, '/keys')
+    await page.getByRole('row').filter({ hasText: 'CN=Partner' }).waitFor()
+    await page.getByLabel('Code of the channel').fill(BROKEN)
+    await page.getByLabel('Certificate or key', { exact: true }).fill('no key')
+    await page.getByText('This is no certificate or key that can be read.').waitFor()
+    await page.getByLabel('Certificate or key: from a file').setInputFiles({
+      name: 'luz.pem',
+      mimeType: 'text/plain',
+      buffer: Buffer.from(other.certificatePem),
+    })
+    await page.getByText('CN=Luz del Norte').first().waitFor()
+    await page.getByRole('button', { name: 'Set the key' }).press('Enter')
+    const row = page.getByRole('row').filter({ hasText: 'CN=Luz del Norte' })
+    await row.getByRole('link', { name: BROKEN }).waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    const uploaded = await node.store.db
+      .selectFrom('audit')
+      .selectAll()
+      .where('action', '=', 'KEY_UPLOADED')
+      .execute()
+    assert.deepEqual(
+      uploaded.map(({ who, channel_code: code, detail }) => [who, code, JSON.parse(detail).facts]),
+      [['marta', BROKEN, { side: 'REMOTE', fingerprint: publicPartOf(other.certificatePem)?.fingerprint }]],
+    )
+    assert.deepEqual(faults, [])
+  },
+)

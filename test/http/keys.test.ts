@@ -230,7 +230,7 @@ testOnBoth(
     const listed = await callPlatform(node, 'listKeys', 'admin')
     const [first, ...rest] = listed.body.content
     assert.equal(first.fingerprint, fingerprint, 'what ends comes first')
-    assert.deepEqual([first.side, first.channels], ['REMOTE', [PLAIN, CLOSED]])
+    assert.deepEqual([first.side, first.channels, first.channelCount], ['REMOTE', [PLAIN, CLOSED], 2])
     assert.ok(first.daysLeft > 3000)
     assert.deepEqual(
       rest.map(({ side, channels }: { side: string; channels: string[] }) => [side, channels]),
@@ -246,5 +246,14 @@ testOnBoth(
       'a channel that is closed to them is not named',
     )
     assert.ok(!listed.text.includes('PRIVATE'))
+    assert.deepEqual(await auditActions(node), ['KEY_UPLOADED globaladmin', 'KEY_UPLOADED globaladmin'])
+    const again = await node.call('updateChannel', {
+      code: PLAIN,
+      body: { security: { rsaRemoteKey: null } },
+    })
+    assert.equal(again.status, 200, again.text)
+    assert.equal((await auditActions(node)).length, 2, 'one that is taken away was not uploaded')
+    const [left] = (await callPlatform(node, 'listKeys', 'admin')).body.content
+    assert.deepEqual(left.channels, [CLOSED], 'a channel that changed is looked at again')
   },
 )

@@ -62,60 +62,71 @@ function KeyTable({ keys }: { keys: readonly KeyInUse[] }) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {keys.map(({ side, fingerprint, name, subject, issuer, daysLeft, algorithm, bits, channels }) => (
-          <Table.Tr key={`${side} ${fingerprint}`}>
-            <Table.Td>
-              {words.sides[side]}
-              {name && (
-                <Text fz="xs" c="dimmed" className="words">
-                  {name}
+        {keys.map(
+          ({
+            side,
+            fingerprint,
+            name,
+            subject,
+            issuer,
+            daysLeft,
+            algorithm,
+            bits,
+            channels,
+            channelCount,
+          }) => (
+            <Table.Tr key={`${side} ${fingerprint}`}>
+              <Table.Td>
+                {words.sides[side]}
+                {name && (
+                  <Text fz="xs" c="dimmed" className="words">
+                    {name}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td className="words">
+                {subject ?? `${algorithm} ${bits ?? ''}`}
+                {issuer && issuer !== subject && (
+                  <Text fz="xs" c="dimmed">
+                    {words.issuedBy(issuer)}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td>
+                {daysLeft === undefined ? (
+                  '—'
+                ) : (
+                  <span
+                    className="badge"
+                    data-tone={daysLeft < 0 ? 'bad' : daysLeft < SOON_DAYS ? 'waiting' : 'good'}
+                  >
+                    {daysLeft < 0 ? words.ended : formats.number(daysLeft)}
+                  </span>
+                )}
+              </Table.Td>
+              <Table.Td>
+                <Text fz="xs" className="code words">
+                  {fingerprint.replaceAll(/(.{8})(?=.)/g, '$1 ')}
                 </Text>
-              )}
-            </Table.Td>
-            <Table.Td className="words">
-              {subject ?? `${algorithm} ${bits ?? ''}`}
-              {issuer && issuer !== subject && (
-                <Text fz="xs" c="dimmed">
-                  {words.issuedBy(issuer)}
-                </Text>
-              )}
-            </Table.Td>
-            <Table.Td>
-              {daysLeft === undefined ? (
-                '—'
-              ) : (
-                <span
-                  className="badge"
-                  data-tone={daysLeft < 0 ? 'bad' : daysLeft < SOON_DAYS ? 'waiting' : 'good'}
-                >
-                  {daysLeft < 0 ? words.ended : formats.number(daysLeft)}
-                </span>
-              )}
-            </Table.Td>
-            <Table.Td>
-              <Text fz="xs" className="code words">
-                {fingerprint.replaceAll(/(.{8})(?=.)/g, '$1 ')}
-              </Text>
-            </Table.Td>
-            <Table.Td>
-              {channels.slice(0, 10).map((code) => (
-                <Anchor
-                  key={code}
-                  component={Link}
-                  href={`/channels/${code}`}
-                  fz="sm"
-                  className="code"
-                  display="block"
-                >
-                  {code}
-                </Anchor>
-              ))}
-              {channels.length > 10 && (
-                <Text fz="xs">{words.more(formats.number(channels.length - 10))}</Text>
-              )}
-            </Table.Td>
-          </Table.Tr>
-        ))}
+              </Table.Td>
+              <Table.Td>
+                {channels.slice(0, 10).map((code) => (
+                  <Anchor
+                    key={code}
+                    component={Link}
+                    href={`/channels/${code}`}
+                    fz="sm"
+                    className="code"
+                    display="block"
+                  >
+                    {code}
+                  </Anchor>
+                ))}
+                {channelCount > 10 && <Text fz="xs">{words.more(formats.number(channelCount - 10))}</Text>}
+              </Table.Td>
+            </Table.Tr>
+          ),
+        )}
       </Table.Tbody>
     </Table>
   )

@@ -30,7 +30,7 @@ import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 import { ConnectionTestPanel } from '../setup/connection-test.tsx'
 import { KeyFile } from '../setup/key-file.tsx'
-import { channelCode, EMPTY, NEW, platformOf } from '../setup/partner-draft.ts'
+import { channelCode, EMPTY, keysOfCopy, NEW, platformOf } from '../setup/partner-draft.ts'
 import type { PartnerDraft } from '../setup/partner-draft.ts'
 
 const STEPS = ['who', 'reach', 'keys', 'channel', 'test'] as const
@@ -116,11 +116,14 @@ function useMaking(draft: PartnerDraft, made: () => void) {
     mutationFn: async () => {
       await apply('false')
       const code = channelCode(draft)
-      if (draft.like !== '')
+      if (draft.like !== '') {
         await client.platform.copyChannel({
           channelCode: draft.like,
           body: { code, contact: draft.id.trim() },
         })
+        const keys = keysOfCopy(draft)
+        if (keys) await client.updateChannel({ channelCode: code, body: keys })
+      }
       if (draft.protocol === 'oftp2' && draft.generate === 'true')
         setCertificate((await client.platform.generateChannelKey({ channelCode: code, body: {} })).pem)
     },

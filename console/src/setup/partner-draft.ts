@@ -1,6 +1,7 @@
 // What the steps to a new partner ask for, and the platform file that it becomes: entity, contact and channel at once, or
 // none of them.
 
+import type { Channel } from '../../../src/contract/channel.ts'
 import type { ProtocolName } from '../../../src/contract/contact-settings.ts'
 
 export const EMPTY = {
@@ -79,16 +80,29 @@ function contactOf(draft: PartnerDraft): object {
   }
 }
 
-function securityOf({ protocol, encrypted, localKey, remoteKey, certificate }: PartnerDraft): object {
-  if (protocol !== 'oftp2') return {}
-  const security = given({
-    ...(encrypted === 'true' && { cryptography: true, ciphrate: 'TRANSMISION' }),
-    ...(localKey !== '' && { authentication: 'PASSWORD' }),
+type Security = NonNullable<Channel['security']>
+
+/** What was typed: passwords, and the partner's certificate. */
+function typedKeys({ localKey, remoteKey, certificate }: PartnerDraft): Security {
+  return given({
+    ...(localKey !== '' && { authentication: 'PASSWORD' as const }),
     localKey,
     remoteKey,
     rsaRemoteKey: certificate,
   })
+}
+
+function securityOf(draft: PartnerDraft): { security?: Security } {
+  if (draft.protocol !== 'oftp2') return {}
+  const encrypted = { cryptography: true, ciphrate: 'TRANSMISION' } as const
+  const security = { ...(draft.encrypted === 'true' && encrypted), ...typedKeys(draft) }
   return Object.keys(security).length > 0 ? { security } : {}
+}
+
+/** What a channel made like another gets on top: a copy has the other's settings and none of its keys. */
+export function keysOfCopy(draft: PartnerDraft): { security: Security } | undefined {
+  const security = draft.protocol === 'oftp2' ? typedKeys(draft) : {}
+  return Object.keys(security).length > 0 ? { security } : undefined
 }
 
 export function platformOf(draft: PartnerDraft): object {

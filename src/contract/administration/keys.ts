@@ -46,7 +46,10 @@ export const KeyInUse = Type.Object(
     daysLeft: optional(
       Type.Integer({ format: 'int32', description: 'Whole days until its certificate ends.' }),
     ),
-    channels: Type.Array(Type.String(), { description: 'Codes of the channels that use it.' }),
+    channels: Type.Array(Type.String(), {
+      description: 'Codes of the channels that use it, the first hundred.',
+    }),
+    channelCount: Type.Integer({ format: 'int32', description: 'How many channels use it.' }),
   },
   { description: 'A key or certificate that channels use.' },
 )

@@ -22,6 +22,7 @@ import { showTime } from '../../domain/time.ts'
 import { mayReach, seesSecrets } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
 import { checkPathExists, diskFaults } from '../../files/roots.ts'
+import { uploadedKeys } from '../../keys/uploaded-keys.ts'
 import type { Account } from '../../store/accounts.ts'
 import {
   addHistory,
@@ -244,6 +245,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
         channelCode: code,
         changes: context.audit.changes(opened, channel, HIDDEN_FIELDS),
       },
+      ...uploadedKeys(code, opened, channel),
     ])
     await addHistory(tx, code, [{ at: now, event, detail: `by ${user.username}`, auditId }])
     await unparkTransfers(tx, [code], now)

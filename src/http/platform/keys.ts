@@ -1,16 +1,16 @@
 // Keys of channels: shown with svcFF, made and accepted with signer. Private keys are never shown.
 
 import { makePage } from '../../contract/page.ts'
-import type { KeyFacts, KeyInUse, ProposedKey } from '../../contract/administration/keys.ts'
+import type { KeyFacts, ProposedKey } from '../../contract/administration/keys.ts'
 import { acceptKey, refuseKey, takeLocalKey } from '../../keys/decide-key.ts'
 import type { Deciding } from '../../keys/decide-key.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
+import type { PublicPart } from '../../keys/key-facts.ts'
 import { showTime } from '../../domain/time.ts'
 import { isAdministrator, mayReach } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
 import type { Account } from '../../store/accounts.ts'
-import { findChannel, listChannels, openChannel } from '../../store/channels.ts'
-import type { ChannelRecord } from '../../store/channels.ts'
+import { findChannel, openChannel } from '../../store/channels.ts'
 import { findContact, findLocalEntity } from '../../store/contacts.ts'
 import { findKeyProposal, listKeyProposals } from '../../store/keys.ts'
 import type { KeyProposal } from '../../store/keys.ts'
@@ -28,13 +28,6 @@ const channelKeys: PlatformHandler<'channelKeys'> = async (context, { input, use
   const local = factsOf(context, rsaLocalKey, rsaLocalKeyName)
   const remote = factsOf(context, rsaRemoteKey, rsaRemoteKeyName)
   return { channelCode: channel.code, ...(local && { local }), ...(remote && { remote }) }
-}
-
-const listKeys: PlatformHandler<'listKeys'> = async (context, { input, user }) => {
-  const asked = askedPage(context, input)
-  const all = (await listChannels(context.store.db)).filter(({ config }) => mayReach(user, config.users))
-  const found = keysInUse(context, all)
-  return makePage(found.slice(asked.offset, asked.offset + asked.size), found.length, asked)
 }
 
 const inspectKey: PlatformHandler<'inspectKey'> = async (context, { body }) => {
@@ -94,42 +87,12 @@ const refuseProposedKey: PlatformHandler<'refuseProposedKey'> = async (context, 
 
 export const keyHandlers = {
   channelKeys,
-  listKeys,
   inspectKey,
   generateChannelKey,
   listProposedKeys,
   acceptProposedKey,
   refuseProposedKey,
 } satisfies Partial<PlatformHandlers>
-
-const DAY_MS = 86_400_000
-
-/** Each key once, with the channels that use it; those without an end come last. */
-function keysInUse(context: Context, channels: readonly ChannelRecord[]): KeyInUse[] {
-  const found = new Map<string, KeyInUse>()
-  for (const channel of channels) {
-    const { rsaLocalKey, rsaLocalKeyName, rsaRemoteKey, rsaRemoteKeyName } =
-      openChannel(context.seal, channel).security ?? {}
-    const sides = [
-      { side: 'LOCAL', pem: rsaLocalKey, name: rsaLocalKeyName },
-      { side: 'REMOTE', pem: rsaRemoteKey, name: rsaRemoteKeyName },
-    ] as const
-    for (const { side, pem, name } of sides) {
-      const facts = factsOf(context, pem, name)
-      if (!facts) continue
-      const key = `${side} ${facts.fingerprint}`
-      const known = found.get(key) ?? { side, ...facts, ...daysLeft(context, facts), channels: [] }
-      if (known.name !== facts.name) delete known.name
-      known.channels.push(channel.code)
-      found.set(key, known)
-    }
-  }
-  return [...found.values()].sort((a, b) => (a.daysLeft ?? Infinity) - (b.daysLeft ?? Infinity))
-}
-
-function daysLeft({ now }: Context, { validTo }: KeyFacts): { daysLeft?: number } {
-  return validTo === undefined ? {} : { daysLeft: Math.floor((Date.parse(validTo) - now()) / DAY_MS) }
-}
 
 /** A key goes to all channels of a partner, so whoever accepts it must be allowed to reach them all. */
 function deciding(context: Context, call: Caller & { user: Account }): Deciding {
@@ -182,10 +145,13 @@ async function toWire(context: Context, user: Account, proposal: KeyProposal): P
   }
 }
 
-function factsOf({ zone }: Context, pem: string | undefined, name: string | undefined): KeyFacts | undefined {
+function factsOf(context: Context, pem: string | undefined, name: string | undefined): KeyFacts | undefined {
   const found = pem === undefined ? undefined : publicPartOf(pem)
-  if (!found) return undefined
-  const { validFrom, validTo, ...same } = found
+  return found && keyFacts(context, found, name)
+}
+
+export function keyFacts({ zone }: Context, part: PublicPart, name: string | undefined): KeyFacts {
+  const { validFrom, validTo, ...same } = part
   return {
     ...(name !== undefined && { name }),
     ...same,

@@ -26,6 +26,7 @@ import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { keyHandlers } from './keys.ts'
+import { makeKeyList } from './key-list.ts'
 import { quarantineHandlers } from './quarantine.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
@@ -57,6 +58,7 @@ export function makePlatformHandlers(): PlatformHandlers {
     ...transferActionHandlers,
     ...uploadHandlers,
     ...keyHandlers,
+    ...makeKeyList(boardOf),
     ...quarantineHandlers,
     ...makeTransferSearch(boardOf),
     ...makeNotificationHandlers(boardOf),
