@@ -29,6 +29,8 @@ export type EngineContext = {
   leaseMs: number
   heartbeat: Heartbeat
   scriptMs: number
+  /** How long a partner may bring nothing until it has brought what it had; another time, for tests. */
+  receptionIdleMs?: number
   /** What partners' files may take of this node. */
   limits: {
     maxOpenedOctets: number

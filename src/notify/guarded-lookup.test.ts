@@ -85,7 +85,7 @@ test('of the addresses of a name only those that may be called are connected to'
     const first = [{ address: '127.0.0.1', family: 4 }]
     done(null, asked++ === 0 ? [...first, { address: '127.0.0.2', family: 4 }] : first)
   }) as unknown as typeof lookup
-  const poster = makePoster(networksOf(['127.0.0.2']), 'test', resolve)
+  const poster = makePoster(networksOf(['127.0.0.2']), 'test', { resolve })
   t.after(() => poster.close())
   const event = { id: 'x', type: 'node.stopped', timestamp: '', data: { node: 'n' } } as const
   const { signal } = new AbortController()

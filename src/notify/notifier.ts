@@ -46,6 +46,8 @@ export type NotifierOptions = {
   log: Log
   owner: string
   version: string
+  /** How long an endpoint has to answer, where it is not the usual time. */
+  postMs?: number
   /** Told after events got their place. */
   taken?: () => void
 }
@@ -78,7 +80,9 @@ export class Notifier {
       zone: zoneOf(config.timezone),
       leaseMs: config.leaseSeconds * 1000,
       now: () => Date.now() + this.#clockOffset,
-      poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`),
+      poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`, {
+        limitMs: options.postMs,
+      }),
       mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom) : undefined,
     }
     this.#tracer = makeTracer(config.otlpEndpoint, store.db, log)

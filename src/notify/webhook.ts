@@ -31,7 +31,11 @@ export type Posted = Try & {
 export type Poster = { post(what: Post): Promise<Posted>; close(): void }
 
 /** Connections are kept open between posts and used again. */
-export function makePoster(open: Networks, userAgent: string, resolve?: typeof lookUp): Poster {
+export function makePoster(
+  open: Networks,
+  userAgent: string,
+  { resolve, limitMs = TIME_LIMIT_MS }: { resolve?: typeof lookUp; limitMs?: number | undefined } = {},
+): Poster {
   const options = {
     keepAlive: true,
     keepAliveMsecs: 10_000,
@@ -44,7 +48,7 @@ export function makePoster(open: Networks, userAgent: string, resolve?: typeof l
   return {
     post: async (what) => {
       const began = performance.now()
-      const signal = AbortSignal.any([what.signal, AbortSignal.timeout(TIME_LIMIT_MS)])
+      const signal = AbortSignal.any([what.signal, AbortSignal.timeout(limitMs)])
       const took = () => ({ at: what.now, tookMs: Math.round(performance.now() - began) })
       try {
         const url = new URL(what.url)
@@ -70,7 +74,7 @@ export function makePoster(open: Networks, userAgent: string, resolve?: typeof l
         return { ...(await answerTo(call, body)), ...took() }
       } catch (thrown) {
         what.signal.throwIfAborted()
-        const late = signal.aborted && `no answer within ${TIME_LIMIT_MS / 1000} s`
+        const late = signal.aborted && `no answer within ${limitMs / 1000} s`
         return { verdict: 'failed', error: late || messageOf(thrown), ...took() }
       }
     },

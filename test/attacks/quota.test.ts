@@ -12,7 +12,7 @@ import { SAMPLES } from '../support/oftp2/partner.ts'
 import { callBank, codeOf, deliver, startCalledBank } from './partner.ts'
 import type { CalledBank } from './partner.ts'
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 const PASSWORD = 'the partner’s own password'
 
 async function openSftp(t: TestContext, port: number): Promise<SFTPWrapper> {

@@ -14,7 +14,7 @@ import { freePort } from '../support/sftp/openssh.ts'
 import { startBank } from './bank.ts'
 import type { Bank } from './bank.ts'
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 const SFTP_PASSWORD = 'the partner’s own password'
 const OFTP2_PASSWORD = 'R1GHT'
 

@@ -17,7 +17,7 @@ import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
 
 const MINUTE = 60_000
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 /** The partner has not taken a file of the same name yet. The wire form is another than the file. */
 async function failing(t: TestContext, database?: TestDatabase): Promise<Rig> {

@@ -15,7 +15,7 @@ import { field } from './field.ts'
 import { Line, refuses } from './line.ts'
 import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig, withDirectories } from './rig.ts'
-import type { Rig } from './rig.ts'
+import type { Rig, RigOptions } from './rig.ts'
 import { callOf, callerOf, offerOf } from './wire.ts'
 import { reachOfCaller } from '../../src/engine/sessions/reach.ts'
 import { reachAll, shows } from '../support/reach.ts'
@@ -31,9 +31,9 @@ const connection = (advancedConfigurationConnection: Connection, ips = ['192.0.2
 })
 
 /** A rig whose partner is called over a line. */
-async function lineRig(t: TestContext, change: Channel, options: LineOptions = {}) {
+async function lineRig(t: TestContext, change: Channel, options: LineOptions = {}, more: RigOptions = {}) {
   const line = new Line(options)
-  const rig = await startRig(t, { transports: [line] })
+  const rig = await startRig(t, { ...more, transports: [line] })
   line.leadTo(rig)
   const data = {
     id: 'acme',
@@ -147,17 +147,17 @@ field(
   'connection.advancedConfigurationTransmission.timeoutAck',
   'seconds to wait for an answer, and a receipt',
   async (t) => {
-    const { rig, line } = await lineRig(t, transmission({ timeoutAck: 11, downloadConf: true }), {
+    const { rig, line } = await lineRig(t, transmission({ timeoutAck: 900, downloadConf: true }), {
       ...RECEIPTS,
       onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
     })
     const { id } = await rig.send()
     await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
-    assert.equal(line.calls[0]?.timeouts.ackMs, 11_000)
+    assert.equal(line.calls[0]?.timeouts.ackMs, 900_000)
+    rig.setAhead(600_000)
     await delay(20)
-    rig.setAhead(10_000)
     assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
-    rig.setAhead(1500)
+    rig.setAhead(300_000)
     assert.equal((await rig.ended(id)).state, 'FAILED')
     assert.equal(await rig.errorCode(id), 'receipt_late')
   },
@@ -526,7 +526,7 @@ field(
     const { rig } = await lineRig(t, connection({ initialHour: '12:00', finishHour: '18:00' }), {
       protocol: 'oftp2',
     })
-    rig.setClock('11:59')
+    rig.setClock('09:00')
     const { id } = await rig.send()
     await waitFor('it waits for the hour', async () => (await rig.transfer(id)).dueAt > rig.context.now())
     assert.equal((await rig.transfer(id)).state, 'PENDING')
@@ -560,15 +560,14 @@ field(
   'a transfer that runs at the end finishes',
   async (t) => {
     let rigAt: Rig | undefined
-    const { rig } = await lineRig(t, connection({ initialHour: '08:00', finishHour: '18:00' }), {
-      onPush: (push) => {
-        rigAt?.setAhead(3000)
-        return push()
-      },
-    })
+    const hours = connection({ initialHour: '08:00', finishHour: '18:00' })
+    const onPush: LineOptions['onPush'] = (push) => {
+      rigAt?.setAhead(3 * 3_600_000)
+      return push()
+    }
+    const { rig } = await lineRig(t, hours, { onPush }, { leaseMs: 86_400_000 })
     rigAt = rig
-    rig.setClock('17:59')
-    rig.setAhead(58_000)
+    rig.setClock('16:00')
     assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
     assert.ok(new Date(rig.context.now()).toISOString().slice(11, 16) >= '18:00')
   },

@@ -93,7 +93,7 @@ testOnBoth('a drain lets a transfer end that can', async (t, database) => {
   await rig.put('a.txt', 'a')
   const { id } = await rig.run().send()
   await waitFor('it runs', () => begun)
-  await rig.stop(10_000)
+  await rig.stop(60_000)
   assert.equal((await rig.transfer(id)).state, 'COMPLETED')
 })
 
@@ -178,7 +178,7 @@ testOnBoth('a lost lease stops the running transfer at the next renewal', async 
         throw new Error('it went on')
       },
     },
-    { database, leaseMs: 600 },
+    { database, leaseMs: 3000 },
   )
   await rig.put('a.txt', 'a')
   const { id } = await rig.run().send()
@@ -213,21 +213,29 @@ async function sendMany(rig: Rig, count: number): Promise<string[]> {
 testOnBoth(
   'what a silent engine held is taken over within two lease times, all of it',
   async (t, database) => {
-    const leaseMs = 3000
+    const leaseMs = 600_000
     const { rig } = await lineRig(t, {}, { database, leaseMs })
     const sent = await sendMany(rig, 40)
     const now = Date.now()
     const dead = { owner: 'dead', now, until: now + leaseMs }
     assert.equal((await claimDue(rig.store, dead, 100)).length, 40)
     rig.run()
-    const allTaken = async () => {
-      const rows = await rig.store.db.selectFrom('transfer').select('fence').execute()
-      return rows.every((row) => row.fence > 1)
+    await rig.put('a.txt', 'a')
+    const { id: own } = await rig.sendAndEnd()
+    const fences = async () => {
+      const rows = rig.store.db.selectFrom('transfer').select('fence').where('id', '<>', own)
+      return (await rows.execute()).map(({ fence }) => fence)
     }
-    await waitFor('all of them to be in other hands', allTaken)
-    const taken = Date.now()
-    assert.ok(taken >= now + leaseMs, 'a lease was not respected')
-    assert.ok(taken <= now + 2 * leaseMs, `taken over after ${taken - now} ms`)
+    assert.ok(
+      (await fences()).every((fence) => fence === 1),
+      'a lease was not respected',
+    )
+    rig.setAhead(leaseMs)
+    await waitFor('all of them to be in other hands', async () =>
+      (await fences()).every((fence) => fence > 1),
+    )
+    const after = rig.context.now() - now
+    assert.ok(after <= 2 * leaseMs, `taken over after ${after} ms`)
     for (const id of sent) assert.equal((await rig.ended(id)).state, 'COMPLETED')
   },
 )
@@ -240,7 +248,7 @@ testOnBoth(
       await gate.pass(signal)
       return push()
     }
-    const leaseMs = 1500
+    const leaseMs = 3000
     const { rig: busy } = await lineRig(t, { onPush }, { database, leaseMs })
     const { rig: other } = await lineRig(t, {}, { beside: busy, leaseMs })
     await busy.put('a.txt', 'a')
@@ -256,8 +264,8 @@ testOnBoth(
           await tx.selectFrom('meta').selectAll().execute()
       }),
     )
-    const until = Date.now() + 4 * leaseMs
-    await waitFor('four lease times', () => Date.now() > until, 20_000)
+    const until = Date.now() + 2.5 * leaseMs
+    await waitFor('more than two lease times', () => Date.now() > until)
     over.resolve()
     await Promise.all(jammed)
     assert.equal((await busy.transfer(id)).fence, 1, 'the other one took it')
@@ -356,11 +364,14 @@ testOnBoth(
 
 testOnBoth('a channel with many files does not starve another', async (t, database) => {
   const order: string[] = []
+  const asked = Promise.withResolvers<void>()
   const { rig } = await lineRig(
     t,
     {
       onPush: async (push, file) => {
         order.push(file.name)
+        // The small one is asked for while the big one is at its first file.
+        await asked.promise
         return push()
       },
     },
@@ -375,6 +386,7 @@ testOnBoth('a channel with many files does not starve another', async (t, databa
   const big = await rig.run().send()
   await waitFor('the big one is at it', () => order.length > 0)
   const small = await rig.send('BANCO-ACME-SMALL')
+  asked.resolve()
   assert.equal((await rig.ended(small.id)).state, 'COMPLETED')
   const place = order.indexOf('only')
   assert.ok(place >= 0 && place < 150, `the only file of its channel came after ${place} others`)

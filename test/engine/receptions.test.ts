@@ -172,6 +172,11 @@ const transfersOf = (rig: Rig) =>
 const phasesOf = async (rig: Rig, id: string) =>
   (await rig.transfer(id)).files.map(({ name, phase }) => `${name} ${phase}`)
 
+/** A small file's last row follows its acknowledgement. */
+async function phasesBecome(rig: Rig, id: string | undefined, wanted: string[]): Promise<void> {
+  await waitFor(wanted.join(), async () => (await phasesOf(rig, id ?? '')).join() === wanted.join())
+}
+
 async function bring(rig: Rig, name: string, reach: Reach): Promise<void> {
   const incoming = await rig.host().offer(offerOf(name, { reach }))
   await incoming.write(Buffer.from(name), 0)
@@ -179,7 +184,7 @@ async function bring(rig: Rig, name: string, reach: Reach): Promise<void> {
 }
 
 testOnBoth('several files of one channel at once are one transfer', async (t, database) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig), { database })
+  const rig = await runningRig(t, (rig) => channelOf(rig), { database, receptionIdleMs: 2000 })
   const names = ['a', 'b', 'c', 'd']
   const all = await Promise.all(names.map((name) => rig.host().offer(offerOf(name))))
   await Promise.all(all.map((incoming, at) => incoming.write(Buffer.from(names[at] ?? ''), 0)))
@@ -187,7 +192,7 @@ testOnBoth('several files of one channel at once are one transfer', async (t, da
   assert.deepEqual(await rig.list('in'), names)
   assert.equal((await transfersOf(rig)).length, 1)
   // Nobody says that this was all: it ends by itself.
-  await waitFor('it is over', async () => (await rig.lastReception()).state === 'COMPLETED')
+  await waitFor('it is over', async () => (await transfersOf(rig))[0]?.state === 'COMPLETED')
   const [one] = await transfersOf(rig)
   assert.deepEqual(
     (await phasesOf(rig, one?.id ?? '')).toSorted(),
@@ -208,11 +213,7 @@ testOnBoth('a refused file fails its reception by name, and the others stay', as
   const [one, ...more] = await transfersOf(rig)
   assert.equal(more.length, 0)
   assert.match(one?.error ?? '', /wrong\.txt/)
-  assert.deepEqual(await phasesOf(rig, one?.id ?? ''), [
-    'first.txt DONE',
-    'wrong.txt MOVING',
-    'last.txt DONE',
-  ])
+  await phasesBecome(rig, one?.id, ['first.txt DONE', 'wrong.txt MOVING', 'last.txt DONE'])
   assert.deepEqual(await rig.list('in'), ['first.txt', 'last.txt'])
   assert.deepEqual([await halfFiles(rig), await partials(rig)], [[], []])
 })
@@ -239,8 +240,8 @@ for (const [how, done] of [
     await done(rig, session, over)
     await bring(rig, 'c.txt', reachAll('acme', 'partner'))
     const [first, second] = await transfersOf(rig)
-    assert.deepEqual(await phasesOf(rig, first?.id ?? ''), ['a.txt DONE', 'b.txt DONE'])
-    assert.deepEqual(await phasesOf(rig, second?.id ?? ''), ['c.txt DONE'])
+    await phasesBecome(rig, first?.id, ['a.txt DONE', 'b.txt DONE'])
+    await phasesBecome(rig, second?.id, ['c.txt DONE'])
   })
 
 test('a change of the channel acts from the next file on, in a transfer of its own', async (t) => {
@@ -250,8 +251,8 @@ test('a change of the channel acts from the next file on, in a transfer of its o
   await rig.store.write((tx) => tx.updateTable('channel').set({ revision: 2 }).execute())
   await bring(rig, 'b.txt', reach)
   const [first, second] = await transfersOf(rig)
-  assert.deepEqual(await phasesOf(rig, first?.id ?? ''), ['a.txt DONE'])
-  assert.deepEqual(await phasesOf(rig, second?.id ?? ''), ['b.txt DONE'])
+  await phasesBecome(rig, first?.id, ['a.txt DONE'])
+  await phasesBecome(rig, second?.id, ['b.txt DONE'])
 })
 
 testOnBoth('a file on another node waits for the one under way there, and no longer', async (t, database) => {
@@ -267,8 +268,8 @@ testOnBoth('a file on another node waits for the one under way there, and no lon
   await waiting
   assert.deepEqual(await rig.list('in'), ['before.txt', 'here.txt', 'there.txt'])
   const [first, second] = await transfersOf(rig)
-  assert.deepEqual(await phasesOf(rig, first?.id ?? ''), ['before.txt DONE', 'here.txt DONE'])
-  assert.deepEqual(await phasesOf(rig, second?.id ?? ''), ['there.txt DONE'])
+  await phasesBecome(rig, first?.id, ['before.txt DONE', 'here.txt DONE'])
+  await phasesBecome(rig, second?.id, ['there.txt DONE'])
 })
 
 testOnBoth('a node takes a reception of many files over: what is whole is finished', async (t, database) => {
@@ -360,7 +361,7 @@ test('what is in place when it cannot be recorded stays, and the next claim fini
 })
 
 test('a database that stops answering at any write of a reception costs neither the file nor its end', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 600 })
+  const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 600, receptionIdleMs: 100 })
   const store = rig.context.store as { write: Store['write'] }
   const { write } = store
   const over = async () => {
@@ -453,12 +454,15 @@ test('a fetched file that cannot come in fails once, not at every look', async (
   const rig = await runningRig(t, (rig) => channelOf(rig))
   await rig.put('b.txt', 'in the way', join(rig.place.files, 'in'))
   await rig.offer('b.txt', 'b')
+  const failed = async () => (await rig.store.db.selectFrom('transfer').select('id').execute()).length
+  const began = rig.context.now()
   for (let look = 0; look < 5; look++) await rig.fetch()
-  const failed = () => rig.store.db.selectFrom('transfer').select('id').execute()
-  assert.equal((await failed()).length, 1)
-  rig.setAhead(11_000)
+  const before = await failed()
+  // On a slow machine the first pause of ten seconds may be over.
+  if (rig.context.now() < began + 10_000) assert.equal(before, 1)
+  rig.setAhead(600_000)
   await rig.fetch()
-  assert.equal((await failed()).length, 2)
+  assert.equal(await failed(), before + 1)
   await rm(join(rig.place.files, 'in', 'b.txt'))
   assert.equal((await rig.ended((await rig.retry()).id)).state, 'COMPLETED', 'a retry asks at once')
   assert.equal((await rig.read('in', 'b.txt')).toString(), 'b')

@@ -60,6 +60,8 @@ export type RigOptions = {
   workers?: number
   leaseMs?: number
   scriptMs?: number
+  /** A reception that nobody ends is ended by `lastReception` and `ended`, so that none depends on how slow a test is. */
+  receptionIdleMs?: number
   /** Shares the place (database, folders) of another rig: a second node. */
   beside?: Rig
 }
@@ -148,7 +150,8 @@ export class Rig {
       slots: makeSlots(options.workers ?? 2),
       leaseMs,
       heartbeat: new Heartbeat({ store: this.store, owner, leaseMs, now }),
-      scriptMs: options.scriptMs ?? 10_000,
+      scriptMs: options.scriptMs ?? 60_000,
+      receptionIdleMs: options.receptionIdleMs ?? 600_000,
       now,
       stopping: this.#stopping.signal,
       publish: (event) => void this.events.push(event),
@@ -377,13 +380,18 @@ export class Rig {
   }
 
   async ended(id: string): Promise<TransferRecord> {
-    await waitFor(`the end of transfer ${id}`, async () => isOver((await this.transfer(id)).state))
+    await waitFor(`the end of transfer ${id}`, async () => {
+      const { state, direction, channelCode } = await this.transfer(id)
+      if (direction === 'RECEPCION') this.receptions.letGo(channelCode)
+      return isOver(state)
+    })
     return this.transfer(id)
   }
 
   /** The reception that ended last. */
   async lastReception(code = CODE): Promise<TransferRecord> {
     return waitFor('a reception that is over', async () => {
+      this.receptions.letGo(code)
       const last = await lastEnded(this.store.db, code, 'RECEPCION')
       return last && this.transfer(last.id)
     }).then((found) => found as TransferRecord)

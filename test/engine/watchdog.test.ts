@@ -54,7 +54,7 @@ test('a thread that spins is noticed, ended and started anew under another name'
   thread.tell(FREEZE)
   await waitFor('the silence to be noticed', () => !thread.answers())
   assert.match(logged.join(), /does not answer: not ready/)
-  await waitFor('the thread to answer again', () => thread.answers(), 30_000)
+  await waitFor('the thread to answer again', () => thread.answers())
   assert.deepEqual(owners, ['node-1', 'node-2'])
   assert.match(logged.join(), /ended and started anew/)
 })

@@ -1,6 +1,6 @@
 // Three nodes on one PostgreSQL, with many channels at work: in turn one is killed and replaced, and one is frozen until
 // others have taken its place, and woken again. Everything must come out as if nothing had happened, and what a lost
-// node held must be in other hands within two lease times.
+// node held must come into other hands; test/engine/nodes.test.ts says how soon.
 //
 // The nodes share the file roots, the partners' folders and the data folder (wire forms, half files, secrets).
 // ESCLUSA_LONG=1 runs 200 channels for a quarter of an hour; ESCLUSA_SEED repeats a run's files and choices.
@@ -43,36 +43,32 @@ function kindsFor(channels: number): Kind[] {
   return kinds
 }
 
-test(
-  'nodes killed and frozen again and again lose nothing, and others go on within two lease times',
-  { skip },
-  async (t) => {
-    t.diagnostic(`seed ${SEED}, ${CHANNELS} channels, ${STEPS} steps`)
-    const trial = await prepareTrial(t, postgres, kindsFor(CHANNELS), SETTINGS)
-    const nodes = await Promise.all([1, 2, 3].map(() => startNode(t, trial.settings)))
-    const elsewhere = seenFromOutside(t, trial, nodes)
-    const waits: TakeOver[] = []
-    for (let step = 0; step < STEPS; step++) {
-      const putting = putSome(trial)
-      waits.push(await disturb(t, trial, nodes, { how: step % 2 === 0 ? 'kill' : 'freeze', putting }))
-      await putting
-      assert.deepEqual(trial.observer.faults, [], `after step ${step}, seed ${SEED}`)
-    }
-    const [first] = nodes
-    assert.ok(first)
-    await settle(trial, first)
-    await elsewhere.check()
-    await Promise.all(nodes.map((node) => node.stop()))
-    await sweep(t, trial)
-    await trial.observer.stop()
-    assert.deepEqual([...trial.observer.faults, ...(await verdict(trial))], [], `seed ${SEED}`)
-    const { count, bytes } = trial.sources
-    const transfers = await trial.db.selectFrom('transfer').select('id').execute()
-    t.diagnostic(
-      `${count} files, ${Math.round(bytes / MIB)} MiB, ${transfers.length} transfers; ${waits.map(({ held }) => held).join(', ')} transfers taken over, the last after ${waits.map(({ ms }) => ms).join(', ')} ms`,
-    )
-  },
-)
+test('nodes killed and frozen again and again lose nothing, and others go on', { skip }, async (t) => {
+  t.diagnostic(`seed ${SEED}, ${CHANNELS} channels, ${STEPS} steps`)
+  const trial = await prepareTrial(t, postgres, kindsFor(CHANNELS), SETTINGS)
+  const nodes = await Promise.all([1, 2, 3].map(() => startNode(t, trial.settings)))
+  const elsewhere = seenFromOutside(t, trial, nodes)
+  const waits: TakeOver[] = []
+  for (let step = 0; step < STEPS; step++) {
+    const putting = putSome(trial)
+    waits.push(await disturb(t, trial, nodes, { how: step % 2 === 0 ? 'kill' : 'freeze', putting }))
+    await putting
+    assert.deepEqual(trial.observer.faults, [], `after step ${step}, seed ${SEED}`)
+  }
+  const [first] = nodes
+  assert.ok(first)
+  await settle(trial, first)
+  await elsewhere.check()
+  await Promise.all(nodes.map((node) => node.stop()))
+  await sweep(t, trial)
+  await trial.observer.stop()
+  assert.deepEqual([...trial.observer.faults, ...(await verdict(trial))], [], `seed ${SEED}`)
+  const { count, bytes } = trial.sources
+  const transfers = await trial.db.selectFrom('transfer').select('id').execute()
+  t.diagnostic(
+    `${count} files, ${Math.round(bytes / MIB)} MiB, ${transfers.length} transfers; ${waits.map(({ held }) => held).join(', ')} transfers taken over, the last after ${waits.map(({ ms }) => ms).join(', ')} ms`,
+  )
+})
 
 async function putSome(trial: Trial): Promise<void> {
   for (const route of trial.routes) {
@@ -157,10 +153,8 @@ function isHeldBy(owner: string | null, node: NodeProcess | undefined): boolean 
 async function takenOver(trial: Trial, lost: NodeProcess): Promise<TakeOver> {
   const lostAt = Date.now()
   const held = (await heldRows(trial)).filter((row) => isHeldBy(row.lease_owner, lost))
-  await waitFor(
-    'all that it held to be in other hands',
-    async () => (await heldRows(trial)).every((row) => !isHeldBy(row.lease_owner, lost)),
-    2 * LEASE_MS,
+  await waitFor('all that it held to be in other hands', async () =>
+    (await heldRows(trial)).every((row) => !isHeldBy(row.lease_owner, lost)),
   )
   return { held: held.length, ms: Date.now() - lostAt }
 }
@@ -223,20 +217,12 @@ test(
     assert.ok(away)
     const answer = await ask(away.url, trial.token, 'resetChannel', code)
     assert.equal(answer?.status, 200)
-    await waitFor(
-      'the partial file to be gone',
-      async () => (await readdir(route.end)).length === 0,
-      LEASE_MS,
-    )
+    await waitFor('the partial file to be gone', async () => (await readdir(route.end)).length === 0)
     const rows = await trial.db.selectFrom('transfer').select(['state', 'error_code']).execute()
     assert.deepEqual(rows, [{ state: 'CANCELLED', error_code: 'cancelled' }])
     // The same node, or the other: whichever is asked next can go on at once.
     await file.truncate(1000)
     assert.equal((await ask(away.url, trial.token, 'sendTransfer', code))?.status, 200)
-    await waitFor(
-      'the next one to arrive',
-      async () => (await readdir(route.end)).includes('long.bin'),
-      20_000,
-    )
+    await waitFor('the next one to arrive', async () => (await readdir(route.end)).includes('long.bin'))
   },
 )

@@ -142,6 +142,7 @@ testOnBoth('a storm becomes one mail in five minutes, with a summary', async (t,
   const post = await startPost(t)
   await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
   const notifier = await startNotifier(t, store, { settings: settingsFor(post) })
+  const began = Date.now()
   await fail(store, 1)
   await waitFor('the first mail', () => post.mails.length === 1)
   await fail(store, 120)
@@ -149,7 +150,7 @@ testOnBoth('a storm becomes one mail in five minutes, with a summary', async (t,
   notifier.nudge()
   await waitFor('all of them to wait', async () => (await pending(store)).length === 122)
   const after = (await findSubscription(store.db, 'night'))?.mailAfter ?? 0
-  assert.ok(after > Date.now() + 280_000 && after <= Date.now() + 300_000)
+  assert.ok(after >= began + 300_000 && after <= Date.now() + 300_000)
   assert.equal(post.mails.length, 1)
   await store.write((tx) => tx.updateTable('subscription').set({ mail_after: 0 }).execute())
   notifier.nudge()
@@ -169,7 +170,7 @@ test('a mail that the server does not take is tried again, with whatever happene
   const notifier = await startNotifier(t, store, { settings: settingsFor(post) })
   await fail(store, 1)
   const failed = await found('the failure', async () =>
-    (await pending(store)).find(({ attempts }) => attempts === 1),
+    (await pending(store)).find(({ attempts }) => attempts > 0),
   )
   assert.match(failed.tries, /"status":451/)
   assert.ok(failed.due_at - Date.now() < 6500)
@@ -194,7 +195,7 @@ test('a login is not given away to a server without TLS', async (t) => {
   await startNotifier(t, store, { settings: settingsFor(post, 'esclusa:secret@') })
   await fail(store, 1)
   const failed = await found('the failure', async () =>
-    (await pending(store)).find(({ attempts }) => attempts === 1),
+    (await pending(store)).find(({ attempts }) => attempts > 0),
   )
   assert.match(failed.tries, /TLS/)
   assert.equal(post.mails.length, 0)
@@ -240,7 +241,7 @@ test('a certificate that nobody vouches for is refused', async (t) => {
   await startNotifier(t, store, { settings: settingsFor(post, 'esclusa:x@') })
   await fail(store, 1)
   const failed = await found('the failure', async () =>
-    (await pending(store)).find(({ attempts }) => attempts === 1),
+    (await pending(store)).find(({ attempts }) => attempts > 0),
   )
   assert.match(failed.tries, /certificate/)
   assert.equal(post.mails.length, 0)
@@ -252,7 +253,7 @@ test('without a mail server a mail fails and says what is missing', async (t) =>
   await startNotifier(t, store)
   await fail(store, 1)
   const failed = await found('the failure', async () =>
-    (await pending(store)).find(({ attempts }) => attempts === 1),
+    (await pending(store)).find(({ attempts }) => attempts > 0),
   )
   assert.match(failed.tries, /no mail server is set: ESCLUSA_SMTP_URL/)
 })

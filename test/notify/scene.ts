@@ -13,7 +13,7 @@ import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 
 export const seal = makeSeal('0'.repeat(32))
 
-export type SceneOptions = { settings?: Record<string, string>; owner?: string }
+export type SceneOptions = { settings?: Record<string, string>; owner?: string; postMs?: number }
 
 export async function startNotifier(
   t: TestContext,
@@ -23,11 +23,16 @@ export async function startNotifier(
   const config = readConfig({
     ESCLUSA_DATA_DIR: await tempFolder(t),
     ESCLUSA_WEBHOOK_NETWORKS: '127.0.0.0/8',
-    ESCLUSA_LEASE_SECONDS: '2',
+    // A notifier that is slow for a while is not taken for gone.
+    ESCLUSA_LEASE_SECONDS: '60',
     ...options.settings,
   })
   const log = makeLog('silent', 'test')
-  const notifier = new Notifier({ config, store, seal, log, owner: options.owner ?? 'one', version: '0' })
+  const { owner = 'one', postMs } = options
+  const notifier = new Notifier({
+    ...{ config, store, seal, log, owner, version: '0' },
+    ...(postMs !== undefined && { postMs }),
+  })
   notifier.start()
   closeAfter(t, () => notifier.stop())
   return notifier

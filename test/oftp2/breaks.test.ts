@@ -25,7 +25,7 @@ import { WireTap } from './wire-tap.ts'
 import type { Break } from './wire-tap.ts'
 
 const SIZE = 3 * 1024 * 1024 + 17
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = 180_000
 
 function channel(format: 'BINARIO' | 'FIJO') {
   return {

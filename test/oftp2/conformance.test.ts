@@ -26,7 +26,7 @@ const party = {
   settings: {},
   applications: ['NOMINA'],
   ways: 'B' as const,
-  timeouts: { connectMs: 10_000, syncMs: 10_000, ackMs: 10_000, idleMs: 30_000 },
+  timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 120_000 },
   security: {
     encrypted: false,
     authentication: 'NONE' as const,

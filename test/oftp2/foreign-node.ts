@@ -20,7 +20,7 @@ export const LEVELS = { '1.2': '1', '1.3': '2', '1.4': '4', '2.0': '5' } as cons
 >
 export const NODE_ID = 'O0013NODE'
 export const CREDIT = 4
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 export type ForeignChannel = Omit<Partial<PlatformChannel>, 'code' | 'contact'>
 

@@ -38,7 +38,7 @@ async function startScene(
 async function sendFile({ pair, relation }: Scene, from: Side, name: string): Promise<void> {
   await pair.put(relation, from, 'FILES', name, name)
   const id = await pair.send(from, relation.code(from, 'FILES'))
-  const { state, error } = await pair.ended(from, id, 45_000)
+  const { state, error } = await pair.ended(from, id)
   assert.equal(state, 'COMPLETED', error ?? '')
 }
 
@@ -48,7 +48,7 @@ async function rests({ taps }: Scene, caller: Side): Promise<TappedCall> {
     const [call] = taps[caller].calls
     return call?.words.at(-1) === 'called CD' ? call : undefined
   }
-  return waitFor('the session to rest', resting, 45_000) as Promise<TappedCall>
+  return waitFor('the session to rest', resting) as Promise<TappedCall>
 }
 
 const ROWS: readonly (readonly [Side, CallingEnd, CallingEnd])[] = [

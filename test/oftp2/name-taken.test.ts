@@ -9,7 +9,7 @@ import { waitFor } from '../support/harness.ts'
 import { startPair } from './pair.ts'
 import type { Pair, Relation } from './pair.ts'
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 async function kept({ dataDir }: { dataDir: string }, folder: string): Promise<string[]> {
   return readdir(join(dataDir, folder)).catch(() => [])

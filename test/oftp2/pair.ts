@@ -42,7 +42,7 @@ export type Relation = {
 }
 
 const OTHER = { left: 'right', right: 'left' } as const
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 export class Pair {
   readonly left: End

@@ -11,7 +11,7 @@ import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 
 export const CODE = 'BANCO-ACME-NOMINA'
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 export type SftpNode = {
   node: TestNode & RunningNode

@@ -1,39 +1,18 @@
 // What tests stand on: both databases, each test on a fresh one; a whole node in this process with users of every
 // role, two partners and a few channels; calls by operation name. Everything is taken down when the test ends.
 
-import { Client } from 'pg'
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { makeLimiter } from '../../src/accounts/limiter.ts'
-import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
-import { makeAuditTrail } from '../../src/audit/trail.ts'
-import { makeTokens } from '../../src/accounts/token.ts'
-import { readConfig } from '../../src/config.ts'
-import type { Config } from '../../src/config.ts'
-import { zoneOf } from '../../src/domain/time.ts'
-import { readSecrets } from '../../src/files/secrets.ts'
 import type { Context } from '../../src/http/context.ts'
-import { buildServer } from '../../src/http/server.ts'
-import { testContact } from '../../src/engine/probing/test-contact.ts'
-import { uploadSettings } from '../../src/http/upload-settings.ts'
-import { makeNoteUse } from '../../src/http/note-use.ts'
-import { makeLog } from '../../src/log.ts'
 import type { Log } from '../../src/log.ts'
-import { startNode } from '../../src/main.ts'
 import type { RunningNode } from '../../src/main.ts'
-import { makeChannelAccess } from '../../src/store/channel-access.ts'
-import { noteSessionSeen } from '../../src/store/sessions.ts'
-import { noteTokenUse } from '../../src/store/tokens.ts'
 import { openStore } from '../../src/store/database/open.ts'
-import { makeSeal } from '../../src/store/seal.ts'
 import type { Store } from '../../src/store/database/store.ts'
-import { caller } from './call.ts'
 import type { CallOperation } from './call.ts'
-import { seedPlatform, tokenFor } from './seed.ts'
 
 const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
 // Making the schema costs more than most tests: `npm test` makes it once for each database, and tests take copies.
@@ -92,6 +71,7 @@ async function createPostgresDatabase(t: TestContext, template = 'template1'): P
 }
 
 async function onServer(statement: string): Promise<void> {
+  const { Client } = await import('pg')
   const client = new Client({ connectionString: POSTGRES })
   await client.connect()
   try {
@@ -136,84 +116,19 @@ export type NodeOptions = {
   empty?: boolean
 }
 
-async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
-  const { database = sqlite, settings } = options
-  const dataDir = settings?.ESCLUSA_DATA_DIR ?? (await tempFolder(t))
-  // A folder that is given may hold a database already.
-  const databaseUrl = await (settings?.ESCLUSA_DATA_DIR
-    ? database.createEmpty(t)
-    : database.create(t, dataDir))
-  return readConfig({
-    ESCLUSA_DATA_DIR: dataDir,
-    ESCLUSA_PORT: '0',
-    ESCLUSA_LOG_LEVEL: 'silent',
-    ESCLUSA_DRAIN_SECONDS: '0',
-    ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-    ...settings,
-  })
-}
-
-async function dressed(
-  url: string,
-  context: Context,
-  config: Config,
-  options: NodeOptions,
-): Promise<TestNode> {
-  const { dataDir, databaseUrl } = config
-  const files = config.fileRoots[0] ?? join(dataDir, 'files')
-  if (!options.empty) await seedPlatform(context, files)
-  const token = (username: string) => tokenFor(context, username)
-  return { url, context, store: context.store, dataDir, databaseUrl, files, token, call: caller(url, token) }
-}
+export type HttpOptions = NodeOptions & { log?: Log }
 
 /** A whole node, as `esclusa serve` runs it, engine included. */
 export async function startTestNode(
   t: TestContext,
   options: NodeOptions = {},
 ): Promise<TestNode & RunningNode> {
-  const config = await configFor(t, options)
-  const node = await startNode(config)
-  closeAfter(t, () => node.stop())
-  return { ...node, ...(await dressed(node.url, node.context, config, options)) }
+  return (await import('./test-node.ts')).startWholeNode(t, options)
 }
 
 /** The HTTP door and the store alone: what is asked for stays PENDING, and the clock may be set (`context.now`). */
-export async function startTestHttp(
-  t: TestContext,
-  options: NodeOptions & { log?: Log } = {},
-): Promise<TestNode> {
-  const config = await configFor(t, options)
-  const { jwtSecret, masterKey } = readSecrets(config)
-  const store = await openStore(config)
-  closeAfter(t, () => store.close())
-  const context: Context = {
-    store,
-    seal: makeSeal(masterKey),
-    tokens: makeTokens(jwtSecret),
-    limiter: makeLimiter(store),
-    tokenUsed: makeNoteUse(store, noteTokenUse),
-    sessionSeen: makeNoteUse(store, noteSessionSeen),
-    audit: makeAuditTrail(masterKey, 'test', () => context.now()),
-    channelAccess: makeChannelAccess(),
-    generateKey: generateSelfSigned,
-    testContact: (contact) => {
-      const {
-        store: { db },
-        seal,
-      } = context
-      return testContact({ db, seal, sshPacketMemory: true, signal: new AbortController().signal }, contact)
-    },
-    zone: zoneOf(config.timezone),
-    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
-    maxPageSize: config.maxPageSize,
-    uploads: uploadSettings(config),
-    dataDir: config.dataDir,
-    now: Date.now,
-    wake: () => {},
-  }
-  const app = buildServer(context, { log: options.log ?? makeLog(config.logLevel, 'test') })
-  closeAfter(t, () => app.close())
-  return dressed(await app.listen({ host: '127.0.0.1', port: 0 }), context, config, options)
+export async function startTestHttp(t: TestContext, options: HttpOptions = {}): Promise<TestNode> {
+  return (await import('./test-node.ts')).startHttpDoor(t, options)
 }
 
 // node:test runs `after` hooks in the order they were added; what was opened last must be closed first.
@@ -236,7 +151,7 @@ export function closeAfter(t: TestContext, close: () => Promise<void>): void {
 export async function waitFor<T>(
   what: string,
   condition: () => T | Promise<T>,
-  timeoutMs = 60_000,
+  timeoutMs = 180_000,
 ): Promise<T> {
   const giveUpAt = Date.now() + timeoutMs
   for (;;) {

@@ -170,8 +170,8 @@ export class Reception {
     clearTimeout(this.#idle)
     if (this.#files.size > 0) return
     if (this.#state === 'open') {
-      const { stopping } = this.running.context
-      if (this.#terms) this.#idle = setTimeout(() => this.close(), stopping.aborted ? 0 : IDLE_MS)
+      const { stopping, receptionIdleMs = IDLE_MS } = this.running.context
+      if (this.#terms) this.#idle = setTimeout(() => this.close(), stopping.aborted ? 0 : receptionIdleMs)
     } else if (this.#state === 'closing' && this.#actions === 0) {
       this.#state = 'quiet'
       this.#resolveQuiet()

@@ -17,7 +17,7 @@ export const u2 = (value: number): Uint8Array => Uint8Array.of(value >> 8, value
 export const octets = (...parts: readonly (string | Uint8Array)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : part)))
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 export class ForeignLine {
   readonly #socket: Socket

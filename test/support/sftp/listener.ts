@@ -85,7 +85,7 @@ export async function startTestListener(change: Partial<SftpServerOptions> = {})
     password: 'open sesame',
     authorizedKeys: [userKey.public],
   }
-  const timeouts = { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 }
+  const timeouts = { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 }
   const security = {
     encrypted: true,
     authentication: 'PASSWORD',

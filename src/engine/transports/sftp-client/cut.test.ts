@@ -65,7 +65,7 @@ function callTo(inbox: string, outbox: string): Call<SftpSettings> {
     applications: ['NOMINA'],
     reach: reachAll('acme'),
     ways: 'B',
-    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
+    timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 },
     security: {
       encrypted: true,
       authentication: 'NONE',

@@ -74,7 +74,7 @@ function callTo(
     applications: ['NOMINA'],
     reach: reachAll('acme'),
     ways: 'B',
-    timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
+    timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 },
     security: {
       encrypted: true,
       authentication: 'NONE',
@@ -591,7 +591,7 @@ test('nothing listens: the call fails as unreachable and may be tried again', { 
 
 test('a session left idle closes itself', { skip }, async () => {
   const { host } = await freshFolders()
-  const timeouts = { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60 }
+  const timeouts = { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60 }
   const session = await sftpClientTransport().connect(callTo({}, { timeouts, port: proxy.port }), host)
   await new Promise((resolve) => session.ended.addEventListener('abort', resolve))
   await session.close()

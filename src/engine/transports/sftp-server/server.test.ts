@@ -503,7 +503,7 @@ test('who does not sign in in time, or idles, is shown the door', { skip }, asyn
   // Signing in takes its time: only the silent one is held to so little.
   await server.stop()
   server = await startTestListener()
-  server.timeouts.idleMs = 150
+  server.timeouts.idleMs = 1000
   const idle = await signedIn()
   await idle.closed
   assert.equal(server.host.sessions.at(-1)?.ended.aborted, true)
