@@ -5,8 +5,6 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -16,6 +14,7 @@ import { fromRoot } from '../../src/root.ts'
 import { esclusa, NodeProcess } from '../crash/node-process.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 const PATIENCE_MS = 120_000
@@ -120,14 +119,6 @@ async function startPrometheus(t: TestContext, target: string): Promise<string> 
     if (ready === 'ready') return url
   }
   throw new Error('Prometheus did not start')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 type Answer = { data: { result: { metric: Record<string, string>; value: [number, string] }[] } }

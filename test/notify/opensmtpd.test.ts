@@ -5,13 +5,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { closeAfter, sqlite, tempFolder, waitFor, withStore } from '../support/harness.ts'
 import { found, startNotifier, subscribe } from './scene.ts'
+import { freePort } from '../support/free-port.ts'
 
 const SMTPD = '/usr/sbin/smtpd'
 const skip = whySkipped()
@@ -23,14 +23,6 @@ function whySkipped(): string | false {
     return 'SKIPPED: OpenSMTPD is not installed (Debian package opensmtpd)'
   }
   return process.getuid?.() === 0 ? false : 'SKIPPED: OpenSMTPD starts as root alone'
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function answers(port: number): Promise<boolean> {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { esclusa } from '../crash/node-process.ts'
 import { waitFor } from '../support/harness.ts'
 import { makeIdentity, startPair } from './pair.ts'
@@ -84,7 +85,7 @@ function downloadConf() {
 
 /** The receiving end is slow to finish: the receipt cannot come in the session of the file. */
 async function later(pair: Pair): Promise<void> {
-  const script = await scriptAt(pair, 'slow.sh', 'sleep 14')
+  const script = await scriptAt(pair, 'slow.sh', 'while [ ! -e "$0.go" ]; do sleep 0.2; done')
   const relation = await pair.relate(() => ({
     left: { channels: { FILES: downloadConf() } },
     right: {
@@ -96,6 +97,9 @@ async function later(pair: Pair): Promise<void> {
   const id = await sendOne(pair, relation)
   await pair.arrived(relation, 'right', 'FILES', 'a.bin')
   assert.deepEqual(await receiptsOf(pair, id), ['AWAITED'])
+  // A session waits ten seconds for what is still being done with its files.
+  await delay(12_000)
+  await writeFile(`${script}.go`, '')
   const { state, error } = await pair.ended('left', id)
   assert.equal(state, 'COMPLETED', error ?? '')
 }

@@ -164,15 +164,18 @@ async function turnedAway(pair: Pair, refusal: Refusal): Promise<void> {
   if (refusal.history) assert.match(refused[0]?.detail ?? 'nothing in the history', refusal.history)
   else assert.deepEqual(refused, [])
   const { db } = pair.right.store
-  const taken = await db
+  const transfers = db
     .selectFrom('transfer')
     .select(['id', 'state', 'error_code', 'direction'])
     .where('channel_code', '=', code)
-    .execute()
-  if (refusal.received === undefined) return assert.deepEqual(taken, [])
+  if (refusal.received === undefined) return assert.deepEqual(await transfers.execute(), [])
+  const ended = async () => (await transfers.execute()).some(({ state }) => state === 'FAILED')
+  await waitFor('the reception to end', ended)
+  const taken = await transfers.execute()
   const [{ id: kept, ...failed } = { id: '' }] = taken
   assert.deepEqual(failed, { state: 'FAILED', error_code: refusal.received, direction: 'RECEPCION' })
-  assert.ok(history.some(({ event, detail }) => event === 'TRANSFER_FAILED' && detail?.includes(kept)))
+  const told = await pair.history('right', code)
+  assert.ok(told.some(({ event, detail }) => event === 'TRANSFER_FAILED' && detail?.includes(kept)))
   const path = join(pair.right.dataDir, 'quarantine', kept, 'a.bin')
   assert.equal(await readFile(path, 'utf8'), 'not for everybody')
 }

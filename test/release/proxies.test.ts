@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -19,7 +19,7 @@ import { readPlatform } from '../../src/platform/read.ts'
 import { closeAfter, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { ForeignLine, x } from '../support/oftp2/foreign.ts'
-import { freePort as listenerPort } from '../support/sftp/openssh.ts'
+import { freePort } from '../support/free-port.ts'
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/operate/proxies.md'), 'utf8')
 const missing = (program: string, flag: string) =>
@@ -31,15 +31,6 @@ function settingsOf(language: string): string {
   const found = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(GUIDE)?.[1]
   assert.ok(found, `the guide has no settings for ${language}`)
   return found
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Runs the proxy in the foreground until the test ends. */
@@ -175,7 +166,7 @@ test(
   'HAProxy in front of the partner listeners, as the guide sets it',
   { skip: missing('haproxy', '-v') },
   async (t) => {
-    const [plain, secure, shell] = [await listenerPort(), await listenerPort(), await listenerPort()]
+    const [plain, secure, shell] = [await freePort(), await freePort(), await freePort()]
     const node = await startTestNode(t, {
       empty: true,
       settings: {
@@ -186,7 +177,7 @@ test(
       },
     })
     await putPartners(node)
-    const bound = [await listenerPort(), await listenerPort(), await listenerPort()] as const
+    const bound = [await freePort(), await freePort(), await freePort()] as const
     let nth = 0
     const text = settingsOf('cfg')
       .replaceAll(/bind .*/g, () => `bind 127.0.0.1:${bound[nth++]}`)

@@ -34,16 +34,20 @@ type Scene = SftpNode & {
   access: Pick<PlatformContact, 'access'>
 }
 
+// Made once, because making a key of that size takes its time.
+const HOST_KEY = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+}).privateKey
+
 async function scene(t: TestContext): Promise<Scene> {
   const folder = await tempFolder(t)
   const dataDir = await tempFolder(t)
   const key = await makeKey(folder, 'partner')
   const port = await freePort()
-  // Made here, because making a key of that size takes its time.
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }) as string
-  await writeFile(join(dataDir, 'sftp-host-key.pem'), pem, { mode: 0o600 })
-  const hostKey = fingerprintOf(readPrivateKey(pem, undefined).getPublicSSH())
+  await writeFile(join(dataDir, 'sftp-host-key.pem'), HOST_KEY, { mode: 0o600 })
+  const hostKey = fingerprintOf(readPrivateKey(HOST_KEY, undefined).getPublicSSH())
   const own = await startSftpNode(t, { ESCLUSA_SFTP_PORT: String(port) }, dataDir)
   const access = { access: { username: 'acme', authorizedKeys: [key.public] } }
   await own.apply(access, {
@@ -54,7 +58,7 @@ async function scene(t: TestContext): Promise<Scene> {
 
 function run({ folder }: Scene, command: string, args: string[], input = ''): Promise<Outcome> {
   return new Promise((resolve) => {
-    const options = { cwd: folder, env: { ...process.env, HOME: folder }, timeout: 60_000 }
+    const options = { cwd: folder, env: { ...process.env, HOME: folder }, timeout: 300_000 }
     const child = execFile(command, args, options, (error, out, complaints) =>
       resolve({ code: error === null ? 0 : 1, out: out + complaints }),
     )
@@ -178,7 +182,7 @@ for (const wish of ['validationHashFiles', 'crc'] as const)
       const { db } = partner.node.store
       const waits = () =>
         db.selectFrom('transfer').select('receipts_until').where('id', '=', id).executeTakeFirst()
-      await waitFor('it to wait for the partner', async () => (await waits())?.receipts_until ?? null, 60_000)
+      await waitFor('it to wait for the partner', async () => (await waits())?.receipts_until ?? null)
       assert.deepEqual(
         await partner.transfers(),
         ['EMISION IN_PROGRESS'],

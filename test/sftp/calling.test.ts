@@ -93,7 +93,6 @@ test('what lies in the partner’s outbox is fetched by the automation and taken
   await waitFor(
     'the reception to end',
     async () => (await partner.transfers()).join() === 'RECEPCION COMPLETED',
-    20_000,
   )
 })
 
@@ -105,7 +104,7 @@ test('a push that breaks off is tried again and goes on', { skip }, async (t) =>
     channel: () => ({
       connection: {
         ips: ['127.0.0.1'],
-        advancedConfigurationConnection: { retries: 3 },
+        advancedConfigurationConnection: { retries: 12 },
         advancedConfigurationTransmission: { registersBlock: 64 },
       },
     }),
@@ -114,6 +113,9 @@ test('a push that breaks off is tried again and goes on', { skip }, async (t) =>
   await partner.put('long.bin', bytes)
   proxy.cutAfter(3_000_000)
   const id = await partner.send()
+  // What is tried again before anybody has looked gets nowhere.
+  await waitFor('the first call', () => proxy.connections() > 0)
+  proxy.cutAfter(1)
   const { db } = partner.node.store
   const tried = async () => {
     const row = await db
@@ -123,7 +125,7 @@ test('a push that breaks off is tried again and goes on', { skip }, async (t) =>
       .executeTakeFirst()
     return (row?.attempts ?? 0) > 0 || row?.state === 'FAILED'
   }
-  await waitFor('the line to break', tried, 60_000)
+  await waitFor('the line to break', tried)
   const half = (await readdir(partner.inbox)).filter((name) => name.startsWith('.'))
   assert.equal(half.length, 1, 'half a file under a hidden name')
   const { position } = await db.selectFrom('transfer_file').select('position').executeTakeFirstOrThrow()
@@ -175,6 +177,6 @@ test(
     proxy.cutAfter(Number.POSITIVE_INFINITY)
     await partner.node.call('resetChannel', { code: CODE, as: 'admin' })
     const swept = async () => (await readdir(partner.inbox)).join() === 'taken.bin'
-    await waitFor('the half file to go', swept, 60_000)
+    await waitFor('the half file to go', swept)
   },
 )

