@@ -15,7 +15,7 @@ import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { findHalfFile, putHalfFile } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import { writeHeld } from '../held-writes.ts'
-import { restartEvery } from '../staging/restart-points.ts'
+import { restartPoints } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { Inbound } from './route-offer.ts'
@@ -94,7 +94,7 @@ export class IncomingFile implements Incoming {
       if (this.#key.date !== '')
         await context.store.write((tx) => putHalfFile(tx, this.#key, partial, context.now()))
     }
-    const every = restartEvery(this.#plan, this.#inbound.directory)
+    const every = restartPoints(this.#plan, this.#inbound.directory)
     try {
       this.#file = await PartFile.open(path, this.position, every, (position) => this.#keep(position))
     } catch (thrown) {

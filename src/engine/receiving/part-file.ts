@@ -20,6 +20,7 @@ import { fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { FileHash } from '../staging/hash-thread.ts'
+import type { RestartPoints } from '../staging/restart-points.ts'
 import { isQuick } from '../staging/staging.ts'
 
 // What touches no octets is done in this thread: asking another one costs several times as much, and the database's own
@@ -38,7 +39,7 @@ export type Checkpoint = (position: number) => Promise<void>
 export class PartFile {
   readonly path: string
   readonly #file: number
-  readonly #every: number
+  readonly #every: RestartPoints
   readonly #checkpoint: Checkpoint
   #hash: FileHash | undefined
   /** Octets are hashed one piece after the other. */
@@ -48,10 +49,17 @@ export class PartFile {
   #size: number
   #hashed: number
   #kept: number
+  #keptAt = -Infinity
   #keeping: Promise<void> | undefined
   #closed = false
 
-  private constructor(path: string, file: number, position: number, every: number, checkpoint: Checkpoint) {
+  private constructor(
+    path: string,
+    file: number,
+    position: number,
+    every: RestartPoints,
+    checkpoint: Checkpoint,
+  ) {
     this.path = path
     this.#file = file
     this.#contiguous = position
@@ -66,7 +74,7 @@ export class PartFile {
   static async open(
     path: string,
     position: number,
-    every: number,
+    every: RestartPoints,
     checkpoint: Checkpoint,
   ): Promise<PartFile> {
     try {
@@ -137,8 +145,12 @@ export class PartFile {
   }
 
   #keepNowAndThen(): void {
-    if (this.#keeping || this.#contiguous - this.#kept < this.#every) return
-    const position = this.#contiguous - (this.#contiguous % this.#every)
+    const { octets, pauseMs } = this.#every
+    if (this.#keeping || this.#contiguous - this.#kept < octets) return
+    const now = performance.now()
+    if (now - this.#keptAt < pauseMs) return
+    this.#keptAt = now
+    const position = this.#contiguous - (this.#contiguous % octets)
     // A restart point that could not be kept costs time later, never a byte.
     this.#keeping = this.#keep(position)
       .catch(() => {})

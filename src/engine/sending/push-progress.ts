@@ -6,7 +6,7 @@ import { NodeError } from '../../errors.ts'
 import type { ProgressMeter } from '../events.ts'
 import { ReadAhead } from '../staging/read-ahead.ts'
 import type { Outgoing } from '../staging/read-ahead.ts'
-import { restartEvery } from '../staging/restart-points.ts'
+import { restartPoints } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import { hurry } from '../held-writes.ts'
@@ -26,22 +26,32 @@ export function watchPush(
   travelled: () => Promise<void>
   settled: () => Promise<void>
 } {
-  const every = restartEvery(emission.plan, directoryOf(emission, file))
+  const { octets: every, pauseMs } = restartPoints(emission.plan, directoryOf(emission, file))
   let kept = file.position
+  let keptAt = -Infinity
   let latest = file.position
   /** Once the row says that the file may be visible, no restart point may overwrite that. */
   let maybeVisible = file.maybeVisible
   let writing = false
   let keeping: Promise<void> = Promise.resolve()
-  const isDue = () => !maybeVisible && latest - kept >= every
+  /** The push has failed: what it got to is kept, however soon after the last point. */
+  let over = false
+  const isDue = () =>
+    !maybeVisible && latest - kept >= every && (over || performance.now() - keptAt >= pauseMs)
   // The last point before a break may come while an earlier one is still being written. It is kept afterwards.
   const keep = async () => {
     while (isDue()) {
       kept = latest - (latest % every)
+      keptAt = performance.now()
       // A lost restart point costs time, never a byte. A lost lease is found by the next write that matters.
       await record(emission, file, { phase: 'STAGED', position: kept }).catch(() => {})
     }
     writing = false
+  }
+  const keepSoon = () => {
+    if (writing) return
+    writing = true
+    keeping = keep()
   }
   const note = (wireHash: string, more: Partial<TransferFileRecord>, when: 'now' | 'soon') => {
     const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
@@ -66,9 +76,7 @@ export function watchPush(
     },
     safe: (position) => {
       if (position < source.size) latest = position
-      if (writing) return
-      writing = true
-      keeping = keep()
+      keepSoon()
     },
     placing: async (sha256) => {
       await keeping
@@ -80,6 +88,8 @@ export function watchPush(
       ahead = undefined
     },
     broken: async () => {
+      over = true
+      keepSoon()
       if (!ahead) return
       // Its turn never came, or it did not get as far: the next attempt need not look. Lost, this costs that look.
       await ahead.catch(() => {})

@@ -9,8 +9,8 @@ const MINUTE = 60_000
 test('the longer the partner takes to answer, the more lines are worth it, up to a limit', () => {
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: undefined }), 1)
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: 2 }), 1)
-  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 20 }), 3)
-  assert.equal(linesWanted(undefined, MANY), 13)
+  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 20 }), 4)
+  assert.equal(linesWanted(undefined, MANY), 16)
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: 1000 }), 16)
 })
 

@@ -9,7 +9,7 @@ import type { Waiting } from '../sending/lines.ts'
 /** Where the contact says nothing. */
 const MOST = 16
 /** One line more for each of these that an answer takes. */
-const ANSWER_MS = 8
+const ANSWER_MS = 6
 /** Files that must wait for each line: a call costs as much as the answers to a few of them. */
 const FILES_A_LINE = 16
 /** The octets of bigger files keep a line busy, not the answers to them. */

@@ -1,7 +1,7 @@
 // One file from this end to the partner: SFID, DATA as far as the credit goes, EFID, and the partner's verdict.
 //
-// What the partner confirmed by CDT is reported as safe; at a break, so is everything that was sent. That may be too much,
-// which costs nothing: the partner answers the next offer with no more than it really has (RFC 5024, 5.3.4).
+// What was handed to the line is reported as safe. That may be too much, which costs nothing: the partner answers the next
+// offer with no more than it really has (RFC 5024, 5.3.4). So restart points do not depend on how often credit is given.
 import { NodeError } from '../../../errors.ts'
 import type { PushProgress, PushResult, WireFile } from '../transport.ts'
 import { BlockReader } from './data/block-reader.ts'
@@ -184,9 +184,8 @@ async function sendBlock(sending: Sending, encoder: DataEncoder): Promise<void> 
     written[1] = writing
     sending.turn = sending.turn === 2 ? 3 : 2
     progress.moved(encoder.position)
-    if (conversation.credit.left > 0) continue
-    await conversation.creditGiven()
     progress.safe(safePosition(sending))
+    if (conversation.credit.left === 0) await conversation.creditGiven()
   }
 }
 

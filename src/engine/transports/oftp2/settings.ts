@@ -19,8 +19,11 @@ export interface SessionCrypto {
   verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
 }
 
-/** So many octets travel before the way back is waited for: a long line needs many, and nothing here holds them. */
-const DEFAULTS = { bufferSize: 99_999, credit: 128 } as const
+/**
+ * The most that the standard has: 100 MB travel before the way back is waited for. A long line needs many, nothing here
+ * holds them, and TCP's own window keeps a fast end from running ahead of a slow one.
+ */
+const DEFAULTS = { bufferSize: 99_999, credit: 999 } as const
 
 export function exchangeLimits(settings: Oftp2Settings): { bufferSize: number; credit: number } {
   const { bufferSize = DEFAULTS.bufferSize, credit = DEFAULTS.credit } = settings

@@ -276,7 +276,7 @@ test('more credit in the answer than was offered, or another name, ends the call
     [{ ...SAMPLES.SSID, code: CALLED, credit: 999 }, '10', 'remote_refused'],
     [{ ...SAMPLES.SSID, code: CALLER }, '03', 'login_refused'],
   ] as const) {
-    const ends = new TrialEnds()
+    const ends = new TrialEnds({ caller: { settings: { credit: 128 } } })
     const arriving = server.next()
     const calling = assert.rejects(ends.call(port), { code })
     const partner = await arriving
