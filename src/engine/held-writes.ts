@@ -54,8 +54,7 @@ class HeldWriter {
       if (this.#state === 'writing') return
       if (when === 'soon' && this.#waiting.length < ENOUGH)
         this.#timer ??= setTimeout(() => this.begin(), SOON_MS)
-      // What else comes in this turn of the event loop goes along.
-      else setImmediate(() => this.begin())
+      else this.begin()
     })
   }
 
@@ -69,11 +68,17 @@ class HeldWriter {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const entries = this.#waiting.splice(0, MOST_TOGETHER)
+      let entries: Entry[] = []
       try {
-        await this.#write(entries)
+        await this.#store.write((tx) => {
+          // Whatever has come by the time the database is free goes along. It may be asked twice, after a deadlock.
+          if (entries.length === 0) entries = this.#waiting.splice(0, MOST_TOGETHER)
+          return this.#write(tx, entries)
+        })
         for (const { resolve } of entries) resolve()
       } catch (thrown) {
+        // The database did not let it begin.
+        if (entries.length === 0) entries = this.#waiting.splice(0)
         if (entries.length === 1 || isForAll(thrown)) for (const { reject } of entries) reject(thrown)
         else await this.#oneByOne(entries)
       }
@@ -81,15 +86,14 @@ class HeldWriter {
     this.#state = 'idle'
   }
 
-  #write(entries: readonly Entry[]): Promise<void> {
-    return this.#store.write(async (tx) => {
-      await requireHeld(tx, this.#store.dialect, this.#held)
-      for (const { change } of entries) await change(tx)
-    })
+  async #write(tx: Tx, entries: readonly Entry[]): Promise<void> {
+    await requireHeld(tx, this.#store.dialect, this.#held)
+    for (const { change } of entries) await change(tx)
   }
 
   async #oneByOne(entries: readonly Entry[]): Promise<void> {
-    for (const entry of entries) await this.#write([entry]).then(entry.resolve, entry.reject)
+    for (const entry of entries)
+      await this.#store.write((tx) => this.#write(tx, [entry])).then(entry.resolve, entry.reject)
   }
 }
 
