@@ -2,19 +2,21 @@
 // the same files on the same disk in the same run. Ratios: 1.0 is as fast as the tool, more is faster. Best of the
 // rounds, taken in turns.
 //
-//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--many 10000] [--rounds 3] [--over OFTP2/TLS] [--trip 100]
+//   node bench/end-to-end.ts [group ...] [--mib 1024] [--files 2000] [--many 10000] [--rows 1000000] [--rounds 3] [--over OFTP2/TLS] [--trip 100]
 //
 // ESCLUSA_BENCH_DIR: where files lie. --over: that transport alone; --trip: that round trip alone.
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
 // 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
-// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files; --many sets the most). Without any: all of them.
+// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files, --many sets the most; and with
+// 1,000,000 transfers in both databases, --rows). Without any: all of them.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { openStore } from '../src/store/database/open.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { startOpenSsh } from '../test/support/sftp/openssh.ts'
 import type { OpenSsh } from '../test/support/sftp/openssh.ts'
@@ -22,6 +24,7 @@ import { startDelayLine } from './end-to-end/delay-line.ts'
 import { folderScene, oftp2Scene, sftpScene } from './end-to-end/nodes.ts'
 import type { Scene, SceneOptions } from './end-to-end/nodes.ts'
 import { hasRclone, shell, toolsFor } from './end-to-end/tools.ts'
+import { fillTransfers } from './fill.ts'
 import { bestOf } from './plain.ts'
 
 const SMALL_BYTES = 10 * 1024
@@ -31,13 +34,14 @@ const { values, positionals } = parseArgs({
     mib: { type: 'string', default: '1024' },
     files: { type: 'string', default: '2000' },
     many: { type: 'string', default: '10000' },
+    rows: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '3' },
     over: { type: 'string' },
     trip: { type: 'string' },
   },
 })
 const [mib, files, rounds] = [values.mib, values.files, values.rounds].map(Number) as [number, number, number]
-const many = Number(values.many)
+const [many, rows] = [Number(values.many), Number(values.rows)]
 
 type Make = (folder: string) => Promise<void>
 type Runs = Record<string, () => Promise<void>>
@@ -146,7 +150,17 @@ async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Pr
         const copy = join(scene.inbox(), '..', 'copy')
         await mkdir(copy)
         const port = roundTripMs === undefined ? sshd.port : await between(sshd.port)
-        const runs: Runs = { node: () => scene.send(), ...peersOf(toolsFor(sshd, port, scene.out(), copy)) }
+        let cpu = { sending: Infinity, receiving: Infinity }
+        const send = async () => {
+          const before = scene.cpuMicros()
+          await scene.send()
+          const after = scene.cpuMicros()
+          cpu = {
+            sending: Math.min(cpu.sending, after.sending - before.sending),
+            receiving: Math.min(cpu.receiving, after.receiving - before.receiving),
+          }
+        }
+        const runs: Runs = { node: send, ...peersOf(toolsFor(sshd, port, scene.out(), copy)) }
         const best = await bestOf(rounds, runs, async () => {
           await rm(copy, { recursive: true, force: true })
           await mkdir(copy)
@@ -154,6 +168,11 @@ async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Pr
           await shell(`sync -f ${process.env.ESCLUSA_BENCH_DIR ?? tmpdir()}`)
         })
         say(`${what}, ${transport}`, best)
+        const { sending, receiving } = cpu
+        console.log(
+          'processor time of the nodes'.padEnd(52),
+          `sending ${(sending / 1e6).toFixed(2)} s   receiving ${(receiving / 1e6).toFixed(2)} s`,
+        )
       })
     } finally {
       for (const line of lines) line.stop()
@@ -283,18 +302,36 @@ async function memory(): Promise<void> {
   }
 }
 
+/** Milliseconds a file, after a transfer that warms both nodes up. */
+async function perFile(scene: Scene, count: number): Promise<string> {
+  await makeSmall(scene.out(), 100)
+  await scene.send()
+  await scene.empty()
+  await makeSmall(scene.out(), count)
+  await shell('sync')
+  return (((await timed(() => scene.send())) / count) * 1000).toFixed(2)
+}
+
 async function growth(): Promise<void> {
-  const perFile: string[] = []
+  const times: string[] = []
   for (const count of [many / 100, many / 10, many])
+    times.push(`${count}: ${await withScene(oftp2Scene, {}, (scene) => perFile(scene, count))} ms`)
+  console.log('time per file in one transfer, OFTP2/TLS'.padEnd(52), times.join('   '))
+  const [few, filled] = [
+    await withScene(oftp2Scene, {}, (scene) => perFile(scene, files)),
     await withScene(oftp2Scene, {}, async (scene) => {
-      await makeSmall(scene.out(), 100)
-      await scene.send()
-      await scene.empty()
-      await makeSmall(scene.out(), count)
-      await shell(`sync -f ${process.env.ESCLUSA_BENCH_DIR ?? tmpdir()}`)
-      perFile.push(`${count}: ${(((await timed(() => scene.send())) / count) * 1000).toFixed(2)} ms`)
-    })
-  console.log('time per file in one transfer, OFTP2/TLS'.padEnd(52), perFile.join('   '))
+      for (const { dataDir, channel } of scene.databases) {
+        const store = await openStore({ dataDir })
+        await fillTransfers(store, 0, rows, 1, channel)
+        await store.close()
+      }
+      return perFile(scene, files)
+    }),
+  ]
+  console.log(
+    `time per file with ${rows} transfers in both databases`.padEnd(52),
+    `none: ${few} ms   ${rows}: ${filled} ms   (${files} files, OFTP2/TLS)`,
+  )
 }
 
 const sshd = await startOpenSsh()

@@ -59,9 +59,15 @@ export async function fillChannels(store: Store, from: number, to: number): Prom
 }
 
 /** Transfers number from+1 to `to` of the channel, one a minute, all completed, with so many files each. */
-export async function fillTransfers(store: Store, from: number, to: number, filesEach = 1): Promise<void> {
+export async function fillTransfers(
+  store: Store,
+  from: number,
+  to: number,
+  filesEach = 1,
+  channelCode = CHANNEL,
+): Promise<void> {
   await store.write(async (tx) => {
-    const { transfer, file } = await template(tx)
+    const { transfer, file } = await template(tx, channelCode)
     for (let at = from; at < to; at += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, to - at) }, (_, index) => at + index + 1)
       await tx
@@ -74,18 +80,25 @@ export async function fillTransfers(store: Store, from: number, to: number, file
           .values(numbers.map((number) => fileRow(file, number, index)))
           .execute()
     }
-    await tx.updateTable('channel_state').set({ transfer_count: to }).where('code', '=', CHANNEL).execute()
+    await tx
+      .updateTable('channel_state')
+      .set({ transfer_count: to })
+      .where('code', '=', channelCode)
+      .execute()
   })
 }
 
 /** The rows as the store itself writes them, taken away again. */
-async function template(tx: Tx): Promise<{ transfer: TransferRow; file: TransferFileRow }> {
+async function template(
+  tx: Tx,
+  channelCode: string,
+): Promise<{ transfer: TransferRow; file: TransferFileRow }> {
   const id = 'template'
   const candidate = { directory: 0, name: 'x', path: '/x', size: 123_456, modifiedAt: FIRST_AT }
   const file: TransferFileRecord = { ...newFile(candidate, 0), keyDate: '20260101', keyTime: '0000000001' }
   const made = {
     id,
-    channelCode: CHANNEL,
+    channelCode,
     direction: 'RECEPCION',
     type: 'MANUAL',
     requestedBy: null,

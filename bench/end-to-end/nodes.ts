@@ -24,6 +24,8 @@ export type Scene = {
   /** Sends what lies in `out` and resolves when it is COMPLETED. */
   send(number?: number): Promise<void>
   status(): Promise<void>
+  /** Where its nodes have their databases, and which of their channels is used. */
+  databases: readonly { dataDir: string; channel: string }[]
   /** Resident memory of all its nodes, all threads, in MiB. */
   residentMib(): number
   /** User and system time so far: of the nodes that send, and of the one at the other end. */
@@ -112,7 +114,7 @@ async function sendingTo(
   contact: PlatformContact,
   { root, channels = 1, channel = {}, databaseUrl, senders = 1 }: SceneOptions,
   inbox: (number: number) => string,
-  partner?: NodeProcess,
+  partner?: { process: NodeProcess; dataDir: string; channel: string },
 ): Promise<Scene> {
   const home = join(root, 'banco')
   const out = (number = 0) => join(home, 'files', 'out', String(number))
@@ -137,15 +139,16 @@ async function sendingTo(
     nodes.push(await Node.start(home, platform, settings))
   }
   const nodeFor = (number: number) => nodes[number % nodes.length] as Node
-  const processes = [...nodes.map((node) => node.process), ...(partner ? [partner] : [])]
+  const processes = [...nodes.map((node) => node.process), ...(partner ? [partner.process] : [])]
   return {
     out,
     inbox: (number = 0) => inbox(number),
+    databases: [{ dataDir: join(home, 'data'), channel: codeOf(0) }, ...(partner ? [partner] : [])],
     send: (number = 0) => nodeFor(number).send(codeOf(number)),
     status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
     cpuMicros: () => ({
       sending: nodes.reduce((sum, node) => sum + cpuMicros(node.process.pid), 0),
-      receiving: partner ? cpuMicros(partner.pid) : 0,
+      receiving: partner ? cpuMicros(partner.process.pid) : 0,
     }),
     residentMib: () => processes.reduce((sum, { pid }) => sum + residentMib(pid), 0),
     empty: async () => {
@@ -200,7 +203,11 @@ export async function oftp2Scene(options: SceneOptions): Promise<Scene> {
     security: { ...security, rsaRemoteKey: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) },
     connection: { ...options.channel?.connection, ips: ['127.0.0.1'] },
   }
-  return sendingTo(contact, { ...options, channel }, inbox, partner.process)
+  return sendingTo(contact, { ...options, channel }, inbox, {
+    process: partner.process,
+    dataDir: join(home, 'data'),
+    channel: 'ACME-BANCO-F0',
+  })
 }
 
 /** A node that calls an OpenSSH server. */
