@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { fromFileError, systemCode } from '../../errors.ts'
+import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { FileHash } from '../staging/hash-thread.ts'
@@ -38,7 +38,8 @@ export type Checkpoint = (position: number) => Promise<void>
 
 export class PartFile {
   readonly path: string
-  readonly #file: number
+  readonly #descriptor: number
+  readonly #underWay = new Set<Promise<unknown>>()
   readonly #every: RestartPoints
   readonly #checkpoint: Checkpoint
   #hash: FileHash | undefined
@@ -61,7 +62,7 @@ export class PartFile {
     checkpoint: Checkpoint,
   ) {
     this.path = path
-    this.#file = file
+    this.#descriptor = file
     this.#contiguous = position
     this.#size = position
     this.#kept = position
@@ -88,17 +89,29 @@ export class PartFile {
     }
   }
 
+  /** Once it is closed its number belongs to the next file that is opened: whatever used it then would harm that one. */
+  get #file(): number {
+    if (this.#closed) throw new NodeError('connection_lost', `${this.path} is closed`)
+    return this.#descriptor
+  }
+
+  /** `close` waits for it. */
+  #use<T>(operation: Promise<T>): Promise<T> {
+    this.#underWay.add(operation)
+    return operation.finally(() => this.#underWay.delete(operation))
+  }
+
   /** Octets here without a gap. */
   get contiguous(): number {
     return this.#contiguous
   }
 
   async read(into: Uint8Array, position: number): Promise<number> {
-    return (await io.read(this.#file, into, 0, into.length, position)).bytesRead
+    return (await this.#use(io.read(this.#file, into, 0, into.length, position))).bytesRead
   }
 
   async truncate(length: number): Promise<void> {
-    await io.truncate(this.#file, length)
+    await this.#use(io.truncate(this.#file, length))
     this.#contiguous = Math.min(this.#contiguous, length)
     this.#size = length
     this.#kept = Math.min(this.#kept, length)
@@ -121,12 +134,12 @@ export class PartFile {
     this.#hashed = hashed ? position + chunk.length : -1
     if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
     this.#keepNowAndThen()
-    if (hashed) await this.#hashNext(chunk)
+    if (hashed && !this.#closed) await this.#hashNext(chunk)
   }
 
   async #writeSome(chunk: Uint8Array, position: number): Promise<number> {
     if (isQuick(this.path)) return writeSync(this.#file, chunk, 0, chunk.length, position)
-    return (await io.write(this.#file, chunk, 0, chunk.length, position)).bytesWritten
+    return (await this.#use(io.write(this.#file, chunk, 0, chunk.length, position))).bytesWritten
   }
 
   /** Its memory is the caller's again when this resolves. */
@@ -158,7 +171,7 @@ export class PartFile {
   }
 
   async #keep(position: number): Promise<void> {
-    await io.datasync(this.#file)
+    await this.#use(io.datasync(this.#file))
     await this.#checkpoint(position)
     this.#kept = position
   }
@@ -181,7 +194,7 @@ export class PartFile {
 
   async #sync(): Promise<void> {
     try {
-      await Promise.all([io.sync(this.#file), syncFolder(dirname(this.path))])
+      await Promise.all([this.#use(io.sync(this.#file)), syncFolder(dirname(this.path))])
       await this.close()
     } catch (thrown) {
       throw fromFileError(thrown, this.path)
@@ -199,7 +212,8 @@ export class PartFile {
     if (this.#closed) return
     this.#closed = true
     this.#hash?.drop()
-    closeSync(this.#file)
+    await Promise.allSettled(this.#underWay)
+    closeSync(this.#descriptor)
   }
 }
 

@@ -43,3 +43,17 @@ test('a file that stays small and one that grows have the hash of their octets',
     assert.deepEqual(await hash.digest(), [hexOf('sha256', whole), hexOf('sha1', whole)])
   }
 })
+
+test('whoever waits to bring more is let go when nobody wants the hash any more', async () => {
+  for (const hash of [new ThreadHash(['sha256']), new FileHash(['sha256'])]) {
+    const bringing = hash.update(Buffer.alloc(20 * 1024 * 1024, 1))
+    hash.drop()
+    await bringing
+    await hash.update(Buffer.alloc(20 * 1024 * 1024, 1))
+  }
+  // What comes late begins nothing anew: the process could not end.
+  const small = new FileHash(['sha256'])
+  await small.update(Buffer.alloc(10))
+  small.drop()
+  await small.update(Buffer.alloc(20 * 1024 * 1024, 1))
+})

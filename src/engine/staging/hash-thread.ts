@@ -106,6 +106,7 @@ export class ThreadHash {
   async update(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
       if (this.#error) throw this.#error
+      if (this.#ended) return
       const filling = (this.#filling ??= { memory: await this.#piece(), used: 0 })
       const part = bytes.subarray(at, at + PIECE - filling.used)
       new Uint8Array(filling.memory).set(part, filling.used)
@@ -124,18 +125,20 @@ export class ThreadHash {
     return this.#hex.promise
   }
 
-  /** Nobody wants it any more. */
+  /** Nobody wants it any more. What is still brought goes nowhere. */
   drop(): void {
     if (this.#ended) return
     this.#ended = true
     this.#thread.say({ kind: 'forget', id: this.#id })
     this.#thread.remove(this.#id)
+    this.#waiting?.resolve()
+    this.#waiting = undefined
   }
 
   async #piece(): Promise<ArrayBuffer> {
     const known = this.#free.pop()
     if (known) return known
-    if (this.#made < PIECES) {
+    if (this.#made < PIECES || this.#ended) {
       this.#made++
       return new ArrayBuffer(PIECE)
     }
@@ -148,7 +151,7 @@ export class ThreadHash {
   #send(): void {
     const filling = this.#filling
     this.#filling = undefined
-    if (!filling || filling.used === 0) return
+    if (!filling || filling.used === 0 || this.#ended) return
     const { memory, used: length } = filling
     this.#thread.say({ kind: 'piece', id: this.#id, memory, length }, [memory])
   }
@@ -179,6 +182,7 @@ export class FileHash {
   #held: Uint8Array[] = []
   #length = 0
   #further: ThreadHash | Hash[] | undefined
+  #dropped = false
 
   constructor(digests: readonly Digest[]) {
     this.#digests = digests
@@ -186,6 +190,7 @@ export class FileHash {
 
   /** The octets are copied at once. Resolves when more may be brought: one call after the other. */
   async update(bytes: Uint8Array): Promise<void> {
+    if (this.#dropped) return
     this.#length += bytes.length
     // Not `slice`: that of a Buffer is the same memory.
     if (this.#length <= SMALL) return void this.#held.push(new Uint8Array(bytes))
@@ -205,6 +210,7 @@ export class FileHash {
   }
 
   drop(): void {
+    this.#dropped = true
     if (this.#further instanceof ThreadHash) this.#further.drop()
   }
 
