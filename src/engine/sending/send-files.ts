@@ -157,7 +157,7 @@ async function deliverAs(
   progress: ProgressMeter,
 ): Promise<void> {
   const { format, envelope, suffix } = await prepareFile(emission, file, directoryOf(emission, file))
-  await using source = await openWire(emission, file)
+  await using source = await openWire(file)
   const wire: WireFile = {
     transferId: emission.transfer.id,
     key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
@@ -194,11 +194,11 @@ async function deliverAs(
   progress.fileDone(file.index, file.size ?? source.size)
 }
 
-function openWire({ capabilities }: Emission, file: TransferFileRecord): Promise<Outgoing> {
+function openWire(file: TransferFileRecord): Promise<Outgoing> {
   if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
   const expected = { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 }
-  const waits = capabilities.oneFileAtATime && file.position === 0 && expected.size <= READ_AHEAD_OCTETS
-  return waits ? ReadAhead.open(file.path, expected) : FileSource.open(file.path, expected)
+  const isSmall = file.position === 0 && expected.size <= READ_AHEAD_OCTETS
+  return isSmall ? ReadAhead.open(file.path, expected) : FileSource.open(file.path, expected)
 }
 
 async function arrived(

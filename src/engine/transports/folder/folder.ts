@@ -28,6 +28,7 @@ import type {
   Reach,
 } from '../transport.ts'
 import { PIECE, copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { isQuickHere, isSmall, placeSmall, writeSmall } from './small-files.ts'
 import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
 import { FRESH_MS, SECOND_LOOK_MS } from '../../../files/send-set.ts'
@@ -279,6 +280,7 @@ async function writePart(
   progress: PushProgress,
   signal: AbortSignal,
 ): Promise<void> {
+  if (isSmall(file) && isQuickHere()) return writeSmall(file, part, progress, signal)
   const { handle, position } = (await halfDone(file, part)) ?? (await newPart(part))
   await using out = handle
   await copyBytes(file.source, out, { position, progress, signal })
@@ -313,9 +315,14 @@ async function newPart(part: string): Promise<OpenPart> {
   return { handle, position: 0 }
 }
 
-async function placePart({ part, done, target }: Names, inbox: string): Promise<void> {
+async function placePart(names: Names, inbox: string): Promise<void> {
+  const { part, done, target } = names
   try {
-    await link(part, target)
+    if (isQuickHere()) placeSmall(names)
+    else {
+      await link(part, target)
+      await rename(part, done)
+    }
   } catch (thrown) {
     if (systemCode(thrown) === 'EEXIST')
       throw new NodeError('name_taken', `${target} exists already: the partner has not taken it yet`, {
@@ -323,6 +330,5 @@ async function placePart({ part, done, target }: Names, inbox: string): Promise<
       })
     throw thrown
   }
-  await rename(part, done)
   await syncFolder(inbox)
 }

@@ -19,6 +19,7 @@ import { readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../../errors.ts'
 import type { FileKey, WireFile } from '../transport.ts'
+import { isQuickHere, removeName } from './small-files.ts'
 
 export type Names = { part: string; done: string; target: string }
 
@@ -82,7 +83,9 @@ export class PushMarkers {
   }
 
   async forget(key: FileKey): Promise<void> {
-    await unlink(this.#done(this.#stem(key))).catch(() => {}) // costs a name in the inbox, nothing else
+    const done = this.#done(this.#stem(key))
+    if (isQuickHere()) removeName(done)
+    else await unlink(done).catch(() => {}) // costs a name in the inbox, nothing else
   }
 
   #listing({ attempt }: WireFile): Promise<string[]> {
