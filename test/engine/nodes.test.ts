@@ -313,7 +313,7 @@ testOnBoth(
 )
 
 testOnBoth(
-  'a dead partner with 100 channels costs few calls, and recovers by one probe',
+  'a dead partner with many channels costs few calls, and recovers by one probe',
   async (t, database: TestDatabase) => {
     let dead = true
     const { rig, line } = await lineRig(
@@ -326,7 +326,8 @@ testOnBoth(
       },
       { database },
     )
-    const codes = Array.from({ length: 100 }, (_, at) => `BANCO-ACME-X${at}`)
+    const count = database.name === 'sqlite' ? 100 : 40
+    const codes = Array.from({ length: count }, (_, at) => `BANCO-ACME-X${at}`)
     for (const code of codes) {
       const filePath = join(rig.place.files, code)
       await rig.putChannel(code, {
@@ -341,14 +342,10 @@ testOnBoth(
       rig.store.db.selectFrom('transfer').select('due_at').where('state', '=', 'PENDING').execute()
     /** When the last of them is due; the clock is set ahead only while all of them wait. */
     const lastDue = () =>
-      waitFor(
-        'all wait',
-        async () => {
-          const due = (await pending()).map((row) => row.due_at)
-          return due.length === 100 && Math.min(...due) > rig.context.now() && Math.max(...due)
-        },
-        60_000,
-      ).then(Number)
+      waitFor('all wait', async () => {
+        const due = (await pending()).map((row) => row.due_at)
+        return due.length === count && Math.min(...due) > rig.context.now() && Math.max(...due)
+      }).then(Number)
     const health = () => rig.store.db.selectFrom('partner_health').selectAll().executeTakeFirst()
     const until = rig.context.now() + 300_000
     while (rig.context.now() < until) rig.setAhead((await lastDue()) - rig.context.now() + 1)
@@ -357,7 +354,7 @@ testOnBoth(
     dead = false
     // When the next probe may go. It tells all the others, whatever they were waiting for.
     rig.setAhead(Math.max(due, (await health())?.open_until ?? 0) - rig.context.now() + 1)
-    await waitFor('all are sent', async () => (await rig.inbox()).length === 100, 60_000)
+    await waitFor('all are sent', async () => (await rig.inbox()).length === count)
     assert.equal(await health(), undefined)
   },
 )

@@ -180,9 +180,11 @@ test('a mail that the server does not take is tried again, with whatever happene
     const all = await pending(store)
     return all.length === 2 && all.every(({ attempts }) => attempts > 0)
   })
+  // Nothing is under way while the pauses of both come to their end together.
+  await notifier.stop()
   post.refuse = undefined
   await store.write((tx) => tx.updateTable('delivery').set({ due_at: 0 }).execute())
-  notifier.nudge()
+  await startNotifier(t, store, { settings: settingsFor(post), owner: 'two' })
   const mail = await found('the mail', () => post.mails[0])
   assert.equal(header(mail, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
   await waitFor('the note', async () => (await pending(store)).length === 0)

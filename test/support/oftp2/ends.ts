@@ -38,7 +38,7 @@ import type { Reach } from '../../../src/engine/transports/transport.ts'
 
 export const CALLER = 'O0013000001CALLER'
 export const CALLED = 'O0013000002CALLED'
-export const TIMEOUTS: Timeouts = { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 120_000 }
+export const TIMEOUTS: Timeouts = { connectMs: 5_000, syncMs: 5_000, ackMs: 5_000, idleMs: 20_000 }
 
 export const OPEN: SessionSecurity = {
   encrypted: false,

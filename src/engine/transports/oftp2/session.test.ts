@@ -428,7 +428,7 @@ test('a kept session takes further files after a rest', async () => {
 })
 
 test('a session that rests too long is ended by the called end, and a push then says so', async () => {
-  await withEnds({ called: { timeouts: { idleMs: 3000, ackMs: 60_000 } } }, async (ends) => {
+  await withEnds({ called: { timeouts: { idleMs: 2500, ackMs: 2500 } } }, async (ends) => {
     const session = await ends.call()
     await push(session, wireFile(noise(100), U))
     if (!session.ended.aborted) await once(session.ended, 'abort')
