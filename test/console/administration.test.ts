@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
+import { findChannel } from '../../src/store/channels.ts'
+import { waitFor } from '../support/harness.ts'
 import { fill, press, save } from './admin-forms.ts'
 import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
 import { PASSWORD } from './platform.ts'
@@ -97,6 +99,18 @@ test(
     await fill(page, { 'By itself': 'every' })
     await save(page, '+ channel SEDE-GAMMA-PAGOS')
     await page.getByRole('heading', { level: 1, name: 'SEDE-GAMMA-PAGOS' }).waitFor()
+    const kept = page.getByRole('region', { name: 'Kept and opened' })
+    await kept.getByLabel('Days that transfers are kept').fill('many')
+    await kept.getByRole('button', { name: 'Save' }).press('Enter')
+    await page.getByText(/transfersDays/).waitFor()
+    await kept.getByLabel('Days that transfers are kept').fill('90')
+    await kept.getByLabel('Megabytes that a received file').fill('12')
+    await kept.getByRole('button', { name: 'Save' }).press('Enter')
+    const isKept = async () => {
+      const { keep, maxOpenedMegabytes } = (await findChannel(node.store.db, 'SEDE-GAMMA-PAGOS')) ?? {}
+      return keep?.transfersDays === 90 && maxOpenedMegabytes === 12
+    }
+    await waitFor('it is saved', isKept, 60_000)
     await page.getByRole('tab', { name: 'Summary' }).press('Enter')
     await page.getByText('Every so often: 5m').waitFor()
     await page.getByRole('link', { name: 'Copy' }).press('Enter')

@@ -8,6 +8,7 @@ import { PAGES } from '../../console/src/pages.ts'
 import type { PageName } from '../../console/src/pages.ts'
 import { addLongNames } from './long-names.ts'
 import { BROKEN, PAYROLL, USERS } from './platform.ts'
+import { walkWizard } from './wizard.ts'
 
 /** What shows that each page of the menu, and the account's, is there. */
 const OPERATION = {
@@ -62,13 +63,13 @@ const ADDRESSES: Address[] = [
   ['/nowhere', '.empty'],
 ]
 
-/** Pages that operators use, with their dialogs and the form; or those of administration. */
+/** Pages that operators use, with their dialogs and the form; or those of administration, with the steps to a partner. */
 export async function lookAt(
-  { open }: Scene,
+  scene: Scene,
   colorScheme: 'light' | 'dark',
   part: 'operation' | 'administration',
 ): Promise<void> {
-  const page = await open({ colorScheme })
+  const page = await scene.open({ colorScheme })
   const found: string[] = []
   const look = async (name: string) => {
     for (const violation of await axeViolations(page, colorScheme === 'dark'))
@@ -84,6 +85,7 @@ export async function lookAt(
     await look(path)
   }
   if (part === 'operation') await lookAtDialogs(page, look)
+  else await walkWizard(scene, page, look)
   await page.context().close()
   assert.deepEqual(found, [])
 }
