@@ -47,6 +47,25 @@ test('a directory gives its regular files: not hidden, not partial, not locked, 
   assert.equal(busy, 2)
 })
 
+test('locks beside many files, in several folders, are found; a folder is no lock', async (t) => {
+  const plain = Array.from({ length: 40 }, (_, number) => `f${String(number).padStart(2, '0')}.txt`)
+  const held = ['held.txt', 'held.txt.lock', 'h2.txt', 'h2.txt.lck', 'free.txt']
+  const all = [...plain, ...held].flatMap((name) => [`one/${name}`, `two/${name}`])
+  const root = await folderWith(t, ...all)
+  await mkdir(join(root, 'one', 'free.txt.lock'))
+  const expected = ['free.txt', ...plain].sort()
+  for (const directories of [
+    [{ filePath: join(root, 'one') }, { filePath: join(root, 'two') }],
+    [{ filePath: join(root, '*', '*.txt') }],
+  ])
+    assert.deepEqual(
+      await names(root, ...directories),
+      ['one', 'two'].flatMap((folder) => expected.map((name) => `${folder}/${name}`)),
+    )
+  const { busy } = await findSendSet({ directories: [{ filePath: join(root, 'one') }] }, [root], Date.now())
+  assert.equal(busy, 2)
+})
+
 test('a file, a glob and several directories are taken together, each file once', async (t) => {
   const root = await folderWith(t, 'one/a.txt', 'one/b.dat', 'two/c.txt', 'alone.bin')
   assert.deepEqual(await names(root, { filePath: join(root, 'alone.bin') }), ['alone.bin'])

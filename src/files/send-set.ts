@@ -51,16 +51,18 @@ export async function findSendSet(
     const place = directory.filePath ?? ''
     places.push(directory.fileGroupsName ? `${place} (${directory.fileGroupsName})` : place)
     const belongs = groupMatcher(directory.fileGroupsName)
-    for (const path of await pathsAt(place, fileRoots)) {
+    const paths = (await pathsAt(place, fileRoots)).filter((path) => {
       const name = basename(path)
-      if (found.has(path) || !isSendable(name) || !belongs(name)) continue
-      const stat = await regularFile(path)
-      if (!stat) continue
-      if (await isLocked(path)) busy++
+      return isSendable(name) && belongs(name)
+    })
+    const locks = new LockFiles(paths.length)
+    for await (const { path, stat } of looksAt(paths)) {
+      if (found.has(path)) continue
+      if (await locks.lie(path)) busy++
       else
         found.set(path, {
           directory: index,
-          name,
+          name: basename(path),
           path,
           size: stat.size,
           modifiedAt: Math.floor(stat.mtimeMs),
@@ -135,13 +137,55 @@ async function regularFile(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** A `name.lock` or `name.lck` beside a file means that its writer is not done. */
-async function isLocked(path: string): Promise<boolean> {
-  const looks = ['lock', 'lck'].map((ending) =>
-    regularFile(join(dirname(path), `${basename(path)}.${ending}`)),
-  )
-  return (await Promise.all(looks)).some((stat) => stat !== undefined)
+/** The regular files among them, in the same order; many are looked at at once. */
+async function* looksAt(paths: readonly string[]): AsyncGenerator<{ path: string; stat: Stats }> {
+  for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
+    const some = paths.slice(at, at + LOOKS_AT_ONCE)
+    const stats = await Promise.all(some.map(regularFile))
+    for (const [nth, path] of some.entries()) {
+      const stat = stats[nth]
+      if (stat) yield { path, stat }
+    }
+  }
 }
+
+const LOOKS_AT_ONCE = 32
+
+/**
+ * A `name.lock` or `name.lck` beside a file means that its writer is not done. Beside many files they are looked for in a
+ * listing of the folder. It is read after the files were found, so that a lock made before its file is always seen.
+ */
+class LockFiles {
+  readonly #many: boolean
+  readonly #names = new Map<string, Promise<ReadonlySet<string> | undefined>>()
+
+  constructor(files: number) {
+    this.#many = files >= MANY
+  }
+
+  async lie(path: string): Promise<boolean> {
+    const names = this.#many ? await this.#listing(dirname(path)) : undefined
+    const beside = LOCKS.map((ending) => `${path}.${ending}`)
+    const there = names ? beside.filter((lock) => names.has(basename(lock))) : beside
+    const looks = await Promise.all(there.map(regularFile))
+    return looks.some((stat) => stat !== undefined)
+  }
+
+  /** Undefined where the folder may not be listed. */
+  #listing(folder: string): Promise<ReadonlySet<string> | undefined> {
+    const known = this.#names.get(folder)
+    if (known) return known
+    const listing = readdir(folder).then(
+      (names) => new Set(names.filter((name) => LOCKS.some((ending) => name.endsWith(`.${ending}`)))),
+      () => undefined,
+    )
+    this.#names.set(folder, listing)
+    return listing
+  }
+}
+
+const LOCKS = ['lock', 'lck']
+const MANY = 8
 
 async function stillGrowing(files: readonly Candidate[], now: number): Promise<string[]> {
   const fresh = files.filter((file) => file.modifiedAt > now - FRESH_MS)
