@@ -171,7 +171,9 @@ export class Reception {
     if (this.#files.size > 0) return
     if (this.#state === 'open') {
       const { stopping, receptionIdleMs = IDLE_MS } = this.running.context
-      if (this.#terms) this.#idle = setTimeout(() => this.close(), stopping.aborted ? 0 : receptionIdleMs)
+      // It keeps no process alive that has nothing else to do.
+      if (this.#terms)
+        this.#idle = setTimeout(() => this.close(), stopping.aborted ? 0 : receptionIdleMs).unref()
     } else if (this.#state === 'closing' && this.#actions === 0) {
       this.#state = 'quiet'
       this.#resolveQuiet()
