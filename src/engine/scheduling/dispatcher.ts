@@ -74,6 +74,7 @@ export class Dispatcher {
     try {
       await this.#clockWatch.look()
       do {
+        if ((this.#state as string) === 'stopped') return
         this.#state = 'looking'
         await this.#claim()
       } while ((this.#state as string) === 'look again')
