@@ -97,7 +97,7 @@ test('the same file over a second session takes the place of the first, which is
 })
 
 test('a file offered again while the first is still being opened takes its place, and nothing stays open', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const rig = await runningRig(t, (rig) => channelOf(rig), { receptionIdleMs: 100 })
   const offer = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
   const store = rig.context.store as { write: Store['write'] }
   const { write } = store

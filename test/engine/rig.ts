@@ -151,7 +151,7 @@ export class Rig {
       leaseMs,
       heartbeat: new Heartbeat({ store: this.store, owner, leaseMs, now }),
       scriptMs: options.scriptMs ?? 60_000,
-      receptionIdleMs: options.receptionIdleMs ?? 600_000,
+      receptionIdleMs: options.receptionIdleMs ?? 10_000,
       now,
       stopping: this.#stopping.signal,
       publish: (event) => void this.events.push(event),
