@@ -4,13 +4,13 @@
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../contract/transfer.ts'
-import { ACTIVE } from '../domain/transfer.ts'
 import { batches } from './database/batches.ts'
 import { loadRows, rowsOf } from './database/snapshot.ts'
 import type { Row } from './database/snapshot.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
 import type { TransferFileRow, TransferRow } from './database/tables.ts'
 import { moveTransfer } from './transfers/transfers.ts'
+import { isActive } from './transfers/active.ts'
 
 /** The database that the restored one takes the place of. */
 export type Before = {
@@ -25,11 +25,7 @@ export type Before = {
 /** No engine of the time of the backup is alive. */
 export async function forgetEngines(tx: Tx): Promise<void> {
   await tx.deleteFrom('sign_of_life').execute()
-  await tx
-    .updateTable('transfer')
-    .set({ lease_owner: null, lease_until: null })
-    .where('state', 'in', ACTIVE)
-    .execute()
+  await tx.updateTable('transfer').set({ lease_owner: null, lease_until: null }).where(isActive).execute()
   await tx.updateTable('automation_run').set({ held_by: null, held_until: 0 }).execute()
 }
 

@@ -1,7 +1,6 @@
 // Changes to many channels at once, for platform files with thousands of them. Each function runs a few statements per
 // five hundred channels, inside the caller's transaction.
 
-import { ACTIVE } from '../domain/transfer.ts'
 import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
@@ -9,6 +8,7 @@ import type { Dialect, Tx } from './database/store.ts'
 import type { ChannelRow } from './database/tables.ts'
 import { addEvents } from './events/outbox.ts'
 import { tellHistory } from './events/told.ts'
+import { isActive } from './transfers/active.ts'
 
 /** All channels, or these, locked until the transaction ends. An update through the interface waits; none is lost. */
 export async function lockChannels(
@@ -103,7 +103,7 @@ export async function channelsInUse(tx: Tx, codes: readonly string[]): Promise<s
       .selectFrom('transfer')
       .select('channel_code')
       .where('channel_code', 'in', some)
-      .where('state', 'in', ACTIVE)
+      .where(isActive)
       .execute()
     for (const row of rows) inUse.add(row.channel_code)
   }

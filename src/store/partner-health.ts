@@ -3,6 +3,7 @@
 import { PARKED } from '../domain/transfer.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
 import { addEvent } from './events/outbox.ts'
+import { isActive } from './transfers/active.ts'
 
 export type Health = { contactId: string; failures: number; openUntil: number; error: string | null }
 
@@ -69,6 +70,7 @@ export async function clearHealth(tx: Tx, contactId: string, now: number): Promi
   await tx
     .updateTable('transfer')
     .set({ due_at: now })
+    .where(isActive)
     .where('state', '=', 'PENDING')
     .where('lease_owner', 'is', null)
     .where('due_at', '>', now)

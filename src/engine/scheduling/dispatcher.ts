@@ -72,7 +72,6 @@ export class Dispatcher {
   async #look(): Promise<void> {
     let due: number | undefined
     try {
-      await this.#clockWatch.look()
       do {
         if ((this.#state as string) === 'stopped') return
         this.#state = 'looking'
@@ -92,6 +91,7 @@ export class Dispatcher {
   async #claim(): Promise<void> {
     const room = this.#most - this.#held.size
     if (room <= 0) return
+    await this.#clockWatch.look()
     await this.#context.heartbeat.ensure()
     const now = this.#context.now()
     const claims = await claimDue(

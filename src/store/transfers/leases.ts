@@ -5,7 +5,7 @@
 
 import type { ExpressionBuilder } from 'kysely'
 import type { TransferRecord } from '../../domain/transfer.ts'
-import { ACTIVE, PARKED } from '../../domain/transfer.ts'
+import { PARKED } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
@@ -15,6 +15,7 @@ import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { isDelivered, tellFile } from '../events/told.ts'
 import { toTransfer } from './transfer-rows.ts'
 import { nameKey } from './file-names.ts'
+import { isActive } from './active.ts'
 
 export type Claim = { transfer: TransferRecord; snapshot: string | null }
 export type Holder = { owner: string; until: number; now: number }
@@ -37,7 +38,7 @@ function dueAndFree(db: Db, now: number, limit: number) {
   return db
     .selectFrom('transfer')
     .select('transfer.id')
-    .where('state', 'in', ACTIVE)
+    .where(isActive)
     .where('due_at', '<=', now)
     .where(heldByNobody(now))
     .orderBy('due_at')
@@ -82,6 +83,7 @@ export async function claimForChannels(
         .selectFrom('transfer')
         .select(['transfer.id', 'transfer.requested_at'])
         .where('transfer.channel_code', 'in', some)
+        .where(isActive)
         .where((eb) =>
           eb.or([
             eb('transfer.state', '=', 'PENDING'),
@@ -151,7 +153,7 @@ export async function heldBy(db: Db, owner: string): Promise<Held[]> {
   return db
     .selectFrom('transfer')
     .select(['id', 'fence'])
-    .where('state', 'in', ACTIVE)
+    .where(isActive)
     .where('lease_owner', '=', owner)
     .execute()
 }
@@ -164,7 +166,7 @@ export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
       .set({ lease_owner: null, lease_until: null })
       .where('id', '=', id)
       .where('fence', '=', fence)
-      .where('state', 'in', ACTIVE)
+      .where(isActive)
       .execute()
 }
 
@@ -188,6 +190,7 @@ export async function unparkTransfers(tx: Tx, codes: readonly string[], now: num
       .updateTable('transfer')
       .set({ due_at: now })
       .where('channel_code', 'in', some)
+      .where(isActive)
       .where('state', '=', 'PENDING')
       .execute()
 }
@@ -197,6 +200,7 @@ export async function endWaits(tx: Tx, { after, now }: { after: number; now: num
   const woken = await tx
     .updateTable('transfer')
     .set({ due_at: now })
+    .where(isActive)
     .where('state', '=', 'PENDING')
     .where('lease_owner', 'is', null)
     .where('due_at', '>', after)
@@ -273,7 +277,7 @@ export async function nextDueAt(db: Db): Promise<number | undefined> {
   const row = await db
     .selectFrom('transfer')
     .select('due_at')
-    .where('state', 'in', ACTIVE)
+    .where(isActive)
     .where('lease_until', 'is', null)
     .orderBy('due_at')
     .limit(1)

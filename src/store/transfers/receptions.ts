@@ -1,5 +1,6 @@
 // Files that were received whole, half files, and the receipts that are owed for them.
 
+import { sql } from 'kysely'
 import { nameKey } from './file-names.ts'
 import type { Db, Tx } from '../database/store.ts'
 import { newId } from '../database/ids.ts'
@@ -218,6 +219,9 @@ export async function awaitingReceipt(db: Db, contactId: string, date: string, t
   return awaiting(db, { contactId, date, first, last })
 }
 
+/** In the text, for the index that holds these alone. */
+const IS_AWAITED = sql<boolean>`transfer_file.receipt = 'AWAITED'`
+
 const awaiting = hot((db, arg: Arg<{ contactId: string; date: string; first: string; last: string }>) =>
   db
     .selectFrom('transfer_file')
@@ -234,7 +238,7 @@ const awaiting = hot((db, arg: Arg<{ contactId: string; date: string; first: str
       'transfer.error',
     ])
     .where('channel.contact_id', '=', arg('contactId'))
-    .where('transfer_file.receipt', '=', 'AWAITED')
+    .where(IS_AWAITED)
     .where('transfer_file.key_date', '=', arg('date'))
     .where('transfer_file.key_time', '>=', arg('first'))
     .where('transfer_file.key_time', '<=', arg('last'))

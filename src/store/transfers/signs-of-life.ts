@@ -1,9 +1,9 @@
 // Which engines are alive. An engine renews this one row, and with it all its leases.
 
-import { ACTIVE } from '../../domain/transfer.ts'
 import { isOlder } from '../../domain/version.ts'
 import { VERSION } from '../../root.ts'
 import type { Db, Tx } from '../database/store.ts'
+import { isActive } from './active.ts'
 
 const FORGOTTEN_MS = 86_400_000
 
@@ -55,7 +55,7 @@ export async function endFutureLeases(tx: Tx, now: number, latest: number): Prom
     .updateTable('transfer')
     .set({ lease_until: now - 1 })
     .where('lease_until', '>', latest)
-    .where('state', 'in', ACTIVE)
+    .where(isActive)
     .execute()
 }
 

@@ -1,7 +1,7 @@
 // Which files of the data folder have a row in the database. Those that have none were left over by a crash.
 
-import { ACTIVE } from '../../domain/transfer.ts'
 import type { Db } from '../database/store.ts'
+import { isActive } from './active.ts'
 
 /** Every file in the data folder that a row names: half files, and files of transfers that are not over. */
 export async function knownPaths(db: Db): Promise<Set<string>> {
@@ -10,14 +10,14 @@ export async function knownPaths(db: Db): Promise<Set<string>> {
     .selectFrom('transfer_file')
     .innerJoin('transfer', 'transfer.id', 'transfer_file.transfer_id')
     .select('staged_path')
-    .where('transfer.state', 'in', ACTIVE)
+    .where(isActive)
     .where('staged_path', 'is not', null)
     .execute()
   return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
 }
 
 export async function activeIds(db: Db): Promise<string[]> {
-  const rows = await db.selectFrom('transfer').select('id').where('state', 'in', ACTIVE).execute()
+  const rows = await db.selectFrom('transfer').select('id').where(isActive).execute()
   return rows.map(({ id }) => id)
 }
 
@@ -31,7 +31,7 @@ export async function stagedPathsInUse(db: Db): Promise<string[]> {
     .where('transfer_file.staged_path', 'is not', null)
     .where((eb) =>
       eb.or([
-        eb('transfer.state', 'in', ACTIVE),
+        isActive,
         // Automation makes them anew.
         eb.and([
           eb('transfer.state', '=', 'FAILED'),

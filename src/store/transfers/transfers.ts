@@ -1,7 +1,7 @@
 // Transfers and their files. The only code that writes a transfer's `state`, always as a compare-and-set.
 
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
-import { ACTIVE, isOver, mayMove } from '../../domain/transfer.ts'
+import { isOver, mayMove } from '../../domain/transfer.ts'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
@@ -14,6 +14,7 @@ import { FILE_COLUMNS, fileToRow, toTransfer } from './transfer-rows.ts'
 import { countEnd } from './transfer-stats.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
+import { isActive } from './active.ts'
 
 export type NewTransfer = {
   id: string
@@ -151,7 +152,7 @@ const activeOf = hot<ByCode, ActiveRow>((db, arg) =>
     .selectFrom('transfer')
     .select(['id', 'direction', 'state'])
     .where('channel_code', '=', arg('code'))
-    .where('state', 'in', ACTIVE),
+    .where(isActive),
 )
 export type Active = { id: string; direction: TransferDirection; state: TransferStatus }
 
