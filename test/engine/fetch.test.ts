@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
+import type { SessionHost } from '../../src/engine/transports/transport.ts'
+import { NodeError } from '../../src/errors.ts'
 import { requestFetch } from '../../src/transfers/fetch.ts'
 import { testOnBoth } from '../support/harness.ts'
 import { CODE, channelOf, runningRig } from './rig.ts'
@@ -56,4 +58,20 @@ test('a failed fetch can be asked for again, and by a retry', async (t) => {
   const again = await rig.ended((await rig.retry(CODE)).id)
   assert.equal(again.type, 'RETRY')
   assert.deepEqual(await rig.list('in'), ['b.txt'])
+})
+
+test('a file that breaks off in a fetch does not stand in the way of the next ones', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  const host = rig.host() as { offer: SessionHost['offer'] }
+  const { offer } = host
+  host.offer = async (offered) => {
+    const incoming = await offer(offered)
+    const full = () => Promise.reject(new NodeError('no_space', 'the disk is full'))
+    return offered.name === 'a.txt' ? { ...incoming, write: full } : incoming
+  }
+  for (const name of ['a.txt', 'b.txt', 'c.txt']) await rig.offer(name, 'x')
+  const { state, error } = await fetch(rig)
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /the disk is full/)
+  assert.deepEqual(await rig.list('in'), ['b.txt', 'c.txt'])
 })

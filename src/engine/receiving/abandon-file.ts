@@ -39,7 +39,8 @@ export async function abandonFile(abandoned: Abandoned, given: unknown, keep: bo
   const reception = abandoned.reception()
   if (!reception) return
   reception.refuse(naming(reason, name))
-  if (keep) reception.close()
+  // A fetch goes on with the next file: closed, it would stand in the way of its own.
+  if (keep) reception.letGo()
 }
 
 /** Keeps it for a resumption or puts it into quarantine. True: nobody needs the bytes here any more. */
