@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
+import type { StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,6 +37,7 @@ test('every command that the docs show is run, or says why not', () => {
 
 let home = ''
 let place = ''
+let token = ''
 const fresh = () => join(home, 'fresh')
 
 before(() => {
@@ -65,6 +67,9 @@ before(() => {
   const user = ['user', 'add', 'ana', '--email', 'ana@banco.example', '--role', 'ROLE_GLOBALADMIN']
   for (const args of [['apply', join(home, 'platform.yaml')], user])
     execFileSync(join(bin, 'esclusa'), args, { env: settings(), stdio: ['ignore', 'ignore', 'inherit'] })
+  const asked = ['token', 'create', '--user', 'ana']
+  const stdio: StdioOptions = ['ignore', 'pipe', 'ignore']
+  token = execFileSync(join(bin, 'esclusa'), asked, { env: settings(), stdio, encoding: 'utf8' }).trim()
   cpSync(place, fresh(), { recursive: true })
 })
 after(() => rmSync(home, { recursive: true, force: true }))
@@ -102,7 +107,7 @@ systemctl() {
 }
 cd "$(mktemp -d)"
 `
-const WITH_NODE = `systemctl start esclusa\nexport ESCLUSA_TOKEN=$(esclusa token create --user ana)\n`
+const WITH_NODE = 'systemctl start esclusa\n'
 
 for (const [page, all] of blocks) {
   if (!all.some(isRun) || RUN_ELSEWHERE.has(page)) continue
@@ -114,7 +119,7 @@ for (const [page, all] of blocks) {
     if (page !== 'README.md') cpSync(fresh(), place, { recursive: true })
     const program = BEFORE + (page === 'README.md' ? '' : WITH_NODE) + programOf(all, place)
     const shell = spawn('bash', ['-c', program], {
-      env: { ...settings(), TMPDIR: home },
+      env: { ...settings(), TMPDIR: home, ESCLUSA_TOKEN: token },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       timeout: PAGE_MS,

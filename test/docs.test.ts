@@ -1,11 +1,15 @@
 // The docs' tables and maps are those of the code, and no doc or source points outside the project.
 
+import { Command } from 'commander'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { addClientCommands } from '../src/cli/client/client-commands.ts'
+import { addNodeCommands } from '../src/cli/node/node-commands.ts'
+import { CLIENT_SETTINGS, SETTINGS } from '../src/config.ts'
 import { generated } from '../tools/docs.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -28,6 +32,49 @@ test('every relative link in the docs leads to a file of the project', () => {
       .map((link) => `${file}: ${link}`)
   })
   assert.deepEqual(broken, [])
+})
+
+const guides = markdown.filter((file) => file === 'README.md' || file.startsWith('docs/'))
+
+test('every command and option that the docs name is there', () => {
+  const program = new Command('esclusa')
+  addNodeCommands(program)
+  addClientCommands(program)
+  for (const own of ['completion', 'help']) program.command(own)
+  let found = 0
+  const unknown = guides.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const lines = text.matchAll(/(?:`|^\$ |^|\| |\()(?:npx )?esclusa ([a-z][a-z-]*(?: [^`|\n)#;&]*)?)/gm)
+    return [...lines].flatMap(([, line = '']) => {
+      found++
+      const words = line.split(/\s+/)
+      let at: Command = program
+      let nth = 0
+      for (; nth < words.length; nth++) {
+        const next = at.commands.find((one) => one.name() === words[nth])
+        if (!next) break
+        at = next
+      }
+      if (nth === 0) return [`${page}: esclusa ${line}`]
+      const options = new Set([...at.options, ...(at.parent?.options ?? [])].map(({ long }) => long))
+      const named = words.slice(nth).flatMap((word) => /^\[?(--[a-z-]+)/.exec(word)?.[1] ?? [])
+      return named.filter((one) => !options.has(one)).map((one) => `${page}: ${one} of esclusa ${line}`)
+    })
+  })
+  assert.deepEqual(unknown, [])
+  assert.ok(found > 100, 'the pattern finds the commands')
+})
+
+test('every setting that the docs name is there', () => {
+  /** Of tests and of the recipes' own programs. */
+  const others = /^ESCLUSA_(INTEROP_\w+|LONG|USER)$/
+  const unknown = guides.flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\bESCLUSA_[A-Z0-9_]+\b/g)]
+      .map(([name]) => name)
+      .filter((name) => !(name in SETTINGS) && !CLIENT_SETTINGS.has(name) && !others.test(name))
+      .map((name) => `${page}: ${name}`),
+  )
+  assert.deepEqual(unknown, [])
 })
 
 /** Folders that hold files, with those around them. */

@@ -26,6 +26,8 @@ export type Scene = {
   status(): Promise<void>
   /** Where its nodes have their databases, and which of their channels is used. */
   databases: readonly { dataDir: string; channel: string }[]
+  /** Of its nodes, the sending ones first. */
+  pids: readonly number[]
   /** Resident memory of all its nodes, all threads, in MiB. */
   residentMib(): number
   /** User and system time so far: of the nodes that send, and of the one at the other end. */
@@ -43,6 +45,8 @@ export type SceneOptions = {
   senders?: number
   /** Between the two ends: the port that is called instead of the partner's own. */
   between?: (port: number) => Promise<number>
+  /** How often `send` asks whether it is done. */
+  pollMs?: number
 }
 
 class Node {
@@ -80,7 +84,7 @@ class Node {
     return response.json()
   }
 
-  async send(code: string): Promise<void> {
+  async send(code: string, pollMs = POLL_MS): Promise<void> {
     await this.call('POST', `${code}/transfers/send`)
     for (;;) {
       const [now] = (await this.call('GET', `${code}/status`)) as { 'channel-status': string }[]
@@ -90,7 +94,7 @@ class Node {
         throw new Error(
           `${code} is ${status}: ${JSON.stringify(await this.call('GET', `${code}/transfers?page=1&size=1`)).slice(0, 500)}`,
         )
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
   }
 }
@@ -112,7 +116,7 @@ function platformOf(contact: PlatformContact, channels: Platform['channels']): P
 /** One or more sending nodes in front of a partner. */
 async function sendingTo(
   contact: PlatformContact,
-  { root, channels = 1, channel = {}, databaseUrl, senders = 1 }: SceneOptions,
+  { root, channels = 1, channel = {}, databaseUrl, senders = 1, pollMs }: SceneOptions,
   inbox: (number: number) => string,
   partner?: { process: NodeProcess; dataDir: string; channel: string },
 ): Promise<Scene> {
@@ -144,7 +148,8 @@ async function sendingTo(
     out,
     inbox: (number = 0) => inbox(number),
     databases: [{ dataDir: join(home, 'data'), channel: codeOf(0) }, ...(partner ? [partner] : [])],
-    send: (number = 0) => nodeFor(number).send(codeOf(number)),
+    send: (number = 0) => nodeFor(number).send(codeOf(number), pollMs),
+    pids: processes.map(({ pid }) => pid),
     status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
     cpuMicros: () => ({
       sending: nodes.reduce((sum, node) => sum + cpuMicros(node.process.pid), 0),
