@@ -13,7 +13,7 @@ import type { Pieces } from './upkeep.ts'
 
 type Parts = { store: Store; config: Pick<Config, 'fileRoots'>; log: Log; now: () => number }
 
-const ROWS_AT_ONCE = 20
+const ROWS_AT_ONCE = 50
 
 export async function forgetFiles(
   { store, config, log, now }: Parts,

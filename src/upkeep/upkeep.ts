@@ -27,7 +27,7 @@ const LOOK_MS = 30_000
 const FIRST_LOOK_MS = 2000
 const HOLD_MS = 120_000
 /** Of the time, so much goes into upkeep; the rest is pause. */
-const SHARE = 0.1
+const SHARE = 0.2
 const SHORTEST_PAUSE_MS = 5
 
 export function startUpkeep(upkeep: Upkeep, tasks: readonly Task[]): { stop(): Promise<void> } {

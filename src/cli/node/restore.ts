@@ -63,7 +63,7 @@ async function sayUndecided({
       say(
         `to decide: transfer ${transfer} of ${channelCode}, ${count} files: esclusa retry ${channelCode}, or reset`,
       )
-    if (files.length > 0) say(`to decide: ${files.length} files are held: see esclusa held`)
+    if (files.length > 0) say(`to decide: files held: ${files.length}, see esclusa held`)
     if (transfers.length + files.length === 0) say('nothing is left to decide')
   })
 }

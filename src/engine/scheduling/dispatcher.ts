@@ -73,7 +73,6 @@ export class Dispatcher {
     let due: number | undefined
     try {
       do {
-        if ((this.#state as string) === 'stopped') return
         this.#state = 'looking'
         await this.#claim()
       } while ((this.#state as string) === 'look again')

@@ -5,6 +5,7 @@
 import { createHash, hash } from 'node:crypto'
 import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { fromFileError } from '../../errors.ts'
+import { QuickDisk } from '../../files/quick-disk.ts'
 import type { Digest, Source } from '../transports/transport.ts'
 import { FileSource, TO_READ, changed, notOpened, requireAsOpened, requireSameFile } from './file-source.ts'
 import type { Expected } from './file-source.ts'
@@ -16,13 +17,7 @@ export type Outgoing = Source &
 /** Several of them wait in memory for each line. */
 export const READ_AHEAD_OCTETS = 256 * 1024
 
-/**
- * Asking a thread for each of the seven steps costs several times what they take here, where they are in memory or on a
- * quick disk. After one that took long, the next are read as others are: this thread must not wait for a slow disk.
- */
-const SLOW_MS = 20
-const SLOW_FOR_MS = 10_000
-let slowUntil = 0
+const disk = new QuickDisk()
 
 function readWhole(path: string, expected: Expected): Uint8Array {
   const file = opened(path)
@@ -71,11 +66,8 @@ export class ReadAhead implements Outgoing {
   }
 
   static async open(path: string, expected: Expected): Promise<ReadAhead> {
-    if (performance.now() < slowUntil) return ReadAhead.#openSlowly(path, expected)
-    const began = performance.now()
-    const bytes = readWhole(path, expected)
-    const now = performance.now()
-    if (now - began > SLOW_MS) slowUntil = now + SLOW_FOR_MS
+    if (!disk.isQuick) return ReadAhead.#openSlowly(path, expected)
+    const bytes = disk.do(() => readWhole(path, expected))
     return new ReadAhead(bytes, hash('sha256', bytes))
   }
 

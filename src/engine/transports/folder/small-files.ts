@@ -1,40 +1,27 @@
-// Small files come by the thousand. Asking another thread for each of the six steps of one costs several times what the
-// steps take, so they are done in this thread, except for the one that waits for the disk: octets are written by another
-// thread, and are durable when that returns (O_DSYNC). Where a step took long, as on a slow mount, the next files go the
-// long way for a while: this thread must not wait for a slow disk.
+// The steps of a small file, done in this thread (quick-disk.ts) except for the one that waits for the disk: octets are
+// written by another thread, and are durable when that returns (O_DSYNC).
 
 import { closeSync, constants, fsync, linkSync, openSync, renameSync, unlinkSync, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { NodeError, systemCode } from '../../../errors.ts'
+import { QuickDisk } from '../../../files/quick-disk.ts'
 import type { PushProgress, Source, WireFile } from '../transport.ts'
 
 const SMALL = 256 * 1024
-const SLOW_MS = 20
-const SLOW_FOR_MS = 10_000
 const NEW =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_DSYNC
 
 const writeBytes = promisify(write)
 const sync = promisify(fsync)
-let slowUntil = 0
+const disk = new QuickDisk()
 
 export function isQuickHere(): boolean {
-  return performance.now() >= slowUntil
+  return disk.isQuick
 }
 
 /** Without a restart point: nothing of it is there to go on with. */
 export function isSmall({ source, restartFrom }: WireFile): boolean {
   return source.size <= SMALL && restartFrom === 0
-}
-
-function here<T>(step: () => T): T {
-  const began = performance.now()
-  try {
-    return step()
-  } finally {
-    const now = performance.now()
-    if (now - began > SLOW_MS) slowUntil = now + SLOW_FOR_MS
-  }
 }
 
 /** A new file under this name, whole and durable. */
@@ -46,13 +33,13 @@ export async function writeSmall(
 ): Promise<void> {
   const bytes = await readSmall(source)
   signal.throwIfAborted()
-  const file = here(() => openNew(part))
+  const file = disk.do(() => openNew(part))
   try {
     for (let done = 0; done < bytes.length;)
       done += (await writeBytes(file, bytes, done, bytes.length - done, done)).bytesWritten
     if (bytes.length === 0) await sync(file)
   } finally {
-    here(() => closeSync(file))
+    disk.do(() => closeSync(file))
   }
   progress.moved(bytes.length)
   progress.safe(bytes.length)
@@ -81,7 +68,7 @@ function openNew(part: string): number {
 
 /** Visible, and marked as such, with nothing in between. */
 export function placeSmall({ part, done, target }: Record<'part' | 'done' | 'target', string>): void {
-  here(() => {
+  disk.do(() => {
     linkSync(part, target)
     renameSync(part, done)
   })
@@ -89,7 +76,7 @@ export function placeSmall({ part, done, target }: Record<'part' | 'done' | 'tar
 
 /** The name is gone, or was. */
 export function removeName(path: string): void {
-  here(() => {
+  disk.do(() => {
     try {
       unlinkSync(path)
     } catch {
