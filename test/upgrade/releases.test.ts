@@ -30,6 +30,8 @@ const LEFT = {
   'BANCO-GAMMA-PAGOS': 'PENDING',
 }
 
+const HOUR_MS = 3_600_000
+
 for (const version of readdirSync(RELEASES))
   for (const database of databases)
     test(
@@ -85,6 +87,7 @@ async function moveTo(root: string, databaseUrl: string | undefined): Promise<vo
     `update outbox_file set ${moved('path')}`,
     `update partial_file set ${moved('path')}`,
     `update transfer set due_at = 0, lease_until = 0, ${moved('snapshot')}`,
+    `update transfer set receipts_until = ${Date.now() + HOUR_MS} where receipts_until is not null`,
     'update sign_of_life set alive_until = 0',
     'update partner_health set open_until = 0',
   ]
