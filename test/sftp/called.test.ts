@@ -164,6 +164,39 @@ for (const [client, exchange] of Object.entries(CLIENTS))
     },
   )
 
+/** As a node leaves it that dies after it laid the file in `out`, and before it could note that. */
+async function dieAfterTheTake({ node }: Scene, id: string): Promise<void> {
+  const now = Date.now()
+  await node.store.write(async (tx) => {
+    await tx.updateTable('outbox_file').set({ taken_at: now }).where('transfer_id', '=', id).execute()
+    await tx
+      .updateTable('transfer_file')
+      .set({ phase: 'STAGED', maybe_visible: 1, receipt: 'POSITIVE' })
+      .where('transfer_id', '=', id)
+      .execute()
+    await tx.updateTable('transfer').set({ receipts_until: null, due_at: now }).where('id', '=', id).execute()
+  })
+  node.context.wake({ kind: 'due' })
+}
+
+test(
+  'what the partner took just before the node died is not offered to it again',
+  { skip: need() },
+  async (t) => {
+    const partner = await scene(t)
+    await partner.put('down.bin', sampleBytes(1000, 9))
+    const id = await partner.send()
+    const { db } = partner.node.store
+    const waits = () =>
+      db.selectFrom('transfer').select('receipts_until').where('id', '=', id).executeTakeFirst()
+    await waitFor('it to wait for the partner', async () => (await waits())?.receipts_until ?? null)
+    await dieAfterTheTake(partner, id)
+    assert.equal((await partner.ended(id)).state, 'COMPLETED')
+    const laid = await db.selectFrom('outbox_file').select(['name', 'taken_at']).execute()
+    assert.equal(laid.length, 1, JSON.stringify(laid))
+  },
+)
+
 for (const wish of ['validationHashFiles', 'crc'] as const)
   test(
     `with ${wish} a transfer is complete when the partner has fetched it, and not before`,

@@ -14,6 +14,7 @@ import { isUniqueViolation } from '../../store/database/driver-errors.ts'
 import {
   addToOutbox,
   takeFromOutbox,
+  transferTakenBy,
   waitingFile,
   waitingFiles,
   withdrawFromOutbox,
@@ -73,6 +74,10 @@ async function spool(
   if (known?.transferId === file.transferId)
     return { receipt: 'awaited', remoteSha256: await sha256Of(known.path) }
   if (known) throw nameTaken(file.name)
+  // The partner may have taken it before the attempt that laid it there could note that.
+  const by = file.mayBeThere ? await takenBy(context, into.code, file) : undefined
+  if (by !== undefined)
+    return { receipt: by === file.transferId ? 'awaited' : 'none', remoteSha256: undefined }
   const folder = await context.staging.spool()
   const id = newId(context.now())
   const path = join(folder, id)
@@ -104,6 +109,10 @@ async function spool(
         ? signal.reason
         : fromFileError(thrown, path)
   }
+}
+
+function takenBy({ store }: EngineContext, channelCode: string, { name, key }: WireFile) {
+  return transferTakenBy(store.db, { channelCode, name, keyDate: key.date, keyTime: key.time })
 }
 
 /** The transfer failed or was reset: the partner must not find its files any more. */

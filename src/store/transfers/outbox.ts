@@ -1,5 +1,6 @@
 // Files that lie ready for a partner who calls to take them.
 
+import { firstIdAt } from '../database/ids.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
 import { recordReceipt } from './receptions.ts'
@@ -56,6 +57,35 @@ export async function waitingFile(
   name: string,
 ): Promise<OutboxFile | undefined> {
   return (await byName(db, { channelCode, name })).map(toOutboxFile)[0]
+}
+
+export type OutboxKey = { channelCode: string; name: string; keyDate: string; keyTime: string }
+
+const DAY_MS = 86_400_000
+
+/**
+ * The transfer under which the partner took this very file: that of an earlier attempt, which died before it could note
+ * that the file lay ready. Looked for among what was made since the day before its key, whatever the clock did meanwhile.
+ */
+export async function transferTakenBy(db: Db, key: OutboxKey): Promise<string | undefined> {
+  const { channelCode, name, keyDate, keyTime } = key
+  const day = Date.parse(keyDate.replace(/^(....)(..)(..)$/, '$1-$2-$3'))
+  const row = await db
+    .selectFrom('outbox_file')
+    .innerJoin('transfer_file', (join) =>
+      join
+        .onRef('transfer_file.transfer_id', '=', 'outbox_file.transfer_id')
+        .onRef('transfer_file.idx', '=', 'outbox_file.idx'),
+    )
+    .select('outbox_file.transfer_id')
+    .where('outbox_file.id', '>=', firstIdAt(day - DAY_MS))
+    .where('outbox_file.channel_code', '=', channelCode)
+    .where('outbox_file.name', '=', name)
+    .where('outbox_file.taken_at', 'is not', null)
+    .where('transfer_file.key_date', '=', keyDate)
+    .where('transfer_file.key_time', '=', keyTime)
+    .executeTakeFirst()
+  return row?.transfer_id
 }
 
 /** The unique index refuses a second waiting file of the same name. */
