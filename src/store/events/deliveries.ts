@@ -1,6 +1,7 @@
 // A delivery is one event for one subscription. It is inserted in the transaction that gives the event its position, so
 // it exists exactly once. Then it is tried until it is delivered or given up.
 
+import { sql } from 'kysely'
 import type { EventRecord } from '../../domain/event.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
@@ -9,6 +10,9 @@ import type { DeliveryRow } from '../database/tables.ts'
 import { toEvent } from './sequence.ts'
 
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED'
+
+/** In the text of the statement: by a value, SQLite would plan anew at every run to take the index of these few. */
+const isPending = sql<boolean>`delivery.state = 'PENDING'`
 
 /** What became of one attempt. */
 export type Try = {
@@ -62,7 +66,7 @@ export async function subscriptionsDue(db: Db, now: number): Promise<string[]> {
           .selectFrom('delivery')
           .select('delivery.position')
           .whereRef('delivery.subscription_id', '=', 'subscription.id')
-          .where('delivery.state', '=', 'PENDING')
+          .where(isPending)
           .where('delivery.due_at', '<=', now),
       ),
     )
@@ -84,7 +88,7 @@ export async function dueDeliveries(
     .selectAll('delivery')
     .select(['event.id', 'event.at', 'event.type', 'event.channel_code', 'event.contact_id', 'event.body'])
     .where('delivery.subscription_id', '=', subscriptionId)
-    .where('delivery.state', '=', 'PENDING')
+    .where(isPending)
     .where('delivery.due_at', '<=', asked.now)
     .orderBy('delivery.due_at')
     .orderBy('delivery.position')
@@ -126,7 +130,7 @@ export async function countWaiting(db: Db, subscriptionIds: readonly string[]): 
       .selectFrom('delivery')
       .select('position')
       .where('subscription_id', '=', id)
-      .where('state', '=', 'PENDING')
+      .where(isPending)
       .limit(1000)
       .execute()
     counts.set(id, rows.length)
@@ -143,7 +147,7 @@ export async function lanesHeld(db: Db, subscriptionId: string, now: number): Pr
     .select('lane')
     .distinct()
     .where('subscription_id', '=', subscriptionId)
-    .where('state', '=', 'PENDING')
+    .where(isPending)
     .where('due_at', '>', now)
     .where('attempts', '=', 1)
     .execute()
@@ -217,7 +221,7 @@ export async function releaseWaiting(tx: Tx, subscriptionId: string, now: number
     .updateTable('delivery')
     .set({ due_at: now })
     .where('subscription_id', '=', subscriptionId)
-    .where('state', '=', 'PENDING')
+    .where(isPending)
     .where('due_at', '>', now)
     .execute()
 }
@@ -228,7 +232,7 @@ export async function giveUpWaiting(tx: Tx, subscriptionId: string, now: number)
     .updateTable('delivery')
     .set({ state: 'FAILED', ended_at: now })
     .where('subscription_id', '=', subscriptionId)
-    .where('state', '=', 'PENDING')
+    .where(isPending)
     .execute()
 }
 
