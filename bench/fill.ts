@@ -2,9 +2,10 @@
 // dense as the store keeps them.
 
 import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import { makeSeal } from '../src/store/seal.ts'
 import type { Seal } from '../src/store/seal.ts'
-import type { Store, Tx } from '../src/store/database/store.ts'
+import type { Dialect, Store, Tx } from '../src/store/database/store.ts'
 import { insertChannels, sealChannel } from '../src/store/channels.ts'
 import { putAccount } from '../src/store/accounts.ts'
 import { putContact, putLocalEntity } from '../src/store/contacts.ts'
@@ -18,7 +19,6 @@ import { accountOf, contactOf, fullChannel } from '../test/support/seed.ts'
 
 export const CHANNEL = 'BANCO-ACME-NOMINA'
 export const FIRST_AT = Date.UTC(2026, 0, 1)
-const BATCH = 400
 const MINUTE_MS = 60_000
 
 /** One administrator, one partner and the channel that has the transfers. */
@@ -68,21 +68,7 @@ export async function fillTransfers(
   channelCode = CHANNEL,
 ): Promise<void> {
   await store.write(async (tx) => {
-    const { transfer, file } = await template(tx, channelCode)
-    if (store.dialect.name === 'postgres') await multiply(tx, { transfer, file }, { from, to, filesEach })
-    else
-      for (let at = from; at < to; at += BATCH) {
-        const numbers = Array.from({ length: Math.min(BATCH, to - at) }, (_, index) => at + index + 1)
-        await tx
-          .insertInto('transfer')
-          .values(numbers.map((number) => transferRow(transfer, number)))
-          .execute()
-        for (let index = 0; index < filesEach; index++)
-          await tx
-            .insertInto('transfer_file')
-            .values(numbers.map((number) => fileRow(file, number, index)))
-            .execute()
-      }
+    await multiply(tx, store.dialect.name, await template(tx, channelCode, from), { from, to, filesEach })
     await tx
       .updateTable('channel_state')
       .set({ transfer_count: to })
@@ -91,9 +77,10 @@ export async function fillTransfers(
   })
 }
 
-/** The same rows, made by the server from the first one: a million then need no thousand statements over the line. */
+/** The first transfer's rows, repeated by the database itself: ten million need no statements of their own. */
 async function multiply(
   tx: Tx,
+  database: Dialect['name'],
   { transfer, file }: { transfer: TransferRow; file: TransferFileRow },
   { from, to, filesEach }: { from: number; to: number; filesEach: number },
 ): Promise<void> {
@@ -105,25 +92,68 @@ async function multiply(
       .insertInto('transfer_file')
       .values(fileRow(file, first, index))
       .execute()
-  const id = sql`${idOf(0).slice(0, -12)}::text || lpad(n::text, 12, '0')`
-  const later = sql`(n - ${first}::bigint) * ${MINUTE_MS}::bigint`
-  const numbers = sql`generate_series(${first + 1}::bigint, ${to}::bigint) n`
-  const other = (text: string) =>
-    sql`replace(f.${sql.ref(text)}, ${digits(first)}::text, lpad(n::text, 8, '0'))`
-  await sql`insert into transfer select (jsonb_populate_record(t, jsonb_build_object('id', ${id}, 'position', n,
-      'requested_at', t.requested_at + ${later}, 'started_at', t.started_at + ${later},
-      'ended_at', t.ended_at + ${later}, 'listed_at', t.listed_at + ${later}))).*
-    from transfer t, ${numbers} where t.id = ${idOf(first)}`.execute(tx)
-  await sql`insert into transfer_file select (jsonb_populate_record(f, jsonb_build_object('transfer_id', ${id},
-      'name', ${other('name')}, 'path', ${other('path')}, 'path_post', ${other('path_post')}, 'hash', ${other('hash')},
-      'name_key', '\\x' || encode(convert_to(lower(${other('name')}), 'UTF8'), 'hex')))).*
-    from transfer_file f, ${numbers} where f.transfer_id = ${idOf(first)}`.execute(tx)
+  const { numbers, padded, octets } = NUMBERS[database]
+  const id = sql`${sql.lit(idOf(0).slice(0, -12))} || ${padded(12)}`
+  const later = (column: string) => sql`${sql.ref(column)} + (n - ${first}) * ${sql.lit(MINUTE_MS)}`
+  const other = (column: string) => sql`replace(${sql.ref(column)}, ${digits(first)}, ${padded(8)})`
+  const times = ['requested_at', 'started_at', 'ended_at', 'listed_at']
+  const copies: [
+    table: string,
+    key: string,
+    row: object,
+    expressions: Record<string, RawBuilder<unknown>>,
+  ][] = [
+    [
+      'transfer',
+      'id',
+      transfer,
+      { id, position: sql`n`, ...Object.fromEntries(times.map((name) => [name, later(name)])) },
+    ],
+    [
+      'transfer_file',
+      'transfer_id',
+      file,
+      {
+        transfer_id: id,
+        name_key: octets(other('name')),
+        ...Object.fromEntries(['name', 'path', 'path_post', 'hash'].map((name) => [name, other(name)])),
+      },
+    ],
+  ]
+  for (const [table, key, row, expressions] of copies) {
+    const columns = Object.keys(row)
+    await sql`insert into ${sql.table(table)} (${sql.join(columns.map((name) => sql.ref(name)))})
+      select ${sql.join(columns.map((name) => expressions[name] ?? sql.ref(name)))}
+      from ${sql.table(table)}, ${numbers(first + 1, to)} where ${sql.ref(key)} = ${idOf(first)}`.execute(tx)
+  }
+}
+
+type Numbers = {
+  numbers(from: number, to: number): RawBuilder<unknown>
+  padded(length: number): RawBuilder<unknown>
+  /** As `nameKey` writes it. */
+  octets(name: RawBuilder<unknown>): RawBuilder<unknown>
+}
+const NUMBERS: Record<Dialect['name'], Numbers> = {
+  sqlite: {
+    numbers: (from, to) =>
+      sql`(with recursive count(n) as (select ${from} where ${from} <= ${to} union all select n + 1 from count where n < ${to})
+        select n from count)`,
+    padded: (length) => sql`printf(${`%0${length}d`}, n)`,
+    octets: (name) => sql`cast(lower(${name}) as blob)`,
+  },
+  postgres: {
+    numbers: (from, to) => sql`generate_series(${from}::bigint, ${to}::bigint) n`,
+    padded: (length) => sql`lpad(n::text, ${sql.lit(length)}, '0')`,
+    octets: (name) => sql`convert_to(lower(${name}), 'UTF8')`,
+  },
 }
 
 /** The rows as the store itself writes them, taken away again. */
 async function template(
   tx: Tx,
   channelCode: string,
+  after: number,
 ): Promise<{ transfer: TransferRow; file: TransferFileRow }> {
   const id = 'template'
   const candidate = { directory: 0, name: 'x', path: '/x', size: 123_456, modifiedAt: FIRST_AT }
@@ -136,7 +166,8 @@ async function template(
     requestedBy: null,
     retryOf: null,
   } as const
-  await insertTransfer(tx, { ...made, now: FIRST_AT, files: [file] })
+  // Newer than all that are there: an older one would move their places in the list.
+  await insertTransfer(tx, { ...made, now: FIRST_AT + (after + 1) * MINUTE_MS, files: [file] })
   const rows = {
     transfer: await tx.selectFrom('transfer').selectAll().where('id', '=', id).executeTakeFirstOrThrow(),
     file: await tx

@@ -59,6 +59,7 @@ export type {
   ActiveTransfer,
   ChannelSummary,
   FailedTransfer,
+  HistoryFacts,
   Overview,
   TransferFacts,
 } from '../src/contract/platform.ts'

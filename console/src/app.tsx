@@ -3,7 +3,7 @@
 import { Anchor, AppShell, Burger, Group, NavLink, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconLogout } from '@tabler/icons-react'
-import { Suspense, useEffect } from 'react'
+import { Suspense, useEffect, useRef } from 'react'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { useWords } from './i18n/language.tsx'
 import { LiveProvider } from './live/live.tsx'
@@ -97,8 +97,14 @@ function MenuItem({ name, location }: { name: PageName; location: string }) {
   const { path } = PAGES[name]
   const { icon: Icon } = VIEWS[name]
   const isHere = path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
+  const item = useRef<HTMLAnchorElement>(null)
+  // A low window does not show the whole menu.
+  useEffect(() => {
+    if (isHere) item.current?.scrollIntoView({ block: 'nearest' })
+  }, [isHere])
   return (
     <NavLink
+      ref={item}
       component={Link}
       href={path}
       label={words.menu[name]}

@@ -8,8 +8,8 @@ import { ownAccountOperations } from './account/own-account.ts'
 import { sessionOperations } from './account/session.ts'
 import { AutomaticPause } from './administration/channels.ts'
 import { administrationOperations } from './administration/operations.ts'
-import { auditOperations } from './audit.ts'
-import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS } from './channel.ts'
+import { AuditChange, auditOperations } from './audit.ts'
+import { CHANNEL_CODE_PATTERN, CHANNEL_STATUSES, DIRECTIONS, HISTORY_EVENTS } from './channel.ts'
 import { OPERATORS } from './operations.ts'
 import type { Operation, Part } from './operations.ts'
 import { ExpectedDay, ExpectedDays, notificationOperations } from './notifications.ts'
@@ -83,6 +83,7 @@ export const FailedTransfer = Type.Object(
     channelName: optional(out('Label of the channel.')),
     direction: oneOf(TRANSFER_DIRECTIONS, 'Which way the files went.'),
     type: oneOf(TRANSFER_TYPES, 'What started it.'),
+    fileNames: Type.Array(Type.String(), { description: 'Names of its first files, three at the most.' }),
     endedAt: time('When it failed.'),
     error: optional(out('What went wrong, in words.')),
     errorCode: optional(out('The kind of error, see the error table.')),
@@ -234,6 +235,23 @@ export const TransferFacts = Type.Object(
   { description: 'What is known of a transfer beside what the interface shows.' },
 )
 
+export const HistoryFacts = Type.Object(
+  {
+    datetime: time('When.'),
+    event: oneOf(HISTORY_EVENTS, 'What happened.'),
+    user: optional(out('Who did it; absent: the node, a partner, or nobody that is known.')),
+    transferId: optional(out('The transfer that it is about; absent for roles that may not see transfers.')),
+    note: optional(out('More, in words: why, from which address, which key.')),
+    changes: optional(
+      Type.Array(AuditChange, {
+        description:
+          'The fields that were changed, for as long as the audit trail has them; those of `security` without their values for users without `administration`.',
+      }),
+    ),
+  },
+  { description: 'What is known of an entry of a channel’s history beside what the interface shows.' },
+)
+
 const Int = (description: string, byDefault = 1, maximum = 2_147_483_647) =>
   optional(Type.Integer({ minimum: 1, maximum, default: byDefault, description }))
 const text = (description: string) =>
@@ -264,6 +282,8 @@ const TransferParams = Type.Object({
   channelCode,
   transferId: Type.String({ maxLength: 255, description: 'Identifier of the transfer.' }),
 })
+
+const HistoryQuery = query(paging)
 
 const READ = { method: 'GET', tag: 'Platform', roles: ROLES } as const
 
@@ -312,6 +332,16 @@ export const platformOperations = {
     ok: TransferFacts,
     codes: [400, 401, 403, 404, 500],
   },
+  channelHistoryFacts: {
+    ...READ,
+    path: '/platform/v1/channels/{channelCode}/history',
+    summary: 'A channel’s history with who did it, what was changed and which transfer it is about',
+    params: Type.Object({ channelCode }),
+    query: HistoryQuery,
+    badCode: 404,
+    ok: pageOf(HistoryFacts),
+    codes: [400, 401, 403, 404, 500],
+  },
   fetchTransfer: {
     method: 'POST',
     tag: 'Platform',
@@ -354,4 +384,5 @@ export type ActiveTransfer = Static<typeof ActiveTransfer>
 export type FailedTransfer = Static<typeof FailedTransfer>
 export type Hour = Static<typeof Hour>
 export type UnreachablePartner = Static<typeof UnreachablePartner>
+export type HistoryFacts = Static<typeof HistoryFacts>
 export type TransferFacts = Static<typeof TransferFacts>

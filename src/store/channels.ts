@@ -12,7 +12,7 @@ import { hot } from './database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
 import { tellHistory } from './events/told.ts'
 import type { Seal } from './seal.ts'
-import type { ChannelRow } from './database/tables.ts'
+import type { ChannelRow, HistoryRow } from './database/tables.ts'
 
 export type ChannelRecord = {
   code: string
@@ -180,10 +180,11 @@ type Span = { code: string; from: number; to: number }
 const stateOf = hot<{ code: string }, { history_count: number; history_gone: number }>((db, arg) =>
   db.selectFrom('channel_state').select(['history_count', 'history_gone']).where('code', '=', arg('code')),
 )
-const historyBetween = hot<Span, { at: number; event: string; detail: string | null }>((db, arg) =>
+type HistoryColumns = Pick<HistoryRow, 'at' | 'event' | 'detail' | 'audit_id'>
+const historyBetween = hot<Span, HistoryColumns>((db, arg) =>
   db
     .selectFrom('history')
-    .select(['at', 'event', 'detail'])
+    .select(['at', 'event', 'detail', 'audit_id'])
     .where('channel_code', '=', arg('code'))
     .where('position', '>=', arg('from'))
     .where('position', '<=', arg('to'))
@@ -201,7 +202,12 @@ export async function pageOfHistory(db: Db, code: string, asked: { offset: numbe
   const rows = to <= gone ? [] : await historyBetween(db, { code, from: to - asked.size + 1, to })
   return {
     total: count - gone,
-    rows: rows.map((row) => ({ at: row.at, event: row.event as HistoryEvent, detail: row.detail })),
+    rows: rows.map((row) => ({
+      at: row.at,
+      event: row.event as HistoryEvent,
+      detail: row.detail,
+      auditId: row.audit_id,
+    })),
   }
 }
 

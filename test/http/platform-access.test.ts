@@ -30,6 +30,7 @@ const GIVEN: Partial<Record<PlatformOperationName, PlatformGiven>> = {
   changeOwnLanguage: { body: { language: 'es' } },
   fetchTransfer: { params: { channelCode: PLAIN } },
   transferFacts: { params: { channelCode: PLAIN, transferId: 'x' } },
+  channelHistoryFacts: { params: { channelCode: PLAIN } },
   readUser: { params: { username: 'operator' } },
   createUser: { body: { username: 'eva', email: 'eva@b.es', role: 'ROLE_OPERATOR' } },
   changeUser: { params: { username: 'operator' }, body: { email: 'o@b.es', role: 'ROLE_OPERATOR' } },

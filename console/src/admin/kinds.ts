@@ -32,7 +32,7 @@ export type Kind = {
   /** Pointer of what it is called by; it cannot be changed. */
   id: string
   fields: readonly Field[]
-  columns: readonly { label: Label; value: (thing: Thing) => string; words?: 'roles' | 'yesNo' }[]
+  columns: readonly { label: Label; value: (thing: Thing) => string; words?: 'roles' | 'yesNo' | 'values' }[]
   may: { create: AnyOperation; change: AnyOperation; remove: AnyOperation }
   list(client: Client, asked: Asked, call: Call): Promise<Listed>
   read(client: Client, id: string, call: Call): Promise<Thing>
@@ -219,7 +219,7 @@ const partners: Kind = {
   columns: [
     column('id', 'id'),
     column('name', 'name'),
-    column('protocol', 'protocol'),
+    { ...column('protocol', 'protocol'), words: 'values' },
     column('remoteCodes', 'remoteCodes'),
     column('addresses', 'remoteIPs'),
     column('channels', 'channels'),
@@ -288,7 +288,7 @@ const subscriptions: Kind = {
       value: ({ webhook, mail }) =>
         text((webhook as Thing | undefined)?.url ?? (mail as Thing | undefined)?.to),
     },
-    column('state', 'state'),
+    { ...column('state', 'state'), words: 'values' },
   ],
   may: { create: 'putSubscription', change: 'putSubscription', remove: 'removeSubscription' },
   list: async ({ platform }, asked, call) =>

@@ -84,6 +84,7 @@ function ThingTable({ name, kind, things }: { name: KindName; kind: Kind; things
   const shown = ({ words: by, value }: Kind['columns'][number], thing: Thing) => {
     const said = value(thing)
     if (by === 'roles') return words.roles[said as keyof typeof words.roles]
+    if (by === 'values') return words.admin.values[said as keyof typeof words.admin.values] ?? said
     if (by === 'yesNo') return said === 'true' ? words.app.yes : words.app.no
     return said || '—'
   }

@@ -36,7 +36,7 @@ export const accountEs: Words['account'] = {
   role: 'Rol',
   may: 'Permisos',
   flags: {
-    operate: 'Enviar, reintentar y restablecer',
+    operate: 'Enviar, reintentar y reiniciar',
     administration: 'Administración',
     editChannels: 'Cambiar canales',
     administrationFF: 'Administrar firmas',

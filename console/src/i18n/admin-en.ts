@@ -168,6 +168,8 @@ export const adminEn = {
     oftp2: 'OFTP2',
     sftp: 'SFTP',
     folder: 'Folder',
+    ON: 'On',
+    OFF: 'Switched off',
     es: 'Spanish',
     en: 'English',
     asked: 'Asked for',

@@ -38,7 +38,7 @@ export const auditEs: Words['audit'] = {
     CHANNEL_CREATED: 'Canal creado',
     CHANNEL_CHANGED: 'Canal cambiado',
     CHANNEL_REMOVED: 'Canal eliminado',
-    CHANNEL_RESET: 'Canal restablecido',
+    CHANNEL_RESET: 'Canal reiniciado',
     CALENDAR_CREATED: 'Calendario creado',
     CALENDAR_CHANGED: 'Calendario cambiado',
     CALENDAR_REMOVED: 'Calendario eliminado',

@@ -48,7 +48,7 @@ export const newChannelEs: Words['newChannel'] = {
   applicationHelp: 'Letras, dígitos, _ y . – 32 como mucho.',
   files: 'Ficheros',
   name: 'Nombre',
-  direction: 'Dirección',
+  direction: 'Sentido',
   outbound: 'De dónde se toman los ficheros por enviar',
   inbound: 'Dónde se ponen los recibidos',
   pathHelp: 'Una ruta completa dentro de las raíces de ficheros del nodo.',

@@ -172,6 +172,31 @@ function Sessions() {
   )
 }
 
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** "Chrome 120, Linux"; what is none of the well-known ones stands as it called itself. */
+export function browserName(agent: string): string {
+  const [mark, browser] = BROWSERS.find(([one]) => agent.includes(one)) ?? []
+  if (mark === undefined || browser === undefined) return agent
+  const version = /^\d+/.exec(agent.slice(agent.indexOf(mark) + mark.length))?.[0]
+  const system = SYSTEMS.find(([one]) => agent.includes(one))?.[1]
+  return [[browser, version].filter(Boolean).join(' '), system].filter(Boolean).join(', ')
+}
+
 function SessionTable({ sessions }: { sessions: readonly OwnSession[] }) {
   const words = useWords()
   const formats = useFormats()
@@ -200,10 +225,12 @@ function SessionTable({ sessions }: { sessions: readonly OwnSession[] }) {
       <Table.Tbody>
         {sessions.map(({ id, current, agent, from, createdAt, seenAt }) => (
           <Table.Tr key={id}>
-            <Table.Td className="words">{agent ?? '—'}</Table.Td>
-            <Table.Td>{from ?? '—'}</Table.Td>
-            <Table.Td>{formats.moment(createdAt)}</Table.Td>
-            <Table.Td>{formats.moment(seenAt)}</Table.Td>
+            <Table.Td className="words" title={agent}>
+              {agent === undefined ? '—' : browserName(agent)}
+            </Table.Td>
+            <Table.Td className="unbroken">{from ?? '—'}</Table.Td>
+            <Table.Td data-label={words.account.opened}>{formats.moment(createdAt)}</Table.Td>
+            <Table.Td data-label={words.account.seen}>{formats.moment(seenAt)}</Table.Td>
             <Table.Td>
               {current ? (
                 words.account.thisOne

@@ -2,9 +2,10 @@
 // file, and checked.
 
 import type { AuditEntry } from '../../../sdk/index.ts'
-import { Button, Group, Paper, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Paper, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconDownload, IconSearch, IconShieldCheck } from '@tabler/icons-react'
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
+import { Link } from 'wouter'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../src/contract/audit.ts'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { platformOperations } from '../../../src/contract/platform.ts'
@@ -207,7 +208,7 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
         )}
       </Table.Td>
       <Table.Td>
-        {entry.subject ?? entry.channelCode ?? ''}
+        <Subject entry={entry} />
         {entry.note && <Text fz="xs">{entry.note}</Text>}
         {entry.changes && (
           <ul className="changes">
@@ -220,6 +221,32 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
         )}
       </Table.Td>
     </Table.Tr>
+  )
+}
+
+/** Channels and transfers lead to their pages; what else is concerned stands by its name, with its channel. */
+function Subject({ entry: { subject, subjectKind, channelCode } }: { entry: AuditEntry }) {
+  const words = useWords()
+  if (channelCode === undefined) return subject ?? ''
+  const ofTransfer = subjectKind === 'transfer' && subject !== undefined
+  return (
+    <>
+      <Anchor component={Link} href={`/channels/${channelCode}`} fz="sm" className="code">
+        {channelCode}
+      </Anchor>
+      {ofTransfer ? (
+        <Anchor
+          component={Link}
+          href={`/channels/${channelCode}/transfers/${subject}`}
+          fz="xs"
+          display="block"
+        >
+          {words.transfer.open}
+        </Anchor>
+      ) : (
+        subject !== undefined && subject !== channelCode && <Text fz="xs">{subject}</Text>
+      )}
+    </>
   )
 }
 

@@ -114,7 +114,7 @@ function Filters({ filter, status, direction }: FilterProps) {
         label={words.channels.direction}
         value={direction}
         choices={labelled(DIRECTIONS, words.direction)}
-        all={anyFeminine}
+        all={any}
       />
       <FilterSelect
         filter={filter}

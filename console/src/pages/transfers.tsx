@@ -92,7 +92,7 @@ function Filters({ filter }: { filter: UrlFilter }) {
     queryFn: ({ signal }) => client.platform.channelFilters({}, { signal }),
     staleTime: 60_000,
   })
-  const { any, anyFeminine } = words.channels
+  const { any } = words.channels
   return (
     <div className="filters">
       <TextInput
@@ -124,7 +124,7 @@ function Filters({ filter }: { filter: UrlFilter }) {
         label={words.transfers.direction}
         value={among(TRANSFER_DIRECTIONS, filter.get('direction'))}
         choices={labelled(TRANSFER_DIRECTIONS, words.direction)}
-        all={anyFeminine}
+        all={any}
       />
       <FilterSelect
         filter={filter}

@@ -25,6 +25,7 @@ export function FailureList({ failures }: { failures: readonly FailedTransfer[] 
             >
               {failure.channelCode}
             </Anchor>
+            {failure.fileNames.length > 0 && <Text fz="sm">{failure.fileNames.join(', ')}</Text>}
             <Text fz="xs" c="dimmed" component="div" className="inline-facts">
               <Direction way={failure.direction} />
               {failure.channelName && <span>{failure.channelName}</span>}

@@ -10,12 +10,14 @@ import { batches } from '../../store/database/batches.ts'
 import { failuresSince, reasonsOf } from '../../store/overview.ts'
 import type { Failure } from '../../store/overview.ts'
 import { namesOf } from '../../store/transfers/file-names.ts'
+import { firstNames } from '../../store/transfers/transfer-summaries.ts'
 import { wordsOf } from '../words.ts'
 import { matcher } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 
 export const DAY_HOURS = 24
+const NAMES_SHOWN = 3
 
 /** The first of that many hours of the clock, this one included: as the overview's chart counts. */
 export function firstHour(now: number, hours = DAY_HOURS): number {
@@ -78,10 +80,21 @@ export async function failuresToWire(
 ): Promise<FailedTransfer[]> {
   const codes = failures.map(({ channelCode }) => channelCode)
   const next = await retriableOf(context.store.db, codes)
-  return failures.map((failure) => toWire(context, board, failure, next.get(failure.channelCode)))
+  const ids = failures.map(({ id }) => id)
+  const names =
+    ids.length > 0 ? await firstNames(context.store.db, ids, NAMES_SHOWN) : new Map<string, string[]>()
+  return failures.map((failure) => ({
+    ...toWire(context, board, failure, next.get(failure.channelCode)),
+    fileNames: names.get(failure.id) ?? [],
+  }))
 }
 
-function toWire(context: Context, board: Board, failure: Failure, next: string | undefined): FailedTransfer {
+function toWire(
+  context: Context,
+  board: Board,
+  failure: Failure,
+  next: string | undefined,
+): Omit<FailedTransfer, 'fileNames'> {
   return {
     transferId: failure.id,
     ...channelOf(board, failure.channelCode),

@@ -21,6 +21,7 @@ import { fileHandlers } from '../administration/platform-file.ts'
 import { tokenHandlers } from '../administration/tokens.ts'
 import { userHandlers } from '../administration/users.ts'
 import { auditHandlers } from './audit.ts'
+import { channelHistoryFacts } from './channel-history.ts'
 import { makeBoards } from './channel-board.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
@@ -88,6 +89,7 @@ export function makePlatformHandlers(): PlatformHandlers {
       return makePage(await failuresToWire(context, board, some), ids.length, asked)
     },
     fetchTransfer,
+    channelHistoryFacts,
     transferFacts: async (context, { input, user }) => {
       const channel = await reachChannel(context, user, input.channelCode)
       const transfer = await findTransfer(context.store.db, input.transferId)
