@@ -203,7 +203,13 @@ testOnBoth(
 
 test('changes name each field, and secrets by a fingerprint that only this platform can make', () => {
   const { fingerprint } = makeAuditKeys(MASTER)
-  const before = { name: 'a', security: { localKey: 'hidden one', version: '1' }, ips: ['1'], gone: 1 }
+  const before = {
+    name: 'a',
+    security: { localKey: 'hidden one', version: '1' },
+    ips: ['1'],
+    gone: 1,
+    unset: null,
+  }
   const after = {
     name: 'b',
     security: { localKey: 'hidden two', version: '1' },

@@ -19,7 +19,7 @@ export function changesOf(before: unknown, after: unknown, hiding: Hiding): Audi
 }
 
 function compare(before: unknown, after: unknown, at: string, hiding: Hiding, into: AuditChange[]): void {
-  if (isDeepStrictEqual(before, after)) return
+  if (isDeepStrictEqual(before ?? null, after ?? null)) return
   const hide = isHidden(at, hiding.hidden)
   if (!hide && isObject(before ?? {}) && isObject(after ?? {}) && (isObject(before) || isObject(after))) {
     const [old, fresh] = [before ?? {}, after ?? {}] as Record<string, unknown>[]

@@ -12,6 +12,8 @@ type Props = {
   error: string | undefined
   /** It cannot be changed: what the thing is called by. */
   fixed: boolean
+  /** It is being made: there is no secret yet that could stay. */
+  isNew: boolean
   set(value: string | Row[]): void
 }
 
@@ -19,7 +21,7 @@ export function idOf(pointer: string): string {
   return `field${pointer.replaceAll('/', '-')}`
 }
 
-export function FieldInput({ field, draft, error, fixed, set }: Props) {
+export function FieldInput({ field, draft, error, fixed, isNew, set }: Props) {
   const words = useWords()
   const { pointer, kind, choices = [], required = false } = field
   const value = textOf(draft, pointer)
@@ -35,7 +37,7 @@ export function FieldInput({ field, draft, error, fixed, set }: Props) {
   }
   const valueWords: Record<string, string> = { ...words.roles, ...words.direction, ...words.admin.values }
   if (kind === 'rows') return <Rows field={field} draft={draft} error={error} set={set} />
-  if (kind === 'secret') return <Secret {...common} set={set} />
+  if (kind === 'secret') return <Secret {...common} isNew={isNew} set={set} />
   if (kind === 'choice' || kind === 'flag') {
     const values = kind === 'flag' ? ['true', 'false'] : choices
     return (
@@ -77,32 +79,37 @@ type SecretProps = {
   label: string
   value: string
   error: string | undefined
+  isNew: boolean
   set(value: string): void
 }
 
 /** Secrets are never shown: left empty it stays as it is. */
-function Secret({ set, value, ...common }: SecretProps) {
+function Secret({ set, value, isNew, ...common }: SecretProps) {
   const words = useWords()
   const cleared = value === CLEARED
   return (
     <div>
       <PasswordInput
         {...common}
-        description={cleared ? words.admin.willBeCleared : words.admin.secretHelp}
+        description={
+          isNew ? words.admin.newSecretHelp : cleared ? words.admin.willBeCleared : words.admin.secretHelp
+        }
         value={cleared ? '' : value}
         disabled={cleared}
         autoComplete="new-password"
         visibilityToggleButtonProps={{ 'aria-label': words.signIn.showPassword, tabIndex: 0 }}
         onChange={(event) => set(event.currentTarget.value)}
       />
-      <Button size="compact-xs" variant="subtle" mt={4} onClick={() => set(cleared ? '' : CLEARED)}>
-        {cleared ? words.admin.keep : words.admin.clear(common.label)}
-      </Button>
+      {!isNew && (
+        <Button size="compact-xs" variant="subtle" mt={4} onClick={() => set(cleared ? '' : CLEARED)}>
+          {cleared ? words.admin.keep : words.admin.clear(common.label)}
+        </Button>
+      )}
     </div>
   )
 }
 
-function Rows({ field, draft, error, set }: Omit<Props, 'fixed'>) {
+function Rows({ field, draft, error, set }: Omit<Props, 'fixed' | 'isNew'>) {
   const words = useWords()
   const { pointer, columns = [] } = field
   const rows = rowsOf(draft, pointer)

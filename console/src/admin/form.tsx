@@ -152,6 +152,7 @@ function ThingForm({ name, id, before, tag }: Props) {
                     draft={draft}
                     error={faults[field.pointer]}
                     fixed={id !== undefined && field.pointer === kind.id}
+                    isNew={id === undefined}
                     set={(value) => {
                       setFaults(({ [field.pointer]: _gone, ...rest }) => rest)
                       setDraft((old) => ({ ...old, [field.pointer]: value }))

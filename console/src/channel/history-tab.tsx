@@ -114,6 +114,8 @@ function Changes({ changes }: { changes: NonNullable<HistoryFacts['changes']> })
 
 function said(value: unknown, inWords: (raw: string) => string): string {
   if (value === undefined) return '—'
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+    return value.map(inWords).join(', ') || '—'
   if (typeof value === 'object') return JSON.stringify(value)
   return inWords(String(value))
 }

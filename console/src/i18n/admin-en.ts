@@ -11,6 +11,7 @@ export const adminEn = {
   saved: (name: string) => `${name} was saved`,
   needed: 'This is needed.',
   noChange: 'Nothing would change.',
+  newSecretHelp: 'Never shown again.',
   secretHelp: 'Never shown. Left empty it stays as it is.',
   willBeCleared: 'It will be taken away.',
   keep: 'Leave it as it is',

@@ -13,6 +13,7 @@ export const adminEs: Words['admin'] = {
   saved: (name) => `Se ha guardado ${name}`,
   needed: 'Hace falta.',
   noChange: 'No cambiaría nada.',
+  newSecretHelp: 'No se vuelve a mostrar.',
   secretHelp: 'Nunca se muestra. Si se deja vacío sigue igual.',
   willBeCleared: 'Se quitará.',
   keep: 'Dejarlo como está',

@@ -232,7 +232,8 @@ export const en = {
     size: 'Size',
     what: 'What',
     status: 'Status',
-    receiveOnly: 'Nothing is under way. This channel receives only: the partner sends when it likes.',
+    receiveOnly:
+      'Nothing is under way. This channel receives only: files come when the partner sends them, or when they are fetched.',
     forbidden: 'This channel is not open to you',
     forbiddenHelp: 'Ask an administrator to add you to its users.',
     transfersForbidden: 'Your role does not show transfers.',

@@ -234,7 +234,8 @@ export const es: Words = {
     size: 'Tamaño',
     what: 'Qué',
     status: 'Estado',
-    receiveOnly: 'No hay nada en curso. Este canal solo recibe: el interlocutor envía cuando quiere.',
+    receiveOnly:
+      'No hay nada en curso. Este canal solo recibe: los ficheros llegan cuando el interlocutor los envía o cuando se recogen.',
     forbidden: 'Este canal no está abierto para usted',
     forbiddenHelp: 'Pida a un administrador que le añada a sus usuarios.',
     transfersForbidden: 'Su rol no muestra transferencias.',

@@ -14,6 +14,7 @@ import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
+import { browserName } from '../session/browser-name.ts'
 import { useSession } from '../session/session.tsx'
 import { textIn } from '../session/sign-in.tsx'
 import { AUTHS } from '../../../src/contract/user.ts'
@@ -170,31 +171,6 @@ function Sessions() {
       {data ? <SessionTable sessions={data.sessions} /> : error ? <Failed error={error} /> : <Loading />}
     </Panel>
   )
-}
-
-const BROWSERS = [
-  ['Edg/', 'Edge'],
-  ['OPR/', 'Opera'],
-  ['Firefox/', 'Firefox'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-] as const
-const SYSTEMS = [
-  ['Android', 'Android'],
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const
-
-/** "Chrome 120, Linux"; what is none of the well-known ones stands as it called itself. */
-export function browserName(agent: string): string {
-  const [mark, browser] = BROWSERS.find(([one]) => agent.includes(one)) ?? []
-  if (mark === undefined || browser === undefined) return agent
-  const version = /^\d+/.exec(agent.slice(agent.indexOf(mark) + mark.length))?.[0]
-  const system = SYSTEMS.find(([one]) => agent.includes(one))?.[1]
-  return [[browser, version].filter(Boolean).join(' '), system].filter(Boolean).join(', ')
 }
 
 function SessionTable({ sessions }: { sessions: readonly OwnSession[] }) {

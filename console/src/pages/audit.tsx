@@ -252,5 +252,6 @@ function Subject({ entry: { subject, subjectKind, channelCode } }: { entry: Audi
 
 function said(value: unknown): string {
   if (value === undefined) return '—'
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ') || '—'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -105,7 +105,7 @@ function KeyTable({ keys }: { keys: readonly KeyInUse[] }) {
                 )}
               </Table.Td>
               <Table.Td>
-                <Text fz="xs" className="code words">
+                <Text fz="xs" className="code words fingerprint">
                   {fingerprint.replaceAll(/(.{8})(?=.)/g, '$1 ')}
                 </Text>
               </Table.Td>

@@ -88,13 +88,18 @@ async function bodyOf(
     return {}
   }
   if (file === undefined)
-    throw new NodeError('bad_use', `${name} needs --body: a JSON file, or - for standard input`)
+    throw new NodeError(
+      'bad_use',
+      `${name} needs --body: a JSON file, - for standard input, or the JSON itself`,
+    )
   const json =
     file === '-'
       ? await text(process.stdin)
-      : await readFile(file, 'utf8').catch((thrown: unknown) => {
-          throw fromFileError(thrown, file)
-        })
+      : /^\s*[[{]/.test(file)
+        ? file
+        : await readFile(file, 'utf8').catch((thrown: unknown) => {
+            throw fromFileError(thrown, file)
+          })
   try {
     return { body: JSON.parse(json) as unknown } // the node checks it
   } catch (cause) {

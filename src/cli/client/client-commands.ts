@@ -37,7 +37,7 @@ export function addClientCommands(program: Command): void {
   )
   addTransferCommands(program)
   command(program, 'call [operation] [parameters...]', 'call any operation of the node; alone: list them')
-    .option('--body <file>', 'its body, a JSON file (- for standard input)')
+    .option('--body <file>', 'its body: a JSON file, - for standard input, or the JSON itself')
     .option('--if-match <tag>', 'change it only if it still is the revision of this ETag')
     .action(async (name: string | undefined, parameters: string[], options) =>
       (await import('./call.ts')).call(name, parameters, options),
