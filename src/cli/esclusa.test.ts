@@ -540,6 +540,8 @@ test('every operation can be called by its name, and a failed transfer is listed
     input: '{"closed":["2026-12-24"]}',
   })
   assert.deepEqual((JSON.parse(made.stdout) as { lines: string[] }).lines, ['+ calendar madrid'])
+  const changed = await run('call putCalendar calendarId=madrid --body {"closed":["2026-12-25"]}')
+  assert.match(changed.stdout, /~ calendar madrid \(closed\)/)
   const late = await run('call removeCalendar calendarId=madrid --if-match "old"')
   assert.deepEqual([late.exit, /412/.test(late.stderr)], [3, true])
   for (const wrong of [
