@@ -98,9 +98,13 @@ function MenuItem({ name, location }: { name: PageName; location: string }) {
   const { icon: Icon } = VIEWS[name]
   const isHere = path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
   const item = useRef<HTMLAnchorElement>(null)
-  // A low window does not show the whole menu.
+  // A low window does not show the whole menu. Its own scrolling leaves alone where Tab goes on from.
   useEffect(() => {
-    if (isHere) item.current?.scrollIntoView({ block: 'nearest' })
+    const menu = item.current?.closest('.menu')
+    if (!isHere || !item.current || !menu) return
+    const [here, all] = [item.current.getBoundingClientRect(), menu.getBoundingClientRect()]
+    if (here.bottom > all.bottom) menu.scrollTop += here.bottom - all.bottom
+    else if (here.top < all.top) menu.scrollTop -= all.top - here.top
   }, [isHere])
   return (
     <NavLink

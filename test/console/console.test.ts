@@ -192,6 +192,10 @@ test(
     await page.getByText('The configuration was saved').waitFor()
     const [saved] = await client.channelConfiguration({ channelCode: PAYROLL })
     assert.deepEqual([saved?.name, saved?.category], ['Mine', 'Theirs'])
+    await page.getByRole('tab', { name: 'History' }).click()
+    const mine = page.locator('.mantine-Timeline-item').filter({ hasText: 'Name: Payroll → Mine' })
+    await mine.getByText('by marta').waitFor()
+    await page.getByRole('link', { name: 'Open the transfer' }).first().waitFor()
     await page.getByRole('link', { name: 'Contacts' }).click()
     await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
     assert.equal(asked.length, 5)
@@ -294,4 +298,11 @@ test('the keyboard reaches the content past the navigation', { skip }, async (t)
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')
   assert.ok(await page.evaluate(() => document.activeElement?.classList.contains('tile')))
+  // The menu is longer than the window: it shows where one is.
+  await go(page, '/platform-file')
+  await page.waitForFunction(() => {
+    const menu = document.querySelector('.menu')?.getBoundingClientRect()
+    const here = document.querySelector('.menu [aria-current=page]')?.getBoundingClientRect()
+    return menu && here && here.top >= menu.top && here.bottom <= menu.bottom + 1
+  })
 })

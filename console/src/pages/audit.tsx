@@ -231,7 +231,7 @@ function Subject({ entry: { subject, subjectKind, channelCode } }: { entry: Audi
   const ofTransfer = subjectKind === 'transfer' && subject !== undefined
   return (
     <>
-      <Anchor component={Link} href={`/channels/${channelCode}`} fz="sm" className="code">
+      <Anchor component={Link} href={`/channels/${channelCode}`} fz="sm" className="code block-link">
         {channelCode}
       </Anchor>
       {ofTransfer ? (
@@ -239,7 +239,7 @@ function Subject({ entry: { subject, subjectKind, channelCode } }: { entry: Audi
           component={Link}
           href={`/channels/${channelCode}/transfers/${subject}`}
           fz="xs"
-          display="block"
+          className="block-link"
         >
           {words.transfer.open}
         </Anchor>

@@ -116,8 +116,7 @@ function KeyTable({ keys }: { keys: readonly KeyInUse[] }) {
                     component={Link}
                     href={`/channels/${code}`}
                     fz="sm"
-                    className="code"
-                    display="block"
+                    className="code block-link"
                   >
                     {code}
                   </Anchor>
