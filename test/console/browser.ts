@@ -4,8 +4,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { after } from 'node:test'
 import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
 import { closeAfter, startTestNode } from '../support/harness.ts'
@@ -53,25 +54,31 @@ export async function setScene(t: TestContext): Promise<Scene> {
 /** A node as it is after its first start. */
 export async function emptyScene(t: TestContext, settings: Record<string, string> = {}): Promise<Scene> {
   const node = await startTestNode(t, { empty: true, settings })
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
-  closeAfter(t, () => browser.close())
   const faults: string[] = []
-  return { node, faults, open: (options) => openPage(browser, options?.url ?? node.url, faults, options) }
+  return { node, faults, open: (options) => openPage(t, options?.url ?? node.url, faults, options) }
 }
 
+// A file's tests share one browser, each with contexts of its own: starting one costs as much as a test.
+let browser: Promise<Browser> | undefined
+after(async () => (await browser)?.close())
+
 async function openPage(
-  browser: Browser,
+  t: TestContext,
   url: string,
   faults: string[],
   { colorScheme = 'light', width = 1280, watch }: OpenOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({
+  browser ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+  const context = await (
+    await browser
+  ).newContext({
     viewport: { width, height: 900 },
     colorScheme,
     locale: 'en-GB',
     // A dialog that is still fading in has no contrast to speak of.
     reducedMotion: 'reduce',
   })
+  closeAfter(t, () => context.close())
   // A loaded machine is slow; nothing here is about speed.
   context.setDefaultTimeout(60_000)
   const page = await context.newPage()

@@ -33,12 +33,12 @@ let out = ''
 before(() => {
   out = mkdtempSync(join(tmpdir(), 'esclusa-release-'))
   chmodSync(out, 0o755)
-  run(process.execPath, ['tools/release/release.ts', out], ROOT)
+  run(process.execPath, ['tools/release/release.ts', out, '--quick'], ROOT)
 })
 after(() => rmSync(out, { recursive: true, force: true }))
 
 function run(program: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 280_000 })
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 900_000 })
   assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}\n${stdout}`)
   return stdout
 }

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-export type DebParts = { root: string; stage: string; out: string; version: string }
+export type DebParts = { root: string; stage: string; out: string; version: string; level: number }
 
 /** Where a file of deploy/debian goes, and with which rights. */
 const PLACES: [file: string, place: string, mode: number][] = [
@@ -20,7 +20,7 @@ const PLACES: [file: string, place: string, mode: number][] = [
   ['conffiles', 'DEBIAN/conffiles', 0o644],
 ]
 
-export function writeDeb({ root, stage, out, version }: DebParts): string {
+export function writeDeb({ root, stage, out, version, level }: DebParts): string {
   const tree = join(out, 'deb')
   rmSync(tree, { recursive: true, force: true })
   for (const [file, place, mode] of PLACES) {
@@ -41,9 +41,13 @@ export function writeDeb({ root, stage, out, version }: DebParts): string {
   const control = readFileSync(join(root, 'deploy/debian/control'), 'utf8')
   writeFileSync(join(tree, 'DEBIAN/control'), control.replace('@VERSION@', version).replace('@ARCH@', arch))
   const deb = join(out, `esclusa_${version}_${arch}.deb`)
-  const { status } = spawnSync('dpkg-deb', ['--build', '--root-owner-group', '-Zgzip', tree, deb], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  const { status } = spawnSync(
+    'dpkg-deb',
+    ['--build', '--root-owner-group', '-Zgzip', `-z${level}`, tree, deb],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
   if (status !== 0) throw new Error('dpkg-deb failed')
   rmSync(tree, { recursive: true })
   return deb

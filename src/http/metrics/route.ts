@@ -15,7 +15,6 @@ import type { EventHub } from '../platform/events.ts'
 import { makeNodeFigures, makeWriteHistogram } from './node-figures.ts'
 import type { EngineFigures } from './node-figures.ts'
 import { makePlatformFigures } from './platform-figures.ts'
-import type { PlatformParts } from './platform-figures.ts'
 
 /** Who may read the numbers, besides administrators: callers with this token, or from these networks. */
 export type MetricsAccess = { token: string | undefined; networks: Networks }
@@ -30,7 +29,9 @@ export type MetricsParts = {
   hub: EventHub
   engine: () => EngineFigures
   access: MetricsAccess
-} & PlatformParts
+  /** So many channels have figures of their own. */
+  mostChannels: number
+}
 
 export function makeMetrics(): Metrics {
   const registry = new Registry()
@@ -38,9 +39,9 @@ export function makeMetrics(): Metrics {
   const writes = makeWriteHistogram(registers)
   return {
     wrote: (seconds) => writes.observe(seconds),
-    addRoute: (app, context, { hub, engine, access, ...parts }) => {
+    addRoute: (app, context, { hub, engine, access, mostChannels }) => {
       const node = makeNodeFigures(registers, app, context, { engine, streams: () => hub.size })
-      const platform = makePlatformFigures(registers, context, parts)
+      const platform = makePlatformFigures(registers, context, mostChannels)
       let turn: Promise<string> = Promise.resolve('')
       // Two readers at once must not count the same span twice, nor see each other's figures half set.
       const read = () =>
