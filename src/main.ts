@@ -20,6 +20,7 @@ import { NOTHING_COUNTED } from './engine/counters.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
+import { readListenerCertificates } from './files/listener-certificates.ts'
 import { requireApart } from './files/root-overlap.ts'
 import { readSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
@@ -117,11 +118,13 @@ export async function startNode(config: Config): Promise<RunningNode> {
   let running: EngineThread | undefined
   const access = { token: config.metricsToken, networks: networksOf(config.metricsNetworks) }
   const idle = { ...NOTHING_COUNTED, lag: NO_LAG }
+  const listeners = () => readListenerCertificates(config)
   metrics.addRoute(app, context, {
     hub: events,
     engine: () => running?.figures() ?? idle,
     access,
     mostChannels: config.metricsChannels,
+    listeners,
   })
   const wakes = await connectNodes({
     store,
@@ -139,6 +142,7 @@ export async function startNode(config: Config): Promise<RunningNode> {
     log,
     owner,
     version: VERSION,
+    listeners,
     taken: wakes.stored,
   })
   await app.listen({ host: config.host, port: config.port })

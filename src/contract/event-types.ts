@@ -72,7 +72,7 @@ export const EVENTS = {
     {
       ...key,
       name: optional(out('Subject of the certificate.')),
-      use: out('Where it stands: the field of the channel or contact.'),
+      use: out('Where it stands: the field of the channel or contact, or the setting of a listener.'),
       expiresAt: time('When it ends.'),
       days: count('Whole days until then; 0 when it has ended.'),
     },

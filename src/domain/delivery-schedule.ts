@@ -18,6 +18,8 @@ export const PAUSES_MS: readonly number[] = [
 ]
 /** So that a thousand that failed together do not come back together. */
 const JITTER = 0.2
+/** No attempt is put further ahead. */
+export const LONGEST_PAUSE_MS = 24 * HOUR * (1 + JITTER)
 
 /** An endpoint that has answered nothing well for this long is switched off. */
 export const SWITCH_OFF_MS = 72 * HOUR

@@ -1,4 +1,4 @@
-// Tells of certificates that end soon: those of channels and of partners' TLS. Each is told once when a month, a week
+// Tells of certificates that end soon: those of channels, of partners' TLS and of this node's listeners. Each is told once when a month, a week
 // and a day are left, and when it has ended, however many channels use it.
 
 import { createHash, X509Certificate } from 'node:crypto'
@@ -23,7 +23,7 @@ export async function tellExpiringKeys(parts: NotifyParts, now: number): Promise
 
 /** Each once, where it is found first. */
 export async function* certificatesInUse(
-  parts: Pick<NotifyParts, 'store' | 'seal'>,
+  parts: Pick<NotifyParts, 'store' | 'seal' | 'listeners'>,
 ): AsyncGenerator<Certificate> {
   const seen = new Set<string>()
   for await (const { pem: text, ...place } of places(parts))
@@ -66,7 +66,12 @@ async function tellIfSoon(
 }
 
 /** Opening a channel's keys takes a while with thousands of channels: requests get their turn in between. */
-async function* places({ store, seal }: Pick<NotifyParts, 'store' | 'seal'>): AsyncGenerator<Place> {
+async function* places({
+  store,
+  seal,
+  listeners,
+}: Pick<NotifyParts, 'store' | 'seal' | 'listeners'>): AsyncGenerator<Place> {
+  for (const shown of await listeners()) yield shown
   for (const { id, settings } of await listContacts(store.db)) {
     const { ca, cert } = settings.oftp2?.tls ?? {}
     if (ca !== undefined) yield { pem: ca, use: `oftp2.tls.ca of contact ${id}`, contactId: id }

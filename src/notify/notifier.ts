@@ -5,13 +5,21 @@
 // It works when nudged (something happened on this node) and by its clock. Nothing depends on being nudged.
 
 import type { Config } from '../config.ts'
+import { LONGEST_PAUSE_MS } from '../domain/delivery-schedule.ts'
 import { networksOf } from '../domain/network/networks.ts'
+import { SetBack } from '../domain/set-back.ts'
+import type { Reading } from '../domain/set-back.ts'
 import { zoneOf } from '../domain/time.ts'
 import type { Log } from '../log.ts'
 import { databaseNow } from '../store/database/clock.ts'
 import type { Store } from '../store/database/store.ts'
-import { subscriptionsDue } from '../store/events/deliveries.ts'
-import { findSubscription, holdSubscriptions, releaseSubscriptions } from '../store/events/subscriptions.ts'
+import { releaseWaiting, subscriptionsDue } from '../store/events/deliveries.ts'
+import {
+  findSubscription,
+  holdSubscriptions,
+  listSubscriptions,
+  releaseSubscriptions,
+} from '../store/events/subscriptions.ts'
 import type { Seal } from '../store/seal.ts'
 import { watchExpectations } from './expectations/watch.ts'
 import { makeMailer } from './mail/mailer.ts'
@@ -48,6 +56,8 @@ export type NotifierOptions = {
   version: string
   /** How long an endpoint has to answer, where it is not the usual time. */
   postMs?: number
+  /** The certificates that callers of this node are shown. */
+  listeners?: NotifyParts['listeners']
   /** Told after events got their place. */
   taken?: () => void
 }
@@ -62,8 +72,10 @@ export class Notifier {
   #timer: NodeJS.Timeout | undefined
   #nudged = false
   #working: Promise<void> | undefined
-  #lastTake = 0
-  #nextWatch = 0
+  /** By the clock that nobody can set. */
+  #lastTake = -Infinity
+  #nextWatch = -Infinity
+  readonly #setBack = new SetBack()
   readonly #upkeep: Upkeep
   readonly #tracer: Tracer | undefined
   #stopped = false
@@ -80,6 +92,7 @@ export class Notifier {
       zone: zoneOf(config.timezone),
       leaseMs: config.leaseSeconds * 1000,
       now: () => Date.now() + this.#clockOffset,
+      listeners: options.listeners ?? (() => Promise.resolve([])),
       poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`, {
         limitMs: options.postMs,
       }),
@@ -97,7 +110,7 @@ export class Notifier {
   nudge(): void {
     if (this.#nudged || this.#stopped) return
     this.#nudged = true
-    if (!this.#working) this.#schedule(Math.max(0, this.#lastTake + TAKE_EVERY_MS - Date.now()))
+    if (!this.#working) this.#schedule(Math.max(0, this.#lastTake + TAKE_EVERY_MS - performance.now()))
   }
 
   #schedule(ms: number): void {
@@ -108,27 +121,46 @@ export class Notifier {
   async #turn(): Promise<void> {
     if (this.#working) return
     this.#nudged = false
-    this.#lastTake = Date.now()
+    this.#lastTake = performance.now()
     this.#working = this.#work()
       .catch((thrown: unknown) => this.#parts.log.warn({ err: thrown }, 'the notifier could not do its work'))
       .finally(() => {
         this.#working = undefined
-        this.#schedule(this.#nudged ? Math.max(0, this.#lastTake + TAKE_EVERY_MS - Date.now()) : LOOK_MS)
+        this.#schedule(
+          this.#nudged ? Math.max(0, this.#lastTake + TAKE_EVERY_MS - performance.now()) : LOOK_MS,
+        )
       })
     await this.#working
   }
 
   async #work(): Promise<void> {
     const { store, zone, now } = this.#parts
-    this.#clockOffset = (await databaseNow(store.db, store.dialect)) - Date.now()
+    const before = performance.now()
+    const read = await databaseNow(store.db, store.dialect)
+    this.#clockOffset = read - Date.now()
+    await this.#endWaits({ now: read, before, after: performance.now() })
     await this.#take()
     // What has come is counted before the clock decides; what the clock decided is told at once.
-    if (now() >= this.#nextWatch) {
-      this.#nextWatch = now() + LOOK_MS
+    if (performance.now() >= this.#nextWatch) {
+      this.#nextWatch = performance.now() + LOOK_MS
       if (await watchExpectations(store, zone, now())) await this.#take()
     }
     await this.#upkeep.look(now())
     await this.#deliver()
+  }
+
+  /** After a clock was set back nobody waits for longer. */
+  #endWaits(reading: Reading): Promise<void> {
+    const { store } = this.#parts
+    const { now } = reading
+    return this.#setBack.look(reading, async (back) => {
+      const waiting = await listSubscriptions(store.db)
+      if (waiting.length === 0) return
+      const after = back === undefined ? now + LONGEST_PAUSE_MS : now
+      await store.write(async (tx) => {
+        for (const { id } of waiting) await releaseWaiting(tx, id, { after, now })
+      })
+    })
   }
 
   async #take(): Promise<void> {

@@ -1,7 +1,7 @@
 // What became of attempts, written down together: a commit for each of a hundred a second would be felt by the engine.
 // What is not written yet when a node dies is sent again by the next one: at most MOST per subscription.
 
-import { nextTryAt, SWITCH_OFF_MS } from '../domain/delivery-schedule.ts'
+import { LONGEST_PAUSE_MS, nextTryAt, SWITCH_OFF_MS } from '../domain/delivery-schedule.ts'
 import type { Tx } from '../store/database/store.ts'
 import { giveUpWaiting, recordOutcome, releaseWaiting } from '../store/events/deliveries.ts'
 import type { Delivery, Outcome, Try } from '../store/events/deliveries.ts'
@@ -28,13 +28,14 @@ export function outcomeOf(
   random: () => number = Math.random,
 ): Outcome {
   const attempts = delivery.attempts + 1
+  const wished = attempt.at + Math.min(retryAfterMs, LONGEST_PAUSE_MS)
   const next = verdict === 'failed' ? nextTryAt(attempt.at, attempts, random) : undefined
   return {
     subscriptionId: delivery.subscriptionId,
     position: delivery.position,
     state: verdict === 'delivered' ? 'DELIVERED' : next === undefined ? 'FAILED' : 'PENDING',
     attempts,
-    dueAt: next === undefined ? attempt.at : Math.max(next, attempt.at + retryAfterMs),
+    dueAt: next === undefined ? attempt.at : Math.max(next, wished),
     tries: [...delivery.tries, attempt],
     at: attempt.at,
   }
@@ -72,7 +73,7 @@ export async function writeOutcomes(
     await recordOutcome(tx, outcomeOf(one, random))
     const recovers = one.verdict === 'delivered' && health.failures >= FAILURES_TO_BE_DOWN
     health = healthAfter(health, one)
-    if (recovers) await releaseWaiting(tx, subscriptionId, at)
+    if (recovers) await releaseWaiting(tx, subscriptionId, { after: at, now: at })
     const why = switchOffReason(health, one)
     if (why !== undefined) {
       await turnOff(tx, subscriptionId, at, why)

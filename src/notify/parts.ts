@@ -7,6 +7,9 @@ import type { Seal } from '../store/seal.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Poster } from './webhook.ts'
 
+/** `use` is the setting that names it. */
+export type ShownCertificate = { use: string; pem: string }
+
 export type NotifyParts = {
   store: Store
   seal: Seal
@@ -17,6 +20,8 @@ export type NotifyParts = {
   leaseMs: number
   /** The database's clock, as of the last look at it. */
   now: () => number
+  /** Those that callers of this node are shown. */
+  listeners: () => Promise<readonly ShownCertificate[]>
   poster: Poster
   /** undefined: no mail server is set. */
   mailer: Mailer | undefined

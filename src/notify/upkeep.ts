@@ -24,20 +24,25 @@ export function makeUpkeep(parts: NotifyParts, keepDays: number): Upkeep {
   const jobs = [
     {
       everyMs: SILENT_EVERY_MS,
-      next: 0,
+      ranAt: -Infinity,
       run: async (now: number) => {
         if (await hasLostNodes(store.db, now - leaseMs))
           await store.write((tx) => tellLostNodes(tx, now - leaseMs, now))
       },
     },
-    { everyMs: KEYS_EVERY_MS, next: 0, run: (now: number) => tellExpiringKeys(parts, now) },
-    { everyMs: FORGET_EVERY_MS, next: 0, run: (now: number) => forget(parts, now - keepDays * DAY_MS) },
+    { everyMs: KEYS_EVERY_MS, ranAt: -Infinity, run: (now: number) => tellExpiringKeys(parts, now) },
+    {
+      everyMs: FORGET_EVERY_MS,
+      ranAt: -Infinity,
+      run: (now: number) => forget(parts, now - keepDays * DAY_MS),
+    },
   ]
   return {
     look: async (now) => {
       for (const job of jobs) {
-        if (now < job.next) continue
-        job.next = now + job.everyMs
+        // A clock that was set back delays nothing.
+        if (now >= job.ranAt && now < job.ranAt + job.everyMs) continue
+        job.ranAt = now
         await job.run(now)
       }
     },

@@ -40,6 +40,26 @@ test('what a clock that was ahead has left to wait goes at the next start', asyn
   await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
 })
 
+testOnBoth('what waits for receipts waits no longer when the clock is set back', async (t, database) => {
+  const rig = await startRig(t, { database })
+  const channel = channelOf(rig)
+  const connection = { advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 60 } }
+  await rig.putChannel(CODE, { ...channel, connection })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const until = Date.now() + MINUTE
+  await rig.store.write(async (tx) => {
+    await tx.updateTable('transfer_file').set({ phase: 'ARRIVED', receipt: 'AWAITED' }).execute()
+    const waits = { state: 'IN_PROGRESS', started_at: 1, receipts_until: until, due_at: until } as const
+    await tx.updateTable('transfer').set(waits).execute()
+  })
+  rig.run().setAhead(-HOUR)
+  const waits = () =>
+    rig.store.db.selectFrom('transfer').select('receipts_until').where('id', '=', id).executeTakeFirst()
+  const isSooner = async () => ((await waits())?.receipts_until ?? until) < until - HOUR / 2
+  await waitFor('a deadline by the new clock', isSooner, PATIENCE_MS)
+})
+
 test('a partner that is down is probed when the clock is set back', async (t) => {
   const { context } = await startRig(t)
   const at = (ms: number) => ({ ...context, now: () => 10 * HOUR + ms })

@@ -46,7 +46,13 @@ async function wholeServer(t: TestContext) {
   addPlatformRoutes(app, node.context, hub).ready = true
   const nobody = { token: undefined, networks: networksOf([]) }
   const engine = () => ({ emitted: 0, received: 0, quotaRefusals: 0, lag: NO_LAG })
-  makeMetrics().addRoute(app, node.context, { hub, engine, access: nobody, mostChannels: 10 })
+  makeMetrics().addRoute(app, node.context, {
+    hub,
+    engine,
+    access: nobody,
+    mostChannels: 10,
+    listeners: () => Promise.resolve([]),
+  })
   closeAfter(t, async () => {
     hub.close()
     await app.close()

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
 import { zoneOf } from '../../src/domain/time.ts'
+import { readConfig } from '../../src/config.ts'
+import { readListenerCertificates } from '../../src/files/listener-certificates.ts'
 import { makeLog } from '../../src/log.ts'
 import type { NotifyParts } from '../../src/notify/parts.ts'
 import { takeEvents } from '../../src/notify/take-events.ts'
@@ -9,7 +14,7 @@ import type { Store } from '../../src/store/database/store.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { signLife } from '../../src/store/transfers/signs-of-life.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
-import { testOnBoth, withStore } from '../support/harness.ts'
+import { sqlite, tempFolder, testOnBoth, withStore } from '../support/harness.ts'
 import { contactOf, seedChannel } from '../support/seed.ts'
 import { seal, subscribe } from './scene.ts'
 
@@ -17,7 +22,7 @@ const DAY = 86_400_000
 const ZONE = zoneOf('UTC')
 const KEEP_DAYS = 90
 
-function upkeepOf(store: Store) {
+function upkeepOf(store: Store, listeners: NotifyParts['listeners'] = () => Promise.resolve([])) {
   const log = makeLog('silent', 'test')
   const poster = { post: () => Promise.reject(new Error('nothing is posted')), close: () => {} }
   const parts: NotifyParts = {
@@ -28,6 +33,7 @@ function upkeepOf(store: Store) {
     owner: 'one',
     leaseMs: 15_000,
     now: Date.now,
+    listeners,
     poster,
     mailer: undefined,
   }
@@ -80,6 +86,26 @@ testOnBoth(
     assert.equal(all[0]?.use, 'security.rsaRemoteKey')
   },
 )
+
+test('so is one that callers of this node are shown', async (t) => {
+  const store = await withStore(t, sqlite)
+  const { certificatePem } = await makeTestKey('Listener') // for 30 days
+  const folder = await tempFolder(t)
+  const path = join(folder, 'tls.crt')
+  await writeFile(path, certificatePem)
+  const config = readConfig({
+    ESCLUSA_DATA_DIR: folder,
+    ESCLUSA_TLS_CERT: path,
+    ESCLUSA_TLS_KEY: path,
+    ESCLUSA_OFTP2_TLS_CERT: join(folder, 'gone.crt'),
+    ESCLUSA_OFTP2_TLS_KEY: path,
+  })
+  await upkeepOf(store, () => readListenerCertificates(config)).look(Date.now())
+  const [only, ...others] = await told(store, Date.now(), 'key.expiring')
+  assert.deepEqual(others, [])
+  assert.equal(only?.use, 'ESCLUSA_TLS_CERT')
+  assert.match(String(only.name), /Listener/)
+})
 
 testOnBoth(
   'events are kept for their days, and longer while somebody is still to hear of them',

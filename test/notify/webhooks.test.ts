@@ -5,11 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import { zoneOf } from '../../src/domain/time.ts'
+import { takeEvents } from '../../src/notify/take-events.ts'
 import { findSubscription } from '../../src/store/events/subscriptions.ts'
 import { closeAfter, sqlite, testOnBoth, waitFor, withStore } from '../support/harness.ts'
 import { SECRET, startReceiver } from './receiver.ts'
 import type { Heard } from './receiver.ts'
 import { found, happen, startNotifier, subscribe } from './scene.ts'
+
+const HOUR = 3_600_000
 
 const detail = ({ event }: Heard) => ('detail' in event.data ? event.data.detail : undefined)
 
@@ -53,6 +57,26 @@ testOnBoth('an event is posted once, signed as the standard has it', async (t, d
   assert.equal(only?.status, 200)
   assert.ok(only.tookMs >= 0)
 })
+
+for (const left of ['by a clock that was ahead', 'before the clock is set back'] as const)
+  test(`a next attempt that was put far ahead ${left} is made all the same`, async (t) => {
+    const store = await withStore(t, sqlite)
+    const receiver = await startReceiver(t)
+    await subscribe(store, 'hook', { webhook: { url: receiver.url } }, [SECRET])
+    const isAhead = left === 'by a clock that was ahead'
+    await happen(store, ['A-B-C'])
+    await takeEvents(store, zoneOf('UTC'), Date.now())
+    await hurry(store, Date.now() + (isAhead ? 100 : 1) * HOUR)
+    const dialect = { ...store.dialect }
+    await startNotifier(t, { ...store, dialect })
+    if (!isAhead) {
+      // It has looked at the clock, and taken this.
+      await happen(store, ['A-B-D'])
+      await waitFor('the other', () => receiver.heard.length === 1, 60_000)
+      dialect.now = `${dialect.now} - ${2 * HOUR}`
+    }
+    await waitFor('the attempt', () => receiver.heard.some(({ event }) => event.channel === 'A-B-C'), 60_000)
+  })
 
 test('with several secrets a receiver that knows any of them is content; one that knows none is not', async (t) => {
   const store = await withStore(t, sqlite)

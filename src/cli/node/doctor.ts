@@ -14,6 +14,7 @@ import { channelFaults } from '../../domain/channel-faults.ts'
 import type { Roots } from '../../domain/channel-rules.ts'
 import { rootsOf } from '../../domain/file-roots.ts'
 import { messageOf } from '../../errors.ts'
+import { listenerCertificates } from '../../files/listener-certificates.ts'
 import { readSecrets } from '../../files/secrets.ts'
 import { overlaps } from '../../files/root-overlap.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
@@ -57,7 +58,7 @@ async function examine(calls: boolean): Promise<Finding[]> {
     ...(await folders(config)),
     ...apart(config),
     ...(await ports(config)),
-    ...listenerCertificates(config),
+    ...certificatesShown(config),
   ]
   findings.push(...(await sshLibrary(config)))
   if (!hasNode(config)) {
@@ -166,12 +167,9 @@ function portFinding(name: string, host: string, port: number): Promise<Finding>
   })
 }
 
-/** What callers are shown; the one that is made at the first start may not be there yet. */
-function listenerCertificates({ tls, oftp2Tls, oftp2TlsPort, dataDir }: Config): Finding[] {
-  const made = oftp2TlsPort !== undefined && !tls && !oftp2Tls && join(dataDir, 'oftp2-tls.pem')
-  const shown = [tls?.certPath, oftp2Tls?.certPath, made && existsSync(made) ? made : undefined]
-  return shown.flatMap((path) => {
-    if (path === undefined) return []
+/** What callers are shown. */
+function certificatesShown(config: Config): Finding[] {
+  return listenerCertificates(config).flatMap(({ path }) => {
     try {
       const ending = certificateFindings(path, [readFileSync(path, 'utf8')])
       return ending.length > 0 ? ending : [ok('certificate', path)]

@@ -234,7 +234,8 @@ async function complete({ context, transfer, held }: RunningTransfer): Promise<v
 
 /** Gives the lease up. The row is due again at the deadline, or when a receipt comes. */
 async function waitForReceipts({ context, transfer, held, plan }: RunningTransfer): Promise<void> {
-  const until = transfer.receiptsUntil ?? context.now() + plan.receiptMs
+  // Never longer than from now on, where the clock was set back meanwhile.
+  const until = Math.min(transfer.receiptsUntil ?? Infinity, context.now() + plan.receiptMs)
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
     // All receipts may have come meanwhile: then it is due now.

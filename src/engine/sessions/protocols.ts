@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { networksOf } from '../../domain/network/networks.ts'
 import { systemCode } from '../../errors.ts'
+import { madeCertificatePath } from '../../files/listener-certificates.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
@@ -68,7 +69,7 @@ async function listenForOftp2(
     const tls = await listenerCertificate({
       own: config.oftp2Tls,
       http: config.tls,
-      keptPath: join(config.dataDir, 'oftp2-tls.pem'),
+      keptPath: madeCertificatePath(config.dataDir),
       make: ownCertificate,
       warn: (message) => context.log.warn(message),
     })

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
+import { makeTestKey } from '../../../test/support/cms-keys.ts'
 import { closeAfter, databases, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
 import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
 import { CLOSED, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
+import type { ShownCertificate } from '../../notify/parts.ts'
 import { putHealth } from '../../store/partner-health.ts'
 import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import { newFile } from '../../transfers/request.ts'
@@ -22,10 +24,10 @@ type Door = {
   get: (url: string) => Promise<unknown>
 }
 
-type Options = { now?: () => number; mostChannels?: number }
+type Options = { now?: () => number; mostChannels?: number; listeners?: ShownCertificate[] }
 
 function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, options: Options = {}): Door {
-  const { now, mostChannels = 100 } = options
+  const { now, mostChannels = 100, listeners = [] } = options
   const context = { ...node.context, ...(now && { now }) }
   const app = buildServer(context, { log: pino({ level: 'silent' }) })
   const hub = new EventHub()
@@ -33,7 +35,13 @@ function openDoor(t: TestContext, node: TestNode, access: MetricsAccess, options
   metrics.wrote(0.02)
   const lag = { p50: 0.001, p90: 0.002, p99: 0.25, max: 0.5 }
   const engine = () => ({ emitted: 7, received: 11, quotaRefusals: 3, lag })
-  metrics.addRoute(app, context, { hub, engine, access, mostChannels })
+  metrics.addRoute(app, context, {
+    hub,
+    engine,
+    access,
+    mostChannels,
+    listeners: () => Promise.resolve(listeners),
+  })
   closeAfter(t, () => app.close())
   const read = async (token?: string) => {
     const answer = await app.inject({
@@ -50,6 +58,17 @@ function valueOf(text: string, series: string): number {
   assert.ok(line, `no series ${series} in:\n${text}`)
   return Number(line.slice(series.length + 1))
 }
+
+test('the days left of what callers of the node are shown are told, whatever the limit of channels', async (t) => {
+  const node = await startTestNode(t)
+  const { certificatePem } = await makeTestKey('Listener') // for 30 days
+  const listeners = [{ use: 'ESCLUSA_TLS_CERT', pem: certificatePem }]
+  const { text } = await openDoor(t, node, ANYBODY, { mostChannels: 0, listeners }).read()
+  const lines = text.split('\n').filter((line) => line.startsWith('esclusa_certificate_days_left{'))
+  const [, use, days] = /use="([^"]*)".* (\d+)$/.exec(lines.join()) ?? []
+  assert.equal(use, 'ESCLUSA_TLS_CERT', text)
+  assert.ok(days === '29' || days === '30', days)
+})
 
 for (const database of databases)
   test(`transfers are counted by way and state (${database.name})`, { skip: database.skip ?? false }, (t) =>

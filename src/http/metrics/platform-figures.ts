@@ -9,6 +9,7 @@ import type { TransferDirection, TransferStatus } from '../../contract/transfer.
 import { statusOf } from '../../domain/channel.ts'
 import { ACTIVE, isOver } from '../../domain/transfer.ts'
 import { certificatesInUse } from '../../notify/key-expiry.ts'
+import type { NotifyParts } from '../../notify/parts.ts'
 import { makeCatalogue } from '../../store/catalogue.ts'
 import type { ChannelFacts } from '../../store/catalogue.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
@@ -34,7 +35,18 @@ const DAY_MS = 86_400_000
 
 const CHANNEL = ['channel', 'partner'] as const
 
-export function makePlatformFigures(registers: Registry[], context: Context, mostChannels: number) {
+export type PlatformParts = {
+  /** So many channels have figures of their own. */
+  mostChannels: number
+  /** Those that callers of this node are shown: the one thing here that is a node's own. */
+  listeners: NotifyParts['listeners']
+}
+
+export function makePlatformFigures(
+  registers: Registry[],
+  context: Context,
+  { mostChannels, listeners }: PlatformParts,
+) {
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
     new Gauge<T>({ name: `esclusa_${name}`, help, labelNames, registers })
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
@@ -177,10 +189,11 @@ export function makePlatformFigures(registers: Registry[], context: Context, mos
     certificatesAt = now
     days.reset()
     const partners = partnersOf(shown)
-    for await (const { use, channelCode = '', contactId = '', fingerprint, endsAt } of certificatesInUse(
-      context,
-    )) {
-      if (channelCode === '' ? !partners.has(contactId) : !shown.has(channelCode)) continue
+    const { store, seal } = context
+    for await (const one of certificatesInUse({ store, seal, listeners })) {
+      const { use, channelCode = '', contactId = '', fingerprint, endsAt } = one
+      const isOwn = channelCode === '' && contactId === ''
+      if (!isOwn && !(channelCode === '' ? partners.has(contactId) : shown.has(channelCode))) continue
       const labels = { channel: channelCode, partner: contactId, use, fingerprint: fingerprint.slice(0, 16) }
       days.set(labels, Math.floor((endsAt - now) / DAY_MS))
     }

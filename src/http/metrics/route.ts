@@ -15,6 +15,7 @@ import type { EventHub } from '../platform/events.ts'
 import { makeNodeFigures, makeWriteHistogram } from './node-figures.ts'
 import type { EngineFigures } from './node-figures.ts'
 import { makePlatformFigures } from './platform-figures.ts'
+import type { PlatformParts } from './platform-figures.ts'
 
 /** Who may read the numbers, besides administrators: callers with this token, or from these networks. */
 export type MetricsAccess = { token: string | undefined; networks: Networks }
@@ -29,9 +30,7 @@ export type MetricsParts = {
   hub: EventHub
   engine: () => EngineFigures
   access: MetricsAccess
-  /** So many channels have figures of their own. */
-  mostChannels: number
-}
+} & PlatformParts
 
 export function makeMetrics(): Metrics {
   const registry = new Registry()
@@ -39,9 +38,9 @@ export function makeMetrics(): Metrics {
   const writes = makeWriteHistogram(registers)
   return {
     wrote: (seconds) => writes.observe(seconds),
-    addRoute: (app, context, { hub, engine, access, mostChannels }) => {
+    addRoute: (app, context, { hub, engine, access, ...parts }) => {
       const node = makeNodeFigures(registers, app, context, { engine, streams: () => hub.size })
-      const platform = makePlatformFigures(registers, context, mostChannels)
+      const platform = makePlatformFigures(registers, context, parts)
       let turn: Promise<string> = Promise.resolve('')
       // Two readers at once must not count the same span twice, nor see each other's figures half set.
       const read = () =>

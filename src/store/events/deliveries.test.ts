@@ -28,7 +28,7 @@ test('deliveries that are still to be made are found without going through all o
   await countWaiting(db, ['hook'])
   await lanesHeld(db, 'hook', 1)
   await store.write(async (tx) => {
-    await releaseWaiting(tx.withPlugin(watch), 'hook', 1)
+    await releaseWaiting(tx.withPlugin(watch), 'hook', { after: 1, now: 1 })
     await giveUpWaiting(tx.withPlugin(watch), 'hook', 1)
   })
   assert.equal(nodes.length, 6)

@@ -215,14 +215,18 @@ export async function setBatch(
       .execute()
 }
 
-/** The endpoint answers again: what waits for it is due now, in its order. */
-export async function releaseWaiting(tx: Tx, subscriptionId: string, now: number): Promise<void> {
+/** What waits for a time after that one is due now, in its order: the endpoint answers again, or the clock was set back. */
+export async function releaseWaiting(
+  tx: Tx,
+  subscriptionId: string,
+  { after, now }: { after: number; now: number },
+): Promise<void> {
   await tx
     .updateTable('delivery')
     .set({ due_at: now })
     .where('subscription_id', '=', subscriptionId)
     .where(isPending)
-    .where('due_at', '>', now)
+    .where('due_at', '>', after)
     .execute()
 }
 

@@ -195,18 +195,28 @@ export async function unparkTransfers(tx: Tx, codes: readonly string[], now: num
       .execute()
 }
 
-/** What waits for a time after that one is looked at again. How many there were. */
-export async function endWaits(tx: Tx, { after, now }: { after: number; now: number }): Promise<number> {
-  const woken = await tx
+export type Waits = {
+  /** What waits for a time after this one; for receipts, after that one. */
+  after: number
+  receiptsAfter: number
+  now: number
+}
+
+/** They are looked at again. How many there were. */
+export async function endWaits(tx: Tx, { after, receiptsAfter, now }: Waits): Promise<number> {
+  const all = tx
     .updateTable('transfer')
     .set({ due_at: now })
     .where(isActive)
-    .where('state', '=', 'PENDING')
     .where('lease_owner', 'is', null)
-    .where('due_at', '>', after)
     .where('due_at', '<', PARKED)
+  const attempts = await all.where('state', '=', 'PENDING').where('due_at', '>', after).executeTakeFirst()
+  const receipts = await all
+    .where('state', '=', 'IN_PROGRESS')
+    .where('receipts_until', 'is not', null)
+    .where('due_at', '>', receiptsAfter)
     .executeTakeFirst()
-  return Number(woken.numUpdatedRows)
+  return Number(attempts.numUpdatedRows + receipts.numUpdatedRows)
 }
 
 const selectHeld = (db: Db, arg: Arg<Held>) =>
