@@ -184,6 +184,13 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
+/** Work on many files: the error says which one it is about. */
+export function naming(thrown: unknown, name: string): unknown {
+  const message = messageOf(thrown)
+  if (!(thrown instanceof NodeError) || message.includes(name)) return thrown
+  return new NodeError(thrown.code, `${name}: ${message}`, { cause: thrown })
+}
+
 const OPENSSL_TEXT = /(?:^|:|\s)error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]*)/
 
 /** OpenSSL's messages are for its own developers, with file names and addresses. Only the reason in them is shown. */

@@ -80,7 +80,10 @@ test('an operator cannot point a channel at his own machine and be told its pass
   ] as const) {
     const answer = await bank.call(name, { code: PROPIO, as, body })
     assert.equal(answer.status, 403, answer.text)
-    assert.match(answer.body.message, /needs the permission administration.*127\.0\.0\.2 is not one of/)
+    assert.match(
+      answer.body.message,
+      /^\/connection\/(ips|proxyIps) needs the permission administration.*127\.0\.0\.2 is not one of/,
+    )
   }
   assert.deepEqual(await configuration(bank), before)
   await sendAndWait(bank, PROPIO, as)

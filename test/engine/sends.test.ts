@@ -112,6 +112,48 @@ testOnBoth(
   },
 )
 
+for (const oneFileAtATime of [true, false]) {
+  const how = oneFileAtATime ? 'one after the other' : 'side by side'
+  test(`a file that the partner refuses holds up no other, ${how}; a retry sends it alone`, async (t) => {
+    const offered: string[] = []
+    let takesAll = false
+    const { rig } = await lineRig(t, {
+      capabilities: { oneFileAtATime },
+      onPush: (push, { name }) => {
+        offered.push(name)
+        if (name !== 'b-2.txt' || takesAll) return push()
+        return Promise.reject(new NodeError('remote_refused', 'not a name that it takes'))
+      },
+    })
+    const names = ['a.txt', 'b-1.txt', 'b-2.txt', ...Array.from({ length: 40 }, (_, at) => `c-${at}.txt`)]
+    for (const name of names) await rig.put(name, name)
+    const { id, state, error } = await rig.sendAndEnd()
+    assert.deepEqual([state, error], ['FAILED', 'b-2.txt: not a name that it takes'])
+    assert.deepEqual(await rig.inbox(), names.filter((name) => name !== 'b-2.txt').toSorted())
+    takesAll = true
+    offered.length = 0
+    const retried = await rig.ended((await rig.retry()).id)
+    assert.deepEqual([retried.state, retried.retryOf, offered], ['COMPLETED', id, ['b-2.txt']])
+    assert.equal((await rig.inbox()).length, names.length)
+  })
+}
+
+test('a partner that takes none of the first files is not offered all the others', async (t) => {
+  let offered = 0
+  const { rig } = await lineRig(t, {
+    capabilities: { oneFileAtATime: true },
+    onPush: () => {
+      offered++
+      return Promise.reject(new NodeError('remote_refused', 'closed'))
+    },
+  })
+  for (let at = 0; at < 60; at++) await rig.put(`f-${at}.txt`, String(at))
+  const { state, error } = await rig.sendAndEnd()
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /^f-\d+\.txt: closed \(and \d+ more files\)$/)
+  assert.ok(offered >= 10 && offered < 30, `${offered} were offered`)
+})
+
 test('bytes that arrived wrong never become visible at the partner’s', async (t) => {
   const { rig } = await lineRig(
     t,

@@ -1,7 +1,7 @@
 // A file that does not get to its place: what came of it is kept for a resumption, put into quarantine or removed. Its
 // reception ends FAILED by it, and goes on with the other files until then; only a line that broke closes it.
 
-import { NodeError } from '../../errors.ts'
+import { NodeError, naming } from '../../errors.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { updateFile } from '../../store/transfers/leases.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
@@ -13,7 +13,7 @@ import type { PartFile } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import type { Reception } from './reception.ts'
-import { isUnavailable, naming } from './refusal.ts'
+import { isUnavailable } from './refusal.ts'
 
 export type Abandoned = {
   receiving: ReceivingContext

@@ -1,6 +1,6 @@
 // What the reason says for which a file or a reception does not come to its end.
 
-import { NodeError, messageOf } from '../../errors.ts'
+import { NodeError } from '../../errors.ts'
 
 /** The database does not answer, or the node stops: how far it got is to be seen later. */
 export function isUnavailable(thrown: unknown): boolean {
@@ -13,13 +13,6 @@ export function isLeft(thrown: unknown): boolean {
 }
 
 const LEFT: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'unavailable'])
-
-/** A transfer of many files says which one it was. */
-export function naming(reason: unknown, name: string): unknown {
-  const message = messageOf(reason)
-  if (!(reason instanceof NodeError) || message.includes(name)) return reason
-  return new NodeError(reason.code, `${name}: ${message}`, { cause: reason })
-}
 
 /** The channel's reception cannot take the file now. */
 export function isConflict(thrown: unknown): boolean {

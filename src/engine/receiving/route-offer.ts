@@ -79,7 +79,7 @@ export function refuseUnfit(
   if (mismatch) throw new NodeError('file_refused', `channel ${channel.code}: ${mismatch}`)
   // A provisional name lies in the data folder alone; the one that follows is judged when it comes.
   const fault = offer.provisional ? undefined : nameFault(offer.name)
-  if (fault) throw new NodeError('file_refused', fault)
+  if (fault) throw unfit('name', fault)
 }
 
 function weakness({ encrypted, signed, cipher, digest }: Envelope, policy: CmsPolicy): string | undefined {
@@ -145,9 +145,6 @@ function directoryFor(
     directories.find(({ directory }) => takes(directory, channel.config, offer, capabilities)) ??
     (provisional ? directories[0] : undefined)
   if (!found)
-    throw new NodeError(
-      'file_refused',
-      `no inbound directory of channel ${channel.code} takes a file named ${name}`,
-    )
+    throw unfit('name', `no inbound directory of channel ${channel.code} takes a file named ${name}`)
   return { directory: found.directory, directoryIndex: found.index }
 }

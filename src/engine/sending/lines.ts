@@ -4,8 +4,8 @@
 //
 // State: the files that nobody has taken yet, how many lines there are, and whether more are to be tried for.
 // Moves: a line takes the next file until none is left, then it is given back. A further line that breaks, or that the
-// partner turns away, hands its file to the others, and no more are opened. If the first one breaks, or a file is
-// refused, that is the end of the attempt: files under way may finish, none is begun.
+// partner turns away, hands its file to the others, and no more are opened. If the first one breaks, that is the end of
+// the attempt: files under way may finish, none is begun. A file that fails for itself holds up no other.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
@@ -37,8 +37,8 @@ export type LineWork = {
   /** Files of the first line that are under way: one travels, the next are prepared, the last is recorded. */
   atOnce: number
   send(session: Session, file: TransferFileRecord): Promise<void>
-  /** The attempt is over by this file. */
-  failed(file: TransferFileRecord, thrown: unknown): void
+  /** The file has not gone. Decides whether the attempt is over by it (isOver). */
+  failed(file: TransferFileRecord, thrown: unknown, session: Session): void
   /** No further file is to be begun. */
   isOver(): boolean
 }
@@ -96,7 +96,7 @@ export class Lines {
       try {
         await this.#work.send(this.#first, file)
       } catch (thrown) {
-        return this.#work.failed(file, thrown)
+        this.#work.failed(file, thrown, this.#first)
       }
       this.#consider()
     }
@@ -145,7 +145,10 @@ export class Lines {
         await this.#work.send(session, file)
         state.sent++
       } catch (thrown) {
-        if (!this.#isOfTheLine(session, thrown, state.sent)) return this.#work.failed(file, thrown)
+        if (!this.#isOfTheLine(session, thrown, state.sent)) {
+          this.#work.failed(file, thrown, session)
+          continue
+        }
         state.broken = true
         this.#handBack(file)
       }

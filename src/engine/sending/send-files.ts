@@ -11,11 +11,11 @@
 //   5 action    delete, move or execute, and only then DONE
 //   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
 //
-// Whatever throws ends the attempt; the caller decides between another attempt and failure.
+// A file that cannot go for itself (gone, changed, refused, its name taken) holds up no other: they go, and the transfer
+// fails naming it. Any other fault ends the attempt; the caller decides between another attempt and failure.
 
 import { rm } from 'node:fs/promises'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
-import { NodeError } from '../../errors.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import { directoryOf, isCompressionRefused, wantsReceipt, wantsSignedReceipt } from './emission.ts'
@@ -32,6 +32,7 @@ import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
+import { FailedFiles } from './failed-files.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
 const SHA256_HEX = 64
@@ -57,20 +58,21 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const share = Math.min(SMALL_FILES_ON_A_LINE, Math.floor(left.length / PART_OF_ALL))
   const onALine = manySmall && isPrompt ? Math.max(share, FILES_ON_A_LINE) : FILES_ON_A_LINE
   const parallel = capabilities.oneFileAtATime ? onALine : FILES_AT_ONCE
-  const failure = new AbortController()
+  const failed = new FailedFiles()
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
     ? emission.signal
-    : AbortSignal.any([emission.signal, failure.signal])
+    : AbortSignal.any([emission.signal, failed.signal])
   const lines = new Lines(left, emission.session, emission.more, {
     atOnce: parallel,
-    isOver: () => signal.aborted || failure.signal.aborted,
-    failed: (file, thrown) => failure.abort(naming(file, thrown)),
+    isOver: () => signal.aborted || failed.signal.aborted,
+    failed: (file, thrown, session) => failed.add(file, thrown, session),
     send: async (session, file) => {
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
         const unpacks = emission.unpacks && session.unpacks !== false
         await sendFile({ ...emission, session, unpacks, signal, manySmall }, file, progress)
+        failed.oneHasGone()
       } finally {
         giveBack()
       }
@@ -78,7 +80,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   })
   await lines.sendAll()
   emission.signal.throwIfAborted()
-  if (failure.signal.aborted) throw failure.signal.reason
+  failed.throwIfAny()
   return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
 }
 
@@ -88,12 +90,6 @@ function hasManySmall({ files }: TransferRecord): boolean {
 }
 
 const MANY = 8
-
-/** The error must say which file it is about. */
-function naming({ name }: TransferFileRecord, thrown: unknown): unknown {
-  if (!(thrown instanceof NodeError) || thrown.message.includes(name)) return thrown
-  return new NodeError(thrown.code, `${name}: ${thrown.message}`, { cause: thrown })
-}
 
 /** Files that earlier attempts have finished need no marker at the partner's end any more. */
 async function settleDone({ session, transfer }: Emission): Promise<void> {

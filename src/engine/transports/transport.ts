@@ -226,7 +226,7 @@ export interface Transport<Settings = unknown> extends Protocol {
 }
 
 /** What is wrong with a file, finer than the error's code says: the cause of the error that refuses it. */
-export type FileFlaw = { flaw: 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
+export type FileFlaw = { flaw: 'name' | 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
 
 /** The cause of an error that stands for the partner's answer: it takes no compressed files. */
 export type CompressionRefused = { refuses: 'compression' }

@@ -30,7 +30,9 @@ export async function requireTrust(tx: Tx, asked: Asked): Promise<void> {
     ...missingTrust({ user, before, after, given, contactAddresses }),
     ...pathsOfOthers(before, after, await closedTo(tx, user)),
   ]
-  if (missing) throw new NodeError('forbidden', `${inBody(missing.pointer)} ${missing.needs}`)
+  if (!missing) return
+  // A list that is the body itself has no pointer there: the field's own says which it is.
+  throw new NodeError('forbidden', `${inBody(missing.pointer) || missing.pointer} ${missing.needs}`)
 }
 
 async function closedTo(tx: Tx, user: Account): Promise<Channel[]> {

@@ -154,6 +154,7 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
 
 type FileFault = { fileReason: FileReason } & FileFlaw
 const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = {
+  name: '01',
   weak: '15',
   encrypted: '16',
   signed: '19',

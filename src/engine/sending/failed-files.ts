@@ -1,0 +1,55 @@
+// The files of one attempt that did not go, and what the attempt comes to by them.
+
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError, naming } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { Session } from '../transports/transport.ts'
+
+/** Faults of one file, which say nothing of the next. Whoever refuses (remote_refused) may mean the session. */
+const OF_THE_FILE: ReadonlySet<ErrorCode> = new Set([
+  'file_missing',
+  'file_changed',
+  'file_refused',
+  'duplicate_file',
+  'name_taken',
+  'no_rights',
+  'remote_refused',
+])
+/** So many without a single one that went: it is not the files, and the partner need not hear of all the others. */
+const FIRST_REFUSED = 10
+
+export class FailedFiles {
+  readonly #over = new AbortController()
+  #first: NodeError | undefined
+  #count = 0
+  #gone = false
+
+  /** Aborted: no further file is to be begun. */
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  oneHasGone(): void {
+    this.#gone = true
+  }
+
+  add({ name }: TransferFileRecord, thrown: unknown, { ended }: Session): void {
+    const error = naming(thrown, name)
+    if (!(error instanceof NodeError) || !OF_THE_FILE.has(error.code) || ended.aborted)
+      return this.#over.abort(error)
+    this.#first ??= error
+    this.#count += 1
+    if (this.#count >= FIRST_REFUSED && !this.#gone) this.#over.abort(this.#error())
+  }
+
+  throwIfAny(): void {
+    this.#over.signal.throwIfAborted()
+    if (this.#first) throw this.#error()
+  }
+
+  #error(): NodeError | undefined {
+    if (!this.#first || this.#count === 1) return this.#first
+    const { code, message } = this.#first
+    return new NodeError(code, `${message} (and ${this.#count - 1} more files)`, { cause: this.#first })
+  }
+}
