@@ -5,7 +5,8 @@
 //
 //   node bench/overview.ts [channels] [transfers] [files each] [runs] [sqlite | postgres]
 //
-// On SQLite, and on PostgreSQL where ESCLUSA_TEST_POSTGRES names a server or one can be started.
+// On SQLite, and on PostgreSQL where ESCLUSA_TEST_POSTGRES names a server or one can be started. PostgreSQL also says how many
+// rows and blocks each page's queries touch, which no load changes; with 0 runs it says that alone.
 
 import { sql } from 'kysely'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -146,7 +147,12 @@ async function compare(database: string, places: readonly OpenOptions[]): Promis
       ({ channels, transfers }) => `${channels} channels / ${transfers} transfers`,
     )
     console.log(`${database}: ms with ${fewer}, with ${more}, ratio: of the fastest tenth, then medians`)
-    for (const [name, path] of Object.entries(QUERIES)) console.log(await timed(apps, name, path))
+    if (RUNS > 0)
+      for (const [name, path] of Object.entries(QUERIES)) console.log(await timed(apps, name, path))
+    if (stores.every(({ dialect }) => dialect.name === 'postgres')) {
+      console.log(`${database}: blocks touched with ${fewer}, with ${more}; rows likewise`)
+      for (const [name, path] of Object.entries(QUERIES)) console.log(await touched(apps, places, name, path))
+    }
     for (const { app } of apps) await app.close()
   } finally {
     for (const store of stores) await store.close()
@@ -168,6 +174,78 @@ async function timed(apps: readonly App[], name: string, path: string): Promise<
     return `${few.toFixed(3)}  ${many.toFixed(3)}  ${(many / few).toFixed(2)}`
   })
   return `${name.padEnd(28)} ${figures.join('    ')}`
+}
+
+/** Every query that the page asks, explained with the values that it asked with. */
+async function touched(
+  apps: readonly App[],
+  places: readonly OpenOptions[],
+  name: string,
+  path: string,
+): Promise<string> {
+  const sums: { blocks: number; rows: number }[] = []
+  for (const [index, { app, headers }] of apps.entries()) {
+    // What a node keeps is there by the second time.
+    await app.inject({ url: `/connect-back${path}`, headers })
+    const asked = await queriesOf(() => app.inject({ url: `/connect-back${path}`, headers }))
+    const client = new Client({ connectionString: places[index]?.databaseUrl })
+    await client.connect()
+    const sum = { blocks: 0, rows: 0 }
+    for (const { text, values } of asked) {
+      if (!/^\s*(select|with)\b/i.test(text)) continue
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+        `explain (analyze, buffers, format json) ${text}`,
+        values,
+      )
+      const plan = rows[0]?.['QUERY PLAN'][0].Plan
+      sum.blocks += (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0)
+      sum.rows += rowsOf(plan)
+    }
+    await client.end()
+    sums.push(sum)
+  }
+  const figures = (['blocks', 'rows'] as const).map((what) => sums.map((sum) => sum[what]).join('  '))
+  return `${name.padEnd(28)} ${figures.join('    ')}`
+}
+
+type Plan = {
+  'Shared Hit Blocks'?: number
+  'Shared Read Blocks'?: number
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+/** Those that its leaves read, kept or not. */
+function rowsOf(plan: Plan | undefined): number {
+  if (!plan) return 0
+  if (plan.Plans) return plan.Plans.reduce((sum, one) => sum + rowsOf(one), 0)
+  return (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+}
+
+type Asked = { text: string; values?: unknown[] }
+
+/** As the driver is given them. */
+async function queriesOf(work: () => Promise<unknown>): Promise<Asked[]> {
+  const asked: Asked[] = []
+  const { query } = Client.prototype
+  Client.prototype.query = function (
+    this: Client,
+    first: string | Asked,
+    second?: unknown,
+    ...rest: unknown[]
+  ) {
+    const { text, values = second } = typeof first === 'string' ? { text: first } : first
+    if (typeof text === 'string') asked.push({ text, values: Array.isArray(values) ? values : [] })
+    return Reflect.apply(query, this, [first, second, ...rest])
+  } as typeof query
+  try {
+    await work()
+  } finally {
+    Client.prototype.query = query
+  }
+  return asked
 }
 
 type Size = { channels: number; transfers: number }

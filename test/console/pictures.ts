@@ -3,11 +3,12 @@
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { createClient } from '../../sdk/index.ts'
 import { go, setScene, signIn } from './browser.ts'
 import type { Scene } from './browser.ts'
 import { ADDRESSES_OF } from './look.ts'
 import { PICTURES, takePicture } from './pictures-of.ts'
-import { BROKEN, PAYROLL } from './platform.ts'
+import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const folder = PICTURES ?? join(import.meta.dirname, '../../docs/screenshots')
 /** What looks the same but for its colours as another page is taken in the light alone. */
@@ -24,10 +25,31 @@ const DARK = new Set([
 
 test('pictures of every page', async (t) => {
   const scene = await setScene(t)
+  await addMore(scene)
   await desktop(scene, 'light')
   await desktop(scene, 'dark')
   await phone(scene)
 })
+
+/** What the tests make themselves: no page is shown empty that would not be in life. */
+async function addMore({ node }: Scene): Promise<void> {
+  const { platform, ...client } = createClient({
+    url: node.url,
+    credentials: { username: 'marta', password: PASSWORD },
+  })
+  const calendar = { holidays: { country: 'ES', region: 'MD' }, closed: ['2026-12-24'] }
+  await platform.putCalendar({ calendarId: 'madrid', body: calendar })
+  const mail = { to: ['tesoreria@banco.example'], language: 'es' as const }
+  await platform.putSubscription({
+    subscriptionId: 'treasury',
+    body: { events: ['transfer.failed', 'expectation.*'], mail },
+  })
+  const due = { channel: PAYROLL, direction: 'EMISION' as const, by: '23:30', files: 'nomina-*.txt' }
+  await platform.putExpectation({ expectationId: 'payroll', body: { ...due, calendar: 'madrid' } })
+  await platform.createToken({ body: { user: 'pablo', name: 'accounting', hours: 720 } })
+  await platform.generateChannelKey({ channelCode: PAYROLL, body: { bits: 2048 } })
+  await client.updateChannel({ channelCode: PAYROLL, body: { name: 'Payroll of the group' } })
+}
 
 async function desktop({ open }: Scene, colorScheme: 'light' | 'dark'): Promise<void> {
   const page = await open({ colorScheme })

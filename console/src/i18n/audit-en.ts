@@ -12,6 +12,7 @@ export const auditEn = {
   verify: 'Check whether it is whole',
   whole: (count: string) => `The trail is whole: ${count} entries.`,
   broken: 'The trail is NOT whole:',
+  more: 'Details',
   older: 'Show older entries',
   download: (format: string) => `As ${format}`,
   actions: {

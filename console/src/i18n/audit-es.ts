@@ -14,6 +14,7 @@ export const auditEs: Words['audit'] = {
   verify: 'Comprobar si está íntegra',
   whole: (count) => `La auditoría está íntegra: ${count} entradas.`,
   broken: 'La auditoría NO está íntegra:',
+  more: 'Detalles',
   older: 'Mostrar entradas más antiguas',
   download: (format) => `Como ${format}`,
   actions: {

@@ -210,6 +210,7 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
       <Table.Td>
         <Subject entry={entry} />
         {entry.note && <Text fz="xs">{entry.note}</Text>}
+        <Facts facts={entry.facts} />
         {entry.changes && (
           <ul className="changes">
             {entry.changes.map(({ field, before, after }) => (
@@ -221,6 +222,24 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
         )}
       </Table.Td>
     </Table.Tr>
+  )
+}
+
+/** What else was noted, such as names of files or the settings at a start. */
+function Facts({ facts }: { facts: unknown }) {
+  const words = useWords()
+  if (typeof facts !== 'object' || facts === null) return null
+  return (
+    <details className="more">
+      <summary>{words.audit.more}</summary>
+      <ul className="changes">
+        {Object.entries(facts).map(([name, value]) => (
+          <li key={name}>
+            <span className="code">{name}</span>: {said(value)}
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }
 
