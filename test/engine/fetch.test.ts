@@ -75,3 +75,26 @@ test('a file that breaks off in a fetch does not stand in the way of the next on
   assert.match(error ?? '', /the disk is full/)
   assert.deepEqual(await rig.list('in'), ['b.txt', 'c.txt'])
 })
+
+test('a fetch during which the database stops answering goes on when it answers again', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  const { store } = rig.context
+  const { write } = store
+  const host = rig.host() as { offer: SessionHost['offer'] }
+  const { offer } = host
+  let tries = 0
+  host.offer = async (offered) => {
+    const incoming = await offer(offered)
+    if (offered.name !== 'a.txt' || tries++ > 0) return incoming
+    const complete: typeof incoming.complete = async (end) => {
+      store.write = () => Promise.reject(new NodeError('unavailable', 'the database does not answer'))
+      await incoming.complete(end).finally(() => (store.write = write))
+    }
+    return { ...incoming, position: incoming.position, complete }
+  }
+  for (const name of ['a.txt', 'b.txt', 'c.txt']) await rig.offer(name, 'x')
+  const { state, error, files } = await fetch(rig)
+  assert.deepEqual([state, error], ['COMPLETED', null])
+  assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt', 'c.txt'])
+  assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt', 'c.txt'])
+})

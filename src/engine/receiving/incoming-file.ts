@@ -287,7 +287,7 @@ export class IncomingFile implements Incoming {
       { err: reason, transfer: this.#run().transfer.id },
       'a received file is here but that could not be recorded',
     )
-    this.#reception?.leaveToNext()
+    this.#reception?.leaveToNext(reason)
     this.#end()
   }
 

@@ -7,6 +7,7 @@
 // Moves: open -> closing by `close`: the partner gave the turn, ended its session, brought nothing for a while or broke
 // off in a file; or a file waits that does not belong to it. closing -> quiet with the last file and the last action.
 
+import { NodeError } from '../../errors.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
@@ -45,7 +46,7 @@ export class Reception {
   #acting: Promise<void> = Promise.resolve()
   #actions = 0
   #refused: { reason: unknown } | undefined
-  #left = false
+  readonly #leaving = new AbortController()
   encrypted: boolean
 
   constructor(running: RunningTransfer, terms: Terms | undefined, encrypted: boolean) {
@@ -150,13 +151,14 @@ export class Reception {
   }
 
   /** The transfer is left as it is, for whoever claims it next. */
-  leaveToNext(): void {
-    this.#left = true
+  leaveToNext(cause: unknown): void {
+    this.#leaving.abort(new NodeError('unavailable', 'a received file could not be recorded', { cause }))
     this.close()
   }
 
-  get left(): boolean {
-    return this.#left
+  /** Aborted when it is left. A fetch ends with it: closed, it would stand in the way of its own files. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal
   }
 
   close(): void {

@@ -177,11 +177,11 @@ export class Receptions {
 
   #end(reception: Reception): void {
     const { context, release, background } = this.#parts
-    const { running, refused, left } = reception
+    const { running, refused, leaving } = reception
     const { held, transfer } = running
     const unsure = isUnavailable(refused?.reason) && !context.stopping.aborted
     const ending = (
-      left || unsure
+      leaving.aborted || unsure
         ? context.store.write((tx) => parkClaim(tx, held, context.now()))
         : endReception(running, refused)
     )

@@ -326,7 +326,7 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ re
   const fetch = runner.sessions.fetches.begin(running.plan)
   let ok = false
   try {
-    await lent.session.fetch(signal)
+    await lent.session.fetch(AbortSignal.any([signal, reception.leaving]))
     ok = true
   } finally {
     fetch.end()
@@ -334,5 +334,6 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ re
     await reception.quiet
     await lent.giveBack(ok)
   }
+  reception.leaving.throwIfAborted()
   return reception.refused ?? (fetch.refused && { reason: fetch.refused })
 }
