@@ -115,6 +115,8 @@ async function runTests(): Promise<boolean> {
     files,
     concurrency: FILES_AT_ONCE,
     timeout: TEST_TIMEOUT_MS,
+    // A file whose tests are over is over: a handle that one of them forgot would hold up the whole run, silently.
+    execArgv: ['--test-force-exit'],
     signal: stopped.signal,
     ...(patterns.length > 0 && { testNamePatterns: patterns }),
   })
