@@ -25,8 +25,10 @@ export class Observer {
 
   async #watch(): Promise<void> {
     while (this.#state === 'watching') {
+      const began = performance.now()
       await this.look()
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      // Half of the time at the most: the nodes need the processor too.
+      await new Promise((resolve) => setTimeout(resolve, Math.max(40, performance.now() - began)))
     }
   }
 

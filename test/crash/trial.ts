@@ -25,7 +25,7 @@ import type { Scene } from './verdict.ts'
 export const LONG = process.env.ESCLUSA_LONG === '1'
 export const SEED = Number(process.env.ESCLUSA_SEED ?? Date.now() % 1_000_000)
 export const MIB = 1024 * 1024
-const SETTLE_MS = LONG ? 300_000 : 90_000
+const SETTLE_MS = 300_000
 
 export type Trial = Scene & { settings: Settings; token: string; random: Random; observer: Observer }
 
