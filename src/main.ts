@@ -54,7 +54,8 @@ export type RunningNode = {
   stop(): Promise<void>
 }
 
-export async function startNode(config: Config): Promise<RunningNode> {
+/** `worker`: the engine's thread from another file than usual, for tests. */
+export async function startNode(config: Config, { worker }: { worker?: URL } = {}): Promise<RunningNode> {
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const log = makeLog(config.logLevel, owner)
   requireApart(config)
@@ -146,7 +147,8 @@ export async function startNode(config: Config): Promise<RunningNode> {
     taken: wakes.stored,
   })
   await app.listen({ host: config.host, port: config.port })
-  const engine = startEngineThread({ config, owner, log, heard: wakes.heard, wanted: wakes.wanted })
+  const { heard, wanted } = wakes
+  const engine = startEngineThread({ config, owner, log, heard, wanted, ...(worker && { worker }) })
   running = engine
   readiness.engineAnswers = () => engine.answers()
   // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.

@@ -3,7 +3,8 @@
 // the tests of that name.
 //
 // Files that take long start first (longest-tests.txt), so that none of them is left over at the end; how long each file
-// took is written to node_modules/.cache/test-seconds.txt, in the same form.
+// took is written to node_modules/.cache/test-seconds.txt, in the same form. Short files of some folders share a process
+// (SHARING): loading the product once for each of them took longer than their tests.
 //
 // Where PostgreSQL cannot be started the run goes on, says so first and last, and the tests of that database are
 // reported as skipped.
@@ -22,26 +23,30 @@ import type { PostgresServer } from '../test/support/postgres.ts'
 
 const DEFAULT_PLACES = ['src', 'sdk', 'console/src', 'test']
 const NAME_PATTERN = '--test-name-pattern='
-/** Of one test. A slow machine is no fault: this only ends what would wait for ever. */
-const TEST_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 900_000
+/** Of one process. A slow machine is no fault: this only ends what would wait for ever. */
+const TEST_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 1_800_000
 // Twice the cores: files wait for processes, disks and clocks for half of their time.
 const FILES_AT_ONCE = 4
+
+/** Their files leave nothing behind in the process: no setting, no hook, no count of what is open. */
+const SHARING = ['test/http']
+const MOST_TOGETHER = 10
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CACHE = join(root, 'node_modules/.cache')
 const LONGEST = join(root, 'tools/longest-tests.txt')
 
 process.chdir(root)
+const folder = mkdtempSync(join(tmpdir(), 'esclusa-tests-'))
 const given = process.argv.slice(2)
 const patterns = given
   .filter((one) => one.startsWith(NAME_PATTERN))
   .map((one) => one.slice(NAME_PATTERN.length))
-const files = longestFirst(testFiles(given.filter((one) => !one.startsWith(NAME_PATTERN))))
+const files = inProcesses(testFiles(given.filter((one) => !one.startsWith(NAME_PATTERN))))
 const stopped = new AbortController()
 // The tests end, and the server is stopped on the way out.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort())
 
-const folder = mkdtempSync(join(tmpdir(), 'esclusa-tests-'))
 const postgres = await startedPostgres()
 const ready = `ready_${process.pid}`
 let passed = false
@@ -67,12 +72,34 @@ function testFiles(places: readonly string[]): string[] {
   return [...new Set(found.flat().map((file) => relative(root, file)))].sort()
 }
 
-function longestFirst(all: readonly string[]): string[] {
+/** What each process runs, in the order of their starts: the long ones, those that are shared, the others. */
+function inProcesses(all: readonly string[]): string[] {
   const order = readFileSync(LONGEST, 'utf8')
     .split('\n')
-    .map((line) => line.split(' ')[1])
-  const place = (file: string) => (order.includes(file) ? order.indexOf(file) : order.length)
-  return all.toSorted((one, other) => place(one) - place(other))
+    .map((line) => line.split(' ')[1] ?? '')
+  const long = order.filter((file) => all.includes(file))
+  const short = all.filter((file) => !order.includes(file))
+  const sharing = SHARING.map((folder) =>
+    short.filter((file) => file.startsWith(`${folder}/`) && !hasHooks(file)),
+  )
+  const alone = short.filter((file) => !sharing.flat().includes(file))
+  return [...long, ...sharing.flatMap(together), ...alone]
+}
+
+/** Of the whole file: in a shared process they would be everybody's. */
+function hasHooks(file: string): boolean {
+  return /^(before|after)(Each)?\(/m.test(readFileSync(file, 'utf8'))
+}
+
+/** Files that import test files, a few each. */
+function together(all: readonly string[]): string[] {
+  if (all.length < 2) return [...all]
+  return Array.from({ length: Math.ceil(all.length / MOST_TOGETHER) }, (_, nth) => {
+    const some = all.slice(nth * MOST_TOGETHER, (nth + 1) * MOST_TOGETHER)
+    const name = join(folder, `${some[0]?.replaceAll('/', '-')}.mjs`)
+    writeFileSync(name, some.map((file) => `import ${JSON.stringify(join(root, file))}\n`).join(''))
+    return name
+  })
 }
 
 async function startedPostgres(): Promise<PostgresServer | undefined> {
@@ -107,10 +134,24 @@ async function onServer(connectionString: string, statement: string): Promise<vo
   await client.end()
 }
 
+type TestEnd = { nesting: number; file?: string; details: { duration_ms: number } }
+
+/** The engine's thread as installations run it, joined into one file; undefined where a source has changed since. */
+function joinedWorker(): string | undefined {
+  const list = statSync('build/sources.txt', { throwIfNoEntry: false })
+  if (!list) return undefined
+  const sources = readFileSync('build/sources.txt', 'utf8').split('\n')
+  const isOld = (path: string) =>
+    (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) <= list.mtimeMs
+  return sources.every(isOld) ? join(root, 'build/worker.js') : undefined
+}
+
 async function runTests(): Promise<boolean> {
   // Most of what a short test file costs is the loading of modules: files and the nodes they start share what was
   // compiled once.
   process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'compiled')
+  // So does the start of each node: its thread loads the whole engine once more.
+  process.env.ESCLUSA_TEST_WORKER = joinedWorker() ?? ''
   const tests = run({
     files,
     concurrency: FILES_AT_ONCE,
@@ -121,10 +162,16 @@ async function runTests(): Promise<boolean> {
     ...(patterns.length > 0 && { testNamePatterns: patterns }),
   })
   const seconds = new Map<string, number>()
+  const add = ({ nesting, file, details }: TestEnd) => {
+    if (nesting > 0 || !file) return
+    const name = relative(root, file)
+    seconds.set(name, (seconds.get(name) ?? 0) + details.duration_ms / 1000)
+  }
+  tests.on('test:pass', add)
+  tests.on('test:fail', add)
   let success = false
   tests.on('test:summary', (summary) => {
-    if (summary.file) seconds.set(relative(root, summary.file), summary.duration_ms / 1000)
-    else success = summary.success
+    if (!summary.file) success = summary.success
   })
   const shown = tests.compose(new spec())
   shown.pipe(process.stdout)

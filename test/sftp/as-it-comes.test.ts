@@ -2,7 +2,6 @@
 // of them is not what it was taken to be, which the log then says. Whole nodes; the one looked at is a process.
 
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,6 +10,7 @@ import type { PlatformContact } from '../../src/contract/administration/platform
 import { fingerprintOf, readPrivateKey } from '../../src/engine/transports/ssh/keys.ts'
 import { NodeProcess } from '../crash/node-process.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { putListenerKeys } from '../support/rsa-key.ts'
 import { commandExists, freePort, makeKey } from '../support/sftp/openssh.ts'
 import type { KeyPair } from '../support/sftp/openssh.ts'
 import { sampleBytes } from '../support/transport-ends.ts'
@@ -42,12 +42,11 @@ type Place = { dataDir: string; port: number; hostKey: string; settings: Record<
 async function makePlace(t: TestContext): Promise<Place> {
   const dataDir = await tempFolder(t)
   const port = await freePort()
-  // Made here, because making a key of that size takes its time.
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }) as string
-  await writeFile(join(dataDir, 'sftp-host-key.pem'), pem, { mode: 0o600 })
+  const settings = { ESCLUSA_SFTP_PORT: String(port) }
+  await putListenerKeys(dataDir, settings)
+  const pem = await readFile(join(dataDir, 'sftp-host-key.pem'), 'utf8')
   const hostKey = fingerprintOf(readPrivateKey(pem, undefined).getPublicSSH())
-  return { dataDir, port, hostKey, settings: { ESCLUSA_SFTP_PORT: String(port) } }
+  return { dataDir, port, hostKey, settings }
 }
 
 /** The channel where this node is called, or where it calls; each has folders of its own. */

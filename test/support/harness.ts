@@ -18,8 +18,11 @@ const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
 // Making the schema costs more than most tests: `npm test` makes it once for each database, and tests take copies.
 const POSTGRES_READY = process.env.ESCLUSA_TEST_POSTGRES_READY || undefined
 const SQLITE_READY = process.env.ESCLUSA_TEST_SQLITE_READY || undefined
+/** The engine's thread in one file: loading it from its sources costs more than most tests too. */
+export const JOINED_WORKER = process.env.ESCLUSA_TEST_WORKER || undefined
 // Nodes that a test starts as processes inherit the environment, and refuse settings they do not know.
-for (const name of ['POSTGRES', 'POSTGRES_READY', 'SQLITE_READY']) delete process.env[`ESCLUSA_TEST_${name}`]
+for (const name of ['POSTGRES', 'POSTGRES_READY', 'SQLITE_READY', 'WORKER'])
+  delete process.env[`ESCLUSA_TEST_${name}`]
 
 export type TestDatabase = {
   name: 'sqlite' | 'postgres'
@@ -147,6 +150,8 @@ export function closeAfter(t: TestContext, close: () => Promise<void>): void {
   })
 }
 
+const LONGEST_PAUSE_MS = 60
+
 /** Waits for a condition; the time is only the point at which it gives up. */
 export async function waitFor<T>(
   what: string,
@@ -154,10 +159,11 @@ export async function waitFor<T>(
   timeoutMs = 180_000,
 ): Promise<T> {
   const giveUpAt = Date.now() + timeoutMs
-  for (;;) {
+  // What is not there at once is looked for less often: the looks of a long wait cost more than the test itself.
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
     const value = await condition()
     if (value) return value
     if (Date.now() > giveUpAt) throw new Error(`waited ${timeoutMs} ms in vain for: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

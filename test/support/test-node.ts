@@ -3,6 +3,7 @@
 
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { makeLimiter } from '../../src/accounts/limiter.ts'
 import { makeTokens } from '../../src/accounts/token.ts'
 import { makeAuditTrail } from '../../src/audit/trail.ts'
@@ -25,8 +26,9 @@ import { makeSeal } from '../../src/store/seal.ts'
 import { noteSessionSeen } from '../../src/store/sessions.ts'
 import { noteTokenUse } from '../../src/store/tokens.ts'
 import { caller } from './call.ts'
-import { closeAfter, sqlite, tempFolder } from './harness.ts'
+import { closeAfter, JOINED_WORKER, sqlite, tempFolder } from './harness.ts'
 import type { HttpOptions, NodeOptions, TestNode } from './harness.ts'
+import { putListenerKeys } from './rsa-key.ts'
 import { seedPlatform, tokenFor } from './seed.ts'
 
 async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
@@ -61,7 +63,8 @@ async function dressed(
 
 export async function startWholeNode(t: TestContext, options: NodeOptions): Promise<TestNode & RunningNode> {
   const config = await configFor(t, options)
-  const node = await startNode(config)
+  await putListenerKeys(config.dataDir, options.settings ?? {})
+  const node = await startNode(config, JOINED_WORKER ? { worker: pathToFileURL(JOINED_WORKER) } : {})
   closeAfter(t, () => node.stop())
   return { ...node, ...(await dressed(node.url, node.context, config, options)) }
 }
