@@ -80,15 +80,15 @@ function inProcesses(all: readonly string[]): string[] {
   const long = order.filter((file) => all.includes(file))
   const short = all.filter((file) => !order.includes(file))
   const sharing = SHARING.map((folder) =>
-    short.filter((file) => file.startsWith(`${folder}/`) && !hasHooks(file)),
+    short.filter((file) => file.startsWith(`${folder}/`) && !isAlone(file)),
   )
   const alone = short.filter((file) => !sharing.flat().includes(file))
   return [...long, ...sharing.flatMap(together), ...alone]
 }
 
-/** Of the whole file: in a shared process they would be everybody's. */
-function hasHooks(file: string): boolean {
-  return /^(before|after)(Each)?\(/m.test(readFileSync(file, 'utf8'))
+/** Hooks of the whole file would be everybody's; and what is awaited first could come when the others are over. */
+function isAlone(file: string): boolean {
+  return /^((before|after)(Each)?\(|(const .* = )?await )/m.test(readFileSync(file, 'utf8'))
 }
 
 /** Files that import test files, a few each. */
