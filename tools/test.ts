@@ -3,7 +3,7 @@
 // the tests of that name.
 //
 // Files that take long start first (longest-tests.txt), so that none of them is left over at the end; how long each file
-// took is written to node_modules/.cache/test-seconds.txt, in the same form. Short files of some folders share a process
+// that had a process of its own took is written to node_modules/.cache/test-seconds.txt, in the same form. Short files of some folders share a process
 // (SHARING): loading the product once for each of them took longer than their tests.
 //
 // Where PostgreSQL cannot be started the run goes on, says so first and last, and the tests of that database are
@@ -134,8 +134,6 @@ async function onServer(connectionString: string, statement: string): Promise<vo
   await client.end()
 }
 
-type TestEnd = { nesting: number; file?: string; details: { duration_ms: number } }
-
 /** The engine's thread as installations run it, joined into one file; undefined where a source has changed since. */
 function joinedWorker(): string | undefined {
   const list = statSync('build/sources.txt', { throwIfNoEntry: false })
@@ -162,16 +160,11 @@ async function runTests(): Promise<boolean> {
     ...(patterns.length > 0 && { testNamePatterns: patterns }),
   })
   const seconds = new Map<string, number>()
-  const add = ({ nesting, file, details }: TestEnd) => {
-    if (nesting > 0 || !file) return
-    const name = relative(root, file)
-    seconds.set(name, (seconds.get(name) ?? 0) + details.duration_ms / 1000)
-  }
-  tests.on('test:pass', add)
-  tests.on('test:fail', add)
   let success = false
   tests.on('test:summary', (summary) => {
     if (!summary.file) success = summary.success
+    else if (files.includes(relative(root, summary.file)))
+      seconds.set(relative(root, summary.file), summary.duration_ms / 1000)
   })
   const shown = tests.compose(new spec())
   shown.pipe(process.stdout)
