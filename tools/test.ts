@@ -2,9 +2,9 @@
 // `node tools/test.ts src/store test/http` runs those alone; a file may be named too, and `--test-name-pattern=…` runs
 // the tests of that name.
 //
-// Files that take long start first (longest-tests.txt), so that none of them is left over at the end; how long each file
-// that had a process of its own took is written to node_modules/.cache/test-seconds.txt, in the same form. Short files of some folders share a process
-// (SHARING): loading the product once for each of them took longer than their tests.
+// Files that take long start first (longest-tests.txt), so that none of them is left over at the end. Short files of some
+// folders share a process (SHARING): loading the product once for each of them took longer than their tests. How long each
+// of the others took is written to node_modules/.cache/test-seconds.txt, in the form of that list.
 //
 // Where PostgreSQL cannot be started the run goes on, says so first and last, and the tests of that database are
 // reported as skipped.
