@@ -31,17 +31,17 @@ export function expectationsAt(now: Date): Expectation[] {
       direction: 'RECEPCION',
       files: 'lista-*.txt',
       by: dueBefore(now),
-      warnBefore: '10m',
     },
   ]
 }
 
 export const CALENDARS: Calendar[] = [{ id: 'madrid', holidays: { country: 'ES', region: 'MD' } }]
 
-/** Forty minutes ago, or as early today as there is. */
+/** Forty minutes ago, or as early today as a window can end: it begins at midnight and is never empty. */
 function dueBefore(now: Date): string {
-  const earlier = new Date(now.getTime() - 40 * MINUTE_MS)
-  return earlier.getUTCDate() === now.getUTCDate() ? earlier.toISOString().slice(11, 16) : '00:01'
+  const midnight = Date.parse(now.toISOString().slice(0, 10))
+  const due = Math.max(midnight + MINUTE_MS, now.getTime() - 40 * MINUTE_MS)
+  return new Date(due).toISOString().slice(11, 16)
 }
 
 /** The list was missed and came a quarter of an hour later, as the node would have found it. */
