@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
@@ -15,7 +14,7 @@ const run = promisify(execFile)
 const START_MS = 120_000
 
 async function startDemo(t: TestContext) {
-  const folder = join(await tempFolder(t), 'demo')
+  const folder = await tempFolder(t)
   // Not from where another demo would begin to count.
   const port = String(20_000 + (process.pid % 10_000))
   const demo = spawn(process.execPath, ['bin/esclusa.js', 'demo', '--folder', folder, '--port', port], {

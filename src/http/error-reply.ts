@@ -3,6 +3,7 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Socket } from 'node:net'
+import { wordsFor } from '../contract/error-body.ts'
 import type { ErrorBody } from '../contract/error-body.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
@@ -120,30 +121,11 @@ function validationMessage(faults: FastifySchemaValidationError[], where: string
       return `${field(`/${escapePointer(String(params.additionalProperty))}`)} is not known here`
     case 'required':
       return `${field(`/${String(params.missingProperty)}`)} is required`
-    case 'enum':
-      return `${field()} must be one of ${(params.allowedValues as unknown[]).filter((one) => one !== null).join(', ')}`
     case 'type':
       return `${field()} must be ${typeNames(params.type)}`
-    case 'minimum':
-    case 'maximum':
-      return `${field()} must be ${keyword === 'minimum' ? 'at least' : 'at most'} ${String(params.limit)}`
-    case 'format':
-      return `${field()} must be a ${String(params.format) === 'date' ? 'date, yyyy-MM-dd' : String(params.format)}`
-    case 'maxLength':
-    case 'maxItems':
-      return `${field()} must have at most ${String(params.limit)} ${keyword === 'maxItems' ? 'items' : 'characters'}`
-    case 'pattern':
-      return `${field()} ${patternMeaning(String(params.pattern), where)}`
     default:
-      return `${field()} ${fault.message ?? 'is not valid'}`
+      return `${field()} ${wordsFor(keyword, params) ?? fault.message ?? 'is not valid'}`
   }
-}
-
-function patternMeaning(pattern: string, where: string | undefined): string {
-  if (where === 'params')
-    return 'must have the form <localCode>-<remoteCode>-<application>, each 1 to 32 of A-Z a-z 0-9 _ .'
-  if (pattern.includes('[01][0-9]')) return 'must be an hour, HH:mm'
-  return 'must not contain control characters'
 }
 
 function typeNames(type: unknown): string {

@@ -96,7 +96,7 @@ users: [{ username: a, email: nobody, role: ROLE_KING }]
     '8:5: /channels/0/colour is not known here',
     '10:12: /channels/0/connection/ips must be a list',
     '11:51: /channels/0/connection/advancedConfigurationConnection/retries must be at least 0',
-    '11:68: /channels/0/connection/advancedConfigurationConnection/initialHour must be an hour, HH:mm (in quotes)',
+    '11:68: /channels/0/connection/advancedConfigurationConnection/initialHour must be an hour, HH:mm',
     '12:5: /channels/1/code is required',
     '13:31: /users/0/email must be an e-mail address',
     '13:45: /users/0/role must be one of ROLE_GLOBALADMIN, ROLE_ADMIN, ROLE_ADVOPERATOR, ROLE_OPERATOR, ROLE_CONTROLATOR, ROLE_ADMINFF, ROLE_ADMINCONTROLATORFF',

@@ -79,7 +79,7 @@ test('what check and apply refuse of users is refused in the same words, and not
     refusal(400, /^\/password must have at least 12 characters/),
   )
   await assert.rejects(make({ role: 'ROLE_KING' }), refusal(400, /^\/role must be one of/))
-  await assert.rejects(make({ email: 'nobody' }), refusal(400, /^\/email/))
+  await assert.rejects(make({ email: 'nobody' }), refusal(400, /^\/email must be an e-mail address$/))
   await assert.rejects(make({ passwordHash: 'x' }), refusal(400, /passwordHash is not known here/))
   await assert.rejects(make({ username: 'operator' }), refusal(409, /^user operator exists already/))
   await assert.rejects(
@@ -206,6 +206,10 @@ test('what check and apply refuse of contacts and channels is refused in the sam
   await assert.rejects(
     admin.createContact({ body: { id: 'x', protocol: 'folder' } }),
     refusal(400, /^\/protocol folder needs the section folder/),
+  )
+  await assert.rejects(
+    admin.createContact({ body: { id: 'x', protocol: 'sftp', sftp: { username: 'x', hostKeys: [] } } }),
+    refusal(400, /^\/sftp\/hostKeys must have at least 1 item$/),
   )
   await assert.rejects(
     admin.createContact({ body: { id: 'x', remoteIPs: [{ ipAddress: '1.2.3' }] } }),

@@ -4,7 +4,16 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '../../../sdk/index.ts'
@@ -65,9 +74,9 @@ export async function demo(options: DemoOptions): Promise<void> {
   }
 }
 
-/** Removes and makes the folder again only if an earlier demo made it. */
+/** Removes and makes the folder again only if an earlier demo made it, or nothing is in it. */
 function freshFolder(folder: string): string {
-  if (existsSync(folder) && !existsSync(join(folder, MARK)))
+  if (existsSync(folder) && !existsSync(join(folder, MARK)) && !isEmptyFolder(folder))
     throw new NodeError(
       'bad_use',
       `${folder} exists and was not made by a demo: choose another with --folder`,
@@ -79,6 +88,10 @@ function freshFolder(folder: string): string {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, MARK), String(process.pid))
   return folder
+}
+
+function isEmptyFolder(path: string): boolean {
+  return statSync(path).isDirectory() && readdirSync(path).length === 0
 }
 
 function isRunning(pid: number): boolean {
