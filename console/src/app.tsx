@@ -149,7 +149,15 @@ function Navigation({ location }: { location: string }) {
           <ThemeChoice />
           <div className="who">
             <div className="who-name">
-              <Anchor component={Link} href="/account" fz="sm" fw={600} truncate title={words.menu.account}>
+              <Anchor
+                component={Link}
+                href="/account"
+                display="block"
+                fz="sm"
+                fw={600}
+                truncate
+                title={words.menu.account}
+              >
                 {[user.name, user.lastName].filter(Boolean).join(' ') || user.username}
               </Anchor>
               <Text fz="xs" c="dimmed" truncate>

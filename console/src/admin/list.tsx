@@ -105,7 +105,11 @@ function ThingTable({ name, kind, things }: { name: KindName; kind: Kind; things
           return (
             <Table.Tr key={id}>
               {kind.columns.map((one, index) => (
-                <Table.Td key={one.label}>
+                <Table.Td
+                  key={one.label}
+                  className={isShort(shown(one, thing)) ? 'unbroken' : undefined}
+                  data-label={index === 0 ? undefined : words.admin.fields[one.label]}
+                >
                   {index === 0 && rights.may(kind.may.change) ? (
                     <Anchor component={Link} href={href} fz="sm" fw={600}>
                       {shown(one, thing)}
@@ -125,6 +129,11 @@ function ThingTable({ name, kind, things }: { name: KindName; kind: Kind; things
       </Table.Tbody>
     </Table>
   )
+}
+
+/** An hour, a date or a number is read in one piece. */
+function isShort(said: string): boolean {
+  return said.length <= 12
 }
 
 function RemoveButton({ name, kind, id }: { name: KindName; kind: Kind; id: string }) {
