@@ -48,6 +48,8 @@ export type SceneOptions = {
   senders?: number
   /** Between the two ends: the port that is called instead of the partner's own. */
   between?: (port: number) => Promise<number>
+  /** How many OFTP2 sessions there may be at once; without it the node decides. */
+  sessions?: number
   /** How often `send` asks whether it is done. */
   pollMs?: number
 }
@@ -211,6 +213,7 @@ export async function oftp2Scene(options: SceneOptions): Promise<Scene> {
     remoteCodes: [{ code: 'ACME' }],
     remoteIPs: [{ id: 'ip1', ipAddress: '127.0.0.1', port }],
     protocol: 'oftp2',
+    ...(options.sessions !== undefined && { oftp2: { sessions: options.sessions } }),
   }
   const channel: Channel = {
     ...options.channel,

@@ -62,7 +62,11 @@ export function watchPush(
   const isAhead = source instanceof ReadAhead && !file.maybeVisible && !wantsSignedReceipt(emission)
   const before = { receipt: file.receipt, wireHash: file.wireHash }
   let ahead = isAhead ? source.receiptHash().then((hash) => note(hash, {}, 'soon')) : undefined
-  ahead?.catch(() => {}) // awaited before it matters
+  let noted = false
+  ahead?.then(
+    () => (noted = true),
+    () => {}, // awaited before it matters
+  )
   const { session, plan } = emission
   const isEncrypted = session.encrypted || plan.encryptFiles
   let noting: Promise<void> | undefined
@@ -83,7 +87,7 @@ export function watchPush(
       maybeVisible = true
       const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      if (ahead) hurry(emission.held)
+      if (ahead && !noted) hurry(emission.held)
       await (ahead ?? note(wireHash, { position: source.size }, 'now'))
       ahead = undefined
     },
