@@ -35,7 +35,7 @@ const MAY: Record<string, string[]> = {
   'src/audit': ['src/contract', 'src/domain', 'src/store'],
   'src/keys': ['src/contract', 'src/domain', 'src/store', 'src/audit'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
-  'src/notify': ['src/contract', 'src/domain', 'src/store'],
+  'src/notify': ['src/contract', 'src/domain', 'src/store', 'src/keys'],
   'src/http': [
     'src/contract',
     'src/domain',

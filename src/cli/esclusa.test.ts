@@ -14,7 +14,7 @@ import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/support/seed.ts'
 import { generateSelfSigned } from '../engine/transforms/cms/self-signed.ts'
 import { findAccount } from '../store/accounts.ts'
 import { findChannel, openChannel, pageOfHistory } from '../store/channels.ts'
-import { insertKeyProposal } from '../store/keys.ts'
+import { insertKeyProposal } from '../store/keys/proposals.ts'
 import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
 const BINARY = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))

@@ -32,7 +32,7 @@ export function publicPartOf(pem: string): PublicPart | undefined {
 }
 
 function readPublicPart(pem: string): PublicPart | undefined {
-  const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(pem)?.[0]
+  const [certificate] = certificatesIn(pem)
   try {
     if (certificate !== undefined) return ofCertificate(new X509Certificate(certificate))
     const key = createPublicKey(pem)
@@ -45,6 +45,10 @@ function readPublicPart(pem: string): PublicPart | undefined {
   } catch {
     return undefined
   }
+}
+
+export function certificatesIn(pem: string): string[] {
+  return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 function ofCertificate(certificate: X509Certificate): PublicPart {

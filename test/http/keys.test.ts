@@ -7,7 +7,7 @@ import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.
 import { publicPartOf } from '../../src/keys/key-facts.ts'
 import type { ProposedKey } from '../../src/contract/administration/keys.ts'
 import { findChannel, openChannel, pageOfHistory } from '../../src/store/channels.ts'
-import { insertKeyProposal, listKeyProposals } from '../../src/store/keys.ts'
+import { insertKeyProposal, listKeyProposals } from '../../src/store/keys/proposals.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { CLOSED, FULL, PLAIN, SECRETS } from '../support/seed.ts'

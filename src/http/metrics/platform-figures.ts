@@ -29,7 +29,7 @@ import type { Context } from '../context.ts'
 
 /** An end gets its time a moment before its commit makes it visible. So only ends older than this are counted. */
 const SETTLED_MS = 10_000
-/** Opening every channel's keys takes a while; days are left for long. */
+/** Days are left for long. */
 const CERTIFICATES_EVERY_MS = 600_000
 const DAY_MS = 86_400_000
 

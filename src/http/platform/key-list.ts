@@ -1,16 +1,13 @@
-// The keys that channels use, each once. Of every channel's keys only fingerprint and end are kept, in memory, for as long
-// as the channel stays as it is; so a page opens the keys that it shows and no others. The first list after a start opens
-// them all, one at a time, with other requests between them.
+// The keys that channels use, each once. Of every channel's keys fingerprint and end are kept in memory, for as long as the
+// channel stays as it is; they come from the database, so a page opens the keys that it shows and no others.
 
-import { setImmediate as turn } from 'node:timers/promises'
 import type { KeyInUse } from '../../contract/administration/keys.ts'
 import { makePage } from '../../contract/page.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
+import { keysOfChannels, openedKey } from '../../keys/known-keys.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
 import type { View } from '../../store/channel-access.ts'
-import { channelPlace, findChannels } from '../../store/channels.ts'
-import type { ChannelRecord } from '../../store/channels.ts'
-import { batches } from '../../store/database/batches.ts'
+import { findChannels } from '../../store/channels.ts'
 import { askedPage } from '../integration/paging.ts'
 import type { Context } from '../context.ts'
 import type { Boards } from './channel-board.ts'
@@ -19,16 +16,15 @@ import { keyFacts } from './keys.ts'
 
 type Side = KeyInUse['side']
 type ChannelKey = { side: Side; fingerprint: string; endsAt: number }
+type Known = WeakMap<ChannelFacts, readonly ChannelKey[]>
 type Key = ChannelKey & { channels: string[] }
 
-const FIELDS = { LOCAL: 'rsaLocalKey', REMOTE: 'rsaRemoteKey' } as const
 const NAMES = { LOCAL: 'rsaLocalKeyName', REMOTE: 'rsaRemoteKeyName' } as const
-const SIDES = ['LOCAL', 'REMOTE'] as const
 const CHANNELS_NAMED = 100
 const DAY_MS = 86_400_000
 
 export function makeKeyList(boardOf: Boards): Pick<PlatformHandlers, 'listKeys'> {
-  const known = new WeakMap<ChannelFacts, readonly ChannelKey[]>()
+  const known: Known = new WeakMap()
   const lists = new WeakMap<View, { catalogue: Catalogue; keys: readonly Key[] }>()
   const listKeys: PlatformHandler<'listKeys'> = async (context, { input, user }) => {
     const asked = askedPage(context, input)
@@ -45,39 +41,20 @@ export function makeKeyList(boardOf: Boards): Pick<PlatformHandlers, 'listKeys'>
   return { listKeys }
 }
 
-async function learn(
-  context: Context,
-  { channels }: Catalogue,
-  known: WeakMap<ChannelFacts, readonly ChannelKey[]>,
-): Promise<void> {
-  const unknown = [...channels.values()].filter((facts) => !known.has(facts)).map(({ code }) => code)
-  for (const codes of batches(unknown))
-    for (const record of await findChannels(context.store.db, codes)) {
-      const facts = channels.get(record.code)
-      if (!facts || known.has(facts)) continue
-      known.set(facts, keysOf(context, record))
-      await turn()
-    }
-}
-
-function keysOf(context: Context, record: ChannelRecord): ChannelKey[] {
-  return SIDES.flatMap((side) => {
-    const found = publicPart(context, record, side)
-    return found ? { side, fingerprint: found.fingerprint, endsAt: found.validTo ?? Infinity } : []
-  })
-}
-
-function publicPart({ seal }: Context, { code, secrets }: ChannelRecord, side: Side) {
-  const sealed = secrets[FIELDS[side]]
-  return sealed === undefined ? undefined : publicPartOf(seal.open(channelPlace(code, FIELDS[side]), sealed))
+async function learn(context: Context, { channels }: Catalogue, known: Known): Promise<void> {
+  const unknown = [...channels.values()].filter((facts) => !known.has(facts))
+  const found = await keysOfChannels(context, unknown)
+  for (const facts of unknown)
+    known.set(
+      facts,
+      (found.get(facts.code) ?? []).flatMap(({ side, fingerprint, endsAt = Infinity, isBehind }) =>
+        isBehind ? [] : { side, fingerprint, endsAt },
+      ),
+    )
 }
 
 /** Those that end first; those without an end come last. */
-function gather(
-  view: View,
-  { channels }: Catalogue,
-  known: WeakMap<ChannelFacts, readonly ChannelKey[]>,
-): Key[] {
+function gather(view: View, { channels }: Catalogue, known: Known): Key[] {
   const found = new Map<string, Key>()
   for (const code of view.codes) {
     const facts = channels.get(code)
@@ -99,7 +76,8 @@ async function describe(context: Context, catalogue: Catalogue, keys: readonly K
   const records = new Map(firsts.map((record) => [record.code, record]))
   return keys.flatMap(({ side, fingerprint, endsAt, channels }) => {
     const record = records.get(channels[0] ?? '')
-    const part = record && publicPart(context, record, side)
+    const pem = record && openedKey(context.seal, record, side)
+    const part = pem === undefined ? undefined : publicPartOf(pem)
     // Changed a moment ago: the next list tells.
     if (part?.fingerprint !== fingerprint) return []
     return {

@@ -26,6 +26,7 @@ export type Tables = {
     emission_error_id: string | null
     reception_error_id: string | null
   }
+  channel_keys: { channel_code: string; channel_id: string; revision: number; keys: string }
   history: HistoryRow
   audit: AuditRow
   console_session: ConsoleSessionRow

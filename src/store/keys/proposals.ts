@@ -1,9 +1,9 @@
 // Keys that partners proposed over a key-exchange channel. Nothing uses a proposal before a person accepts it.
 
-import { NodeError } from '../errors.ts'
-import type { Db, Tx } from './database/store.ts'
-import type { Tables } from './database/tables.ts'
-import { addEvent } from './events/outbox.ts'
+import { NodeError } from '../../errors.ts'
+import type { Db, Tx } from '../database/store.ts'
+import type { Tables } from '../database/tables.ts'
+import { addEvent } from '../events/outbox.ts'
 
 export type KeyProposal = {
   id: string
