@@ -1,6 +1,6 @@
 // The lines that the files of one transfer go over, where a session carries one file at a time. The first is the session
-// that the transfer was given. More are opened while many files wait and the way to the partner and back takes longer
-// than the work (extra-sessions.ts knows when that pays, and how many the partner allows).
+// that the transfer was given. More are opened while many files wait (extra-sessions.ts knows when that pays, and how many
+// the partner allows).
 //
 // State: the files that nobody has taken yet, how many lines there are, and whether more are to be tried for.
 // Moves: a line takes the next file until none is left, then it is given back. A further line that breaks, or that the
@@ -14,7 +14,7 @@ import type { Session } from '../transports/transport.ts'
 /** Files of a further line that are under way: what waits for one line would be faster over another. */
 const FURTHER_AT_ONCE = 3
 
-/** A partner that answers faster is not worth a second line: the work takes longer than the way. */
+/** A partner that answers faster: the work takes longer than the way. */
 export const PROMPT_MS = 10
 
 /** A session for one transfer alone. */

@@ -8,10 +8,18 @@ const MINUTE = 60_000
 
 test('the longer the partner takes to answer, the more lines are worth it, up to a limit', () => {
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: undefined }), 1)
-  assert.equal(linesWanted(undefined, { ...MANY, answerMs: 2 }), 1)
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: 20 }), 4)
   assert.equal(linesWanted(undefined, MANY), 16)
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: 1000 }), 16)
+})
+
+test('a partner that answers at once gets a few lines, for many small files', () => {
+  const prompt = { ...MANY, answerMs: 2 }
+  assert.equal(linesWanted(undefined, prompt), 4)
+  assert.equal(linesWanted(undefined, { ...prompt, files: 130, octets: 130 * 10_240 }), 3)
+  assert.equal(linesWanted(undefined, { ...prompt, files: 63, octets: 63 * 10_240 }), 1)
+  assert.equal(linesWanted(undefined, { ...prompt, octets: 500 * 2 ** 30 }), 1)
+  assert.equal(linesWanted(undefined, { ...prompt, lines: 4, files: 10, octets: 102_400 }), 4)
 })
 
 test('few files, or big ones, are not worth a second line by themselves', () => {

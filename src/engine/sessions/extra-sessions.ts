@@ -12,17 +12,22 @@ const MOST = 16
 const ANSWER_MS = 6
 /** Files that must wait for each line: a call costs as much as the answers to a few of them. */
 const FILES_A_LINE = 16
+/** Where the partner answers at once: files of several lines share its commits, and one travels while another is recorded. */
+const PROMPT_MOST = 4
+const FILES_A_PROMPT_LINE = 64
 /** The octets of bigger files keep a line busy, not the answers to them. */
 const SMALL_OCTETS = 4 * 1024 * 1024
 const REMEMBERED_MS = 15 * 60_000
 
 /** `allowed` is what the contact says. Never more than one line for each file that waits, beside those there are. */
 export function linesWanted(allowed: number | undefined, waiting: Waiting): number {
-  const { lines, files, octets, answerMs = 0 } = waiting
+  const { lines, files, octets, answerMs } = waiting
   if (allowed !== undefined) return Math.min(allowed, lines + files)
-  if (answerMs < PROMPT_MS || files === 0 || octets / files > SMALL_OCTETS) return lines
-  const worth = lines + Math.floor(files / FILES_A_LINE)
-  return Math.max(lines, Math.min(MOST, 1 + Math.floor(answerMs / ANSWER_MS), worth))
+  if (answerMs === undefined || files === 0 || octets / files > SMALL_OCTETS) return lines
+  const isPrompt = answerMs < PROMPT_MS
+  const worth = lines + Math.floor(files / (isPrompt ? FILES_A_PROMPT_LINE : FILES_A_LINE))
+  const most = isPrompt ? PROMPT_MOST : Math.min(MOST, 1 + Math.floor(answerMs / ANSWER_MS))
+  return Math.max(lines, Math.min(most, worth))
 }
 
 export class ExtraSessions {
