@@ -324,13 +324,15 @@ export class Lane {
         return (await this.row(id)).state !== 'PENDING'
       })
     if (this.column !== 'sftp remote') return
-    const lies = async () =>
-      OVER.includes((await this.row(id)).state) ||
-      (await this.node.store.db
-        .selectFrom('outbox_file')
-        .select('id')
-        .where('transfer_id', '=', id)
-        .executeTakeFirst())
+    // All files of it: handed over, or waiting for the partner to have taken them.
+    const lies = async () => {
+      const { state, receipts_until: until } = await this.node.store.db
+        .selectFrom('transfer')
+        .select(['state', 'receipts_until'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+      return OVER.includes(state) || until !== null
+    }
     await waitFor('it lies ready', lies)
     await this.sftp('-get /X/out/*\n', this.there('got'))
   }
