@@ -35,6 +35,8 @@ import type { Store } from '../src/store/database/store.ts'
 import { makeSeal } from '../src/store/seal.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { contactOf } from '../test/support/seed.ts'
+import { queriesOf, touchedBy } from './touched.ts'
+import type { Touched } from './touched.ts'
 import { CHANNEL, fillChannels, fillPlatform, fillTransfers, FIRST_AT } from './fill.ts'
 
 const RUNS = Number(process.argv[5] ?? 300)
@@ -183,69 +185,16 @@ async function touched(
   name: string,
   path: string,
 ): Promise<string> {
-  const sums: { blocks: number; rows: number }[] = []
+  const sums: Touched[] = []
   for (const [index, { app, headers }] of apps.entries()) {
     // What a node keeps is there by the second time.
     await app.inject({ url: `/connect-back${path}`, headers })
     const asked = await queriesOf(() => app.inject({ url: `/connect-back${path}`, headers }))
-    const client = new Client({ connectionString: places[index]?.databaseUrl })
-    await client.connect()
-    const sum = { blocks: 0, rows: 0 }
-    for (const { text, values } of asked) {
-      if (!/^\s*(select|with)\b/i.test(text)) continue
-      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-        `explain (analyze, buffers, format json) ${text}`,
-        values,
-      )
-      const plan = rows[0]?.['QUERY PLAN'][0].Plan
-      sum.blocks += (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0)
-      sum.rows += rowsOf(plan)
-    }
-    await client.end()
+    const sum = await touchedBy(asked, places[index]?.databaseUrl)
     sums.push(sum)
   }
   const figures = (['blocks', 'rows'] as const).map((what) => sums.map((sum) => sum[what]).join('  '))
   return `${name.padEnd(28)} ${figures.join('    ')}`
-}
-
-type Plan = {
-  'Shared Hit Blocks'?: number
-  'Shared Read Blocks'?: number
-  'Actual Rows': number
-  'Actual Loops': number
-  'Rows Removed by Filter'?: number
-  Plans?: Plan[]
-}
-
-/** Those that its leaves read, kept or not. */
-function rowsOf(plan: Plan | undefined): number {
-  if (!plan) return 0
-  if (plan.Plans) return plan.Plans.reduce((sum, one) => sum + rowsOf(one), 0)
-  return (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
-}
-
-type Asked = { text: string; values?: unknown[] }
-
-/** As the driver is given them. */
-async function queriesOf(work: () => Promise<unknown>): Promise<Asked[]> {
-  const asked: Asked[] = []
-  const { query } = Client.prototype
-  Client.prototype.query = function (
-    this: Client,
-    first: string | Asked,
-    second?: unknown,
-    ...rest: unknown[]
-  ) {
-    const { text, values = second } = typeof first === 'string' ? { text: first } : first
-    if (typeof text === 'string') asked.push({ text, values: Array.isArray(values) ? values : [] })
-    return Reflect.apply(query, this, [first, second, ...rest])
-  } as typeof query
-  try {
-    await work()
-  } finally {
-    Client.prototype.query = query
-  }
-  return asked
 }
 
 type Size = { channels: number; transfers: number }

@@ -1,7 +1,9 @@
 // What a search across channels costs with much more to look through: 10,000 transfers and 1,000,000, ten files each, so
 // 10,000,000 files. Bar: at most 2 times.
 //
-//   node bench/transfer-search.ts [most transfers] [files each]
+//   node bench/transfer-search.ts [most transfers] [files each] [sqlite | postgres] [runs]
+//
+// With 0 runs it says for PostgreSQL what the searches touch, and takes no times.
 //
 // On SQLite, and on PostgreSQL where ESCLUSA_TEST_POSTGRES names an empty database or a server can be started. Each
 // search is asked as the operation asks it, with what its page shows read too; a write of somebody else's between them
@@ -9,7 +11,7 @@
 
 import { sql } from 'kysely'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { openStore } from '../src/store/database/open.ts'
@@ -21,10 +23,12 @@ import type { TransferFilter } from '../src/store/transfers/transfer-search.ts'
 import { firstNames, summariesOf } from '../src/store/transfers/transfer-summaries.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { CHANNEL, fillPlatform, fillTransfers, FIRST_AT } from './fill.ts'
+import { queriesOf, touchedBy } from './touched.ts'
+import type { Touched } from './touched.ts'
 
 const SIZES = [10_000, Number(process.argv[2] ?? 1_000_000)] as const
 const FILES_EACH = Number(process.argv[3] ?? 10)
-const RUNS = 60
+const RUNS = Number(process.argv[5] ?? 60)
 const SIZE = 50
 const MINUTE_MS = 60_000
 
@@ -44,8 +48,9 @@ const SEARCHES: Record<string, (last: number) => { filter: TransferFilter; page?
   hash: () => ({ filter: { hash: '00000777'.repeat(8) } }),
 }
 
-await onSqlite()
-await onPostgres()
+const ONLY = process.argv[4]
+if (ONLY !== 'postgres') await onSqlite()
+if (ONLY !== 'sqlite') await onPostgres()
 
 async function onSqlite(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'esclusa-bench-'))
@@ -60,7 +65,7 @@ async function onPostgres(): Promise<void> {
   const given = process.env.ESCLUSA_TEST_POSTGRES
   const server = given
     ? { url: given, stop: () => Promise.resolve() }
-    : await startPostgres().catch(() => undefined)
+    : await startPostgres({ synced: false }).catch(() => undefined)
   if (!server) return console.log('PostgreSQL: SKIPPED, no server could be started')
   try {
     await compare('PostgreSQL', { dataDir: tmpdir(), databaseUrl: server.url })
@@ -74,10 +79,16 @@ async function compare(name: string, options: OpenOptions): Promise<void> {
   try {
     await fillPlatform(store)
     const costs: Record<string, number>[] = []
+    const touched: Record<string, Touched>[] = []
     let from = 0
     for (const size of SIZES) {
+      const began = performance.now()
       await grow(store, from, size)
+      console.error(
+        `filled in ${((performance.now() - began) / 1000).toFixed(0)} s, load ${loadavg()[0]?.toFixed(1)}`,
+      )
       costs.push(await measure(store, size))
+      if (options.databaseUrl) touched.push(await touchedAt(store, size, options.databaseUrl))
       from = size
     }
     const [small = {}, large = {}] = costs
@@ -86,8 +97,12 @@ async function compare(name: string, options: OpenOptions): Promise<void> {
     )
     for (const search of Object.keys(SEARCHES)) {
       const [a, b] = [small[search] ?? 0, large[search] ?? 0]
-      console.log(`${search.padEnd(26)} ${a.toFixed(2)}  ${b.toFixed(2)}  ${(b / a).toFixed(2)}`)
+      const [few, many] = touched.map((all) => all[search])
+      const seen =
+        few && many ? `    blocks ${few.blocks}  ${many.blocks}  rows ${few.rows}  ${many.rows}` : ''
+      console.log(`${search.padEnd(26)} ${a.toFixed(2)}  ${b.toFixed(2)}  ${(b / a).toFixed(2)}${seen}`)
     }
+    console.log(`load ${loadavg()[0]?.toFixed(1)}`)
   } finally {
     await store.close()
   }
@@ -110,16 +125,28 @@ async function measure(store: Store, last: number): Promise<Record<string, numbe
     for (let run = 0; run < RUNS; run++) {
       await store.write((tx) => signLife(tx, 'somebody', Date.now()))
       const startedAt = performance.now()
-      const asked = { order: 'newest', offset: (page - 1) * SIZE, size: SIZE, ahead: 9 * SIZE } as const
-      const found = await searchTransfers(store.db, filter, asked)
-      const ids = found.page.map(({ id }) => id)
-      if (ids.length > 0) {
-        await summariesOf(store.db, ids)
-        await firstNames(store.db, ids, 3)
-      }
+      await ask(store, filter, page)
       times.push(performance.now() - startedAt)
     }
-    medians[name] = times.sort((a, b) => a - b)[RUNS / 2] ?? 0
+    medians[name] = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0
   }
   return medians
+}
+
+async function ask(store: Store, filter: TransferFilter, page: number): Promise<void> {
+  const asked = { order: 'newest', offset: (page - 1) * SIZE, size: SIZE, ahead: 9 * SIZE } as const
+  const found = await searchTransfers(store.db, filter, asked)
+  const ids = found.page.map(({ id }) => id)
+  if (ids.length === 0) return
+  await summariesOf(store.db, ids)
+  await firstNames(store.db, ids, 3)
+}
+
+async function touchedAt(store: Store, last: number, databaseUrl: string): Promise<Record<string, Touched>> {
+  const all: Record<string, Touched> = {}
+  for (const [name, search] of Object.entries(SEARCHES)) {
+    const { filter, page = 1 } = search(last)
+    all[name] = await touchedBy(await queriesOf(() => ask(store, filter, page)), databaseUrl)
+  }
+  return all
 }

@@ -32,7 +32,7 @@ export function authsOf(role: Role, given: Partial<Auths> = {}): Auths {
   ) as Auths
 }
 
-export function isAdministrator(user: User): boolean {
+export function isAdministrator(user: Pick<User, 'role'>): boolean {
   return user.role === 'ROLE_GLOBALADMIN' || user.role === 'ROLE_ADMIN'
 }
 
@@ -44,7 +44,10 @@ export function hasAuth({ auths }: Pick<User, 'auths'>, auth: Auth): boolean {
 }
 
 /** A channel that names users is open only to them and to administrators. */
-export function mayReach(user: User, channelUsers: readonly string[] | undefined): boolean {
+export function mayReach(
+  user: Pick<User, 'username' | 'role'>,
+  channelUsers: readonly string[] | undefined,
+): boolean {
   return isAdministrator(user) || !channelUsers?.length || channelUsers.includes(user.username)
 }
 

@@ -24,7 +24,7 @@ import { addRefusalNotes } from './refusals.ts'
 import { handlers } from './handlers.ts'
 import { lazyCompilers } from './document/lazy-schemas.ts'
 import { noRoute, refuseBrokenPath } from './no-route.ts'
-import { makePlatformHandlers } from './platform/operations.ts'
+import { makePlatform } from './platform/operations.ts'
 import {
   forgetTypeOfNothing,
   integersOf,
@@ -116,7 +116,15 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   addRefusalNotes(app, context)
   for (const name of Object.keys(operations) as OperationName[])
     addOperation(app, context, operations[name], handlers[name])
-  const platformHandlers = makePlatformHandlers()
+  const { handlers: platformHandlers, prepare } = makePlatform()
+  let prepared: Promise<void> | undefined
+  app.addHook('onListen', (done) => {
+    prepared = prepare(context).catch((thrown: unknown) =>
+      options.log.warn({ err: thrown }, 'channels could not be made ready for lists'),
+    )
+    done()
+  })
+  app.addHook('onClose', async () => prepared)
   for (const name of Object.keys(platformOperations) as PlatformOperationName[])
     if ('consumes' in platformOperations[name])
       void app.register((scope, _options, done) => {

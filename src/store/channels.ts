@@ -280,8 +280,8 @@ function parseRow(row: ChannelRow): ChannelRecord {
     contactId: row.contact_id,
     localCode: row.local_code,
     alias: row.alias,
+    config: configOf(row),
     // Written by toRow alone, as are the two below.
-    config: { ...(JSON.parse(row.config) as Channel), ...codeFields(row.code) },
     secrets: JSON.parse(row.secrets) as ChannelRecord['secrets'],
     automation: row.automation === null ? null : (JSON.parse(row.automation) as Automation),
     calendar: row.calendar,
@@ -289,6 +289,10 @@ function parseRow(row: ChannelRow): ChannelRecord {
     maxOpenedMegabytes: row.max_opened_megabytes,
     revision: row.revision,
   }
+}
+
+export function configOf({ code, config }: Pick<ChannelRow, 'code' | 'config'>): Channel {
+  return { ...(JSON.parse(config) as Channel), ...codeFields(code) } // written by toRow alone
 }
 
 /** The code's parts stand in the code alone; rows of earlier versions held names in their place. */

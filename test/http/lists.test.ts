@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperationName } from '../../src/contract/operations.ts'
+import type { Context } from '../../src/http/context.ts'
+import { buildServer } from '../../src/http/server.ts'
+import { makeLog } from '../../src/log.ts'
 import { addHistory } from '../../src/store/channels.ts'
 import { channelAccessChanged } from '../../src/store/channel-access.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
@@ -200,3 +203,19 @@ testOnBoth(
     assert.deepEqual(beta.channels, [CLOSED])
   },
 )
+
+test('channels are read when the server begins to listen, before anybody asks', async (t) => {
+  const { context } = await startTestHttp(t)
+  const asked: string[] = []
+  const watched: Context = {
+    ...context,
+    channelAccess: (db, user) => {
+      asked.push(user.role)
+      return context.channelAccess(db, user)
+    },
+  }
+  const app = buildServer(watched, { log: makeLog('silent', 'test') })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  await app.close() // which waits for it
+  assert.deepEqual(asked, ['ROLE_GLOBALADMIN'])
+})

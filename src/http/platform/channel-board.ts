@@ -7,10 +7,9 @@ import { CHANNEL_STATUSES } from '../../contract/channel.ts'
 import { statusOf } from '../../domain/channel.ts'
 import { makeCatalogue } from '../../store/catalogue.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
-import type { Account } from '../../store/accounts.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
-import type { View } from '../../store/channel-access.ts'
+import type { Reaching, View } from '../../store/channel-access.ts'
 import { transfersUnderWay } from '../../store/overview.ts'
 import type { UnderWay } from '../../store/overview.ts'
 import { channelsInError } from '../../store/transfers/failures.ts'
@@ -51,7 +50,7 @@ type Base = {
   searches: Map<string, readonly string[]>
 }
 
-export type Boards = (context: Context, user: Account) => Promise<Board>
+export type Boards = (context: Context, user: Reaching) => Promise<Board>
 
 export function makeBoards(): Boards {
   const catalogueOf = makeCatalogue()

@@ -23,7 +23,7 @@ import { userHandlers } from '../administration/users.ts'
 import { auditHandlers } from './audit.ts'
 import { channelHistoryFacts } from './channel-history.ts'
 import { makeBoards } from './channel-board.ts'
-import type { Board } from './channel-board.ts'
+import type { Board, Boards } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { keyHandlers } from './keys.ts'
@@ -40,9 +40,22 @@ import { makeNotificationHandlers } from '../notifications/handlers.ts'
 import { askedPage } from '../integration/paging.ts'
 import { fetchTransfer } from '../integration/transfers.ts'
 
+type Platform = {
+  handlers: PlatformHandlers
+  /** Reads what every list needs of all channels, before somebody waits for it. */
+  prepare(context: Context): Promise<void>
+}
+
 /** Made once per server. It keeps what it knows of channels between requests. */
-export function makePlatformHandlers(): PlatformHandlers {
+export function makePlatform(): Platform {
   const boardOf = makeBoards()
+  return {
+    handlers: makeHandlers(boardOf),
+    prepare: async (context) => void (await boardOf(context, { username: '', role: 'ROLE_GLOBALADMIN' })),
+  }
+}
+
+function makeHandlers(boardOf: Boards): PlatformHandlers {
   const hoursOf = makeHours()
   return {
     ...sessionHandlers,
