@@ -2,7 +2,7 @@
 // synced. If the file does not open or is not signed, this throws and leaves only the received bytes.
 
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeError } from '../../errors.ts'
@@ -16,7 +16,9 @@ import { openedName } from '../staging/gz-name.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
-import { localPath, stage } from '../staging/staging.ts'
+import { FileHash } from '../staging/hash-thread.ts'
+import { isQuick, localPath, stage } from '../staging/staging.ts'
+import type { Step } from '../transforms/step.ts'
 import type { Digest, FileFlaw, Offer } from '../transports/transport.ts'
 import { incomingSteps, openingLimit } from '../staging/wire-form.ts'
 
@@ -96,13 +98,40 @@ async function unwrapChecked(
   const steps = incomingSteps(wire, { ...offer, isGzip }, limit)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)
-  await using source = await FileSource.open(received.path)
   const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
-  const size = await stage(piecesOf(source, signal), [...steps, room.step], path)
+  const sha256 = new FileHash(['sha256'])
+  const all = [...steps, room.step, hashedBy(sha256)]
+  const size = await stage(bytesOf(received.path, signal), all, path)
   // It opened, so it was encrypted; where protocols do not say so before.
   if (plan.encryptFiles) await noteEncryption(running)
-  await using local = await FileSource.open(path)
-  return { path, size, hash: await local.finish(), wireHash, ...(name !== undefined && { name }) }
+  const [hash = ''] = await sha256.digest()
+  return { path, size, hash, wireHash, ...(name !== undefined && { name }) }
+}
+
+/** The octets pass as they are. If not all of them do, the hash is dropped. */
+function hashedBy(hash: FileHash): Step {
+  return async function* hashed(source) {
+    let whole = false
+    try {
+      for await (const chunk of source) {
+        await hash.update(chunk)
+        yield chunk
+      }
+      whole = true
+    } finally {
+      if (!whole) hash.drop()
+    }
+  }
+}
+
+/** Small files come by the thousand, and are read in this thread. */
+async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  if (isQuick(path)) {
+    yield readFileSync(path)
+    return
+  }
+  await using source = await FileSource.open(path)
+  yield* piecesOf(source, signal)
 }
 
 function maxOpened({ limits }: EngineContext, { maxOpenedOctets }: TransferPlan): number {

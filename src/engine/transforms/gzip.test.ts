@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { deflateSync, gunzipSync, gzipSync } from 'node:zlib'
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { deflate, gunzip, gzip, inflate } from './gzip.ts'
 import { runSteps } from './step.ts'
@@ -15,6 +15,17 @@ test('gzip is what others read, gunzip reads what others write', async () => {
     assert.ok((await run(deflateSync(bytes), inflate(), 4097)).equals(bytes))
     assert.ok((await run(await run(bytes, deflate()), inflate())).equals(bytes))
   }
+})
+
+test('what is done in one call and what is done in parts are the same to others', async () => {
+  for (const octets of [65_535, 65_536, 65_537]) {
+    const bytes = randomBytes(octets)
+    assert.ok(inflateSync(await run(bytes, deflate())).equals(bytes))
+    assert.ok((await run(deflateSync(bytes), inflate())).equals(bytes))
+  }
+  const zeros = Buffer.alloc(3_000_000)
+  assert.ok((await run(deflateSync(zeros), inflate())).equals(zeros))
+  await assert.rejects(run(deflateSync(zeros).subarray(0, -5), inflate()), nodeError('bad_envelope'))
 })
 
 test('any bytes in any chunks come back', async () => {

@@ -4,10 +4,18 @@
 // The gzip frame is read here and only the deflate stream inside it is left to zlib, because Node's Gunzip accepts
 // padding and further members without a word.
 
-import { crc32, createDeflate, createGzip, createInflate, createInflateRaw } from 'node:zlib'
+import {
+  crc32,
+  createDeflate,
+  createGzip,
+  createInflate,
+  createInflateRaw,
+  deflateSync,
+  inflateSync,
+} from 'node:zlib'
 import { NodeError } from '../../errors.ts'
 import { OutputGuard, type OutputLimit } from './output-limit.ts'
-import { asBuffer, blocks, type Step } from './step.ts'
+import { asBuffer, BLOCK_OCTETS, blocks, once, type Step } from './step.ts'
 import { driveZlib, ZLIB_CHUNK_OCTETS } from './zlib-step.ts'
 
 export type CompressOptions = {
@@ -29,19 +37,62 @@ export function gzip({ level = 6 }: CompressOptions = {}): Step {
 }
 
 export function deflate({ level = 6 }: CompressOptions = {}): Step {
-  return (source) =>
-    driveZlib(blocks(source), { stream: createDeflate({ level, chunkSize: ZLIB_CHUNK_OCTETS }) })
+  const inParts = (source: AsyncIterable<Buffer>) =>
+    driveZlib(source, { stream: createDeflate({ level, chunkSize: ZLIB_CHUNK_OCTETS }) })
+  return (source) => atOnceIfSmall(source, (bytes) => deflateSync(bytes, { level }), inParts)
 }
 
 export function inflate(limit: OutputLimit = {}): Step {
   return async function* inflated(source) {
     const guard = new OutputGuard(limit)
-    const stream = createInflate({ chunkSize: ZLIB_CHUNK_OCTETS })
-    for await (const chunk of driveZlib(counted(blocks(source), guard), { stream, onRest: refuseRest })) {
+    const inParts = (some: AsyncIterable<Buffer>) =>
+      driveZlib(some, { stream: createInflate({ chunkSize: ZLIB_CHUNK_OCTETS }), onRest: refuseRest })
+    for await (const chunk of atOnceIfSmall(counted(blocks(source), guard), inflatedAtOnce, inParts)) {
       guard.made(chunk.length)
       yield chunk
     }
   }
+}
+
+/** What is opened at once may become this much. */
+const AT_ONCE_OCTETS = 1024 * 1024
+
+/** Undefined: it is big or broken. The stream finds out which. */
+function inflatedAtOnce(bytes: Buffer): Buffer | undefined {
+  try {
+    const opened = inflateSync(bytes, { maxOutputLength: AT_ONCE_OCTETS, info: true }) as unknown
+    const { buffer, engine } = opened as { buffer: Buffer; engine: { bytesWritten: number } } // what `info` asks for
+    return engine.bytesWritten === bytes.length ? buffer : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * One short block is done here, in one call. Thousands of small files come at once, and to ask another thread for each of
+ * several steps takes far longer than the work, the more so where the processors are busy.
+ */
+async function* atOnceIfSmall(
+  source: AsyncIterable<Uint8Array>,
+  atOnce: (bytes: Buffer) => Buffer | undefined,
+  inParts: (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const all = blocks(source)
+  try {
+    const { value: first = Buffer.alloc(0), done } = await all.next()
+    // A block that is short is the last.
+    const isShort = done === true || first.length < BLOCK_OCTETS
+    const whole = isShort ? atOnce(first) : undefined
+    if (whole) yield whole
+    else yield* inParts(isShort ? (once(first) as AsyncGenerator<Buffer>) : joined(first, all))
+  } finally {
+    await all.return(undefined)
+  }
+}
+
+async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first
+  yield* rest
 }
 
 export function gunzip(limit: OutputLimit = {}): Step {
