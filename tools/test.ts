@@ -2,9 +2,9 @@
 // `node tools/test.ts src/store test/http` runs those alone; a file may be named too, and `--test-name-pattern=…` runs
 // the tests of that name.
 //
-// Files that take long start first (longest-tests.txt), so that none of them is left over at the end. Short files of some
-// folders share a process (SHARING): loading the product once for each of them took longer than their tests. How long each
-// of the others took is written to node_modules/.cache/test-seconds.txt, in the form of that list.
+// Files of one place share a process, each as a suite of its own: loading the product once for each of them took longer
+// than the tests of many. What takes long starts first (longest-tests.txt), so that none of it is left over at the end.
+// How long each file took is written to node_modules/.cache/test-seconds.txt, in the form of that list.
 //
 // Where PostgreSQL cannot be started the run goes on, says so first and last, and the tests of that database are
 // reported as skipped.
@@ -28,9 +28,23 @@ const TEST_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 1_800
 // Twice the cores: files wait for processes, disks and clocks for half of their time.
 const FILES_AT_ONCE = 4
 
-/** Their files leave nothing behind in the process: no setting, no hook, no count of what is open. */
-const SHARING = ['test/http']
-const MOST_TOGETHER = 10
+/** Of a process that several files share; by what longest-tests.txt says of them. */
+const MOST_SECONDS = 60
+/** What a file takes that is not in that list. */
+const FEW_SECONDS = 5
+/** Their files leave nothing behind in the process: no setting, no hook on it, no count of what is open. */
+const SHARING = [
+  'src',
+  'test/attacks',
+  'test/engine',
+  'test/fields',
+  'test/http',
+  'test/notify',
+  'test/oftp2',
+  'test/sftp',
+]
+/** But for these, which ask how old the process is, what it costs, or who was the first to load a library. */
+const ALONE = ['src/accounts/', 'src/engine/transports/']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CACHE = join(root, 'node_modules/.cache')
@@ -72,34 +86,44 @@ function testFiles(places: readonly string[]): string[] {
   return [...new Set(found.flat().map((file) => relative(root, file)))].sort()
 }
 
-/** What each process runs, in the order of their starts: the long ones, those that are shared, the others. */
+/** What each process runs, in the order of their starts: what takes longest comes first. */
 function inProcesses(all: readonly string[]): string[] {
-  const order = readFileSync(LONGEST, 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[1] ?? '')
-  const long = order.filter((file) => all.includes(file))
-  const short = all.filter((file) => !order.includes(file))
-  const sharing = SHARING.map((folder) =>
-    short.filter((file) => file.startsWith(`${folder}/`) && !isAlone(file)),
+  const lines = readFileSync(LONGEST, 'utf8').trim().split('\n')
+  const listed = new Map(lines.map((line) => [line.split(' ')[1] ?? '', Number(line.split(' ')[0])]))
+  const processes: { files: string[]; seconds: number }[] = []
+  const lastOf = new Map<string, (typeof processes)[number]>()
+  for (const file of all) {
+    const seconds = listed.get(file) ?? FEW_SECONDS
+    const place = placeOf(file)
+    const last = lastOf.get(place)
+    if (last && last.seconds + seconds <= MOST_SECONDS) {
+      last.files.push(file)
+      last.seconds += seconds
+      continue
+    }
+    const own = { files: [file], seconds }
+    processes.push(own)
+    if (seconds < MOST_SECONDS / 2) lastOf.set(place, own)
+  }
+  return processes.toSorted((one, other) => other.seconds - one.seconds).map(({ files }) => together(files))
+}
+
+/** Files of the same place may share a process. */
+function placeOf(file: string): string {
+  if (ALONE.some((start) => file.startsWith(start))) return file
+  return SHARING.find((place) => file.startsWith(`${place}/`)) ?? file
+}
+
+/** A file that runs the given ones: hooks and what is awaited first are each one's own. */
+function together(some: readonly string[]): string {
+  const [first = ''] = some
+  if (some.length === 1) return first
+  const name = join(folder, `${first.replaceAll('/', '-')}.mjs`)
+  const suites = some.map(
+    (file) => `suite(${JSON.stringify(file)}, () => import(${JSON.stringify(join(root, file))}))\n`,
   )
-  const alone = short.filter((file) => !sharing.flat().includes(file))
-  return [...long, ...sharing.flatMap(together), ...alone]
-}
-
-/** Hooks of the whole file would be everybody's; and what is awaited first could come when the others are over. */
-function isAlone(file: string): boolean {
-  return /^((before|after)(Each)?\(|(const .* = )?await )/m.test(readFileSync(file, 'utf8'))
-}
-
-/** Files that import test files, a few each. */
-function together(all: readonly string[]): string[] {
-  if (all.length < 2) return [...all]
-  return Array.from({ length: Math.ceil(all.length / MOST_TOGETHER) }, (_, nth) => {
-    const some = all.slice(nth * MOST_TOGETHER, (nth + 1) * MOST_TOGETHER)
-    const name = join(folder, `${some[0]?.replaceAll('/', '-')}.mjs`)
-    writeFileSync(name, some.map((file) => `import ${JSON.stringify(join(root, file))}\n`).join(''))
-    return name
-  })
+  writeFileSync(name, `import { suite } from 'node:test'\n${suites.join('')}`)
+  return name
 }
 
 async function startedPostgres(): Promise<PostgresServer | undefined> {
@@ -166,6 +190,10 @@ async function runTests(): Promise<boolean> {
     else if (files.includes(relative(root, summary.file)))
       seconds.set(relative(root, summary.file), summary.duration_ms / 1000)
   })
+  for (const end of ['test:pass', 'test:fail'] as const)
+    tests.on(end, ({ name, nesting, details }) => {
+      if (nesting === 0 && name.endsWith('.test.ts')) seconds.set(name, details.duration_ms / 1000)
+    })
   const shown = tests.compose(new spec())
   shown.pipe(process.stdout)
   await finished(shown)

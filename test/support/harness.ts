@@ -66,7 +66,8 @@ export function testOnBoth(
 
 async function createPostgresDatabase(t: TestContext, template = 'template1'): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await onServer(`create database ${name} template ${template}`)
+  // Copies of files cost half of what pages in the log do.
+  await onServer(`create database ${name} template ${template} strategy file_copy`)
   closeAfter(t, () => onServer(`drop database if exists ${name} with (force)`))
   const url = new URL(POSTGRES ?? '')
   url.pathname = `/${name}`

@@ -7,7 +7,7 @@ import { contactOf } from './admit-caller.ts'
 
 /** A stranger may call as often as it likes. The log gets every refusal, the history one a minute. */
 const REFUSALS_APART_MS = 60_000
-const lastRefusal = new Map<string, number>()
+const lastRefusals = new WeakMap<EngineContext, Map<string, number>>()
 
 export async function noteRefusal(
   context: EngineContext,
@@ -20,6 +20,8 @@ export async function noteRefusal(
   context.log.warn({ protocol: protocol.protocol, caller: id, address, reason }, 'a caller was turned away')
   const contact = await contactOf(context, protocol, caller)
   const now = context.now()
+  const lastRefusal = lastRefusals.get(context) ?? new Map<string, number>()
+  lastRefusals.set(context, lastRefusal)
   if (!contact || now - (lastRefusal.get(contact.id) ?? 0) < REFUSALS_APART_MS) return
   lastRefusal.set(contact.id, now)
   const channels = await channelsOfContact(context.store.db, contact.id)

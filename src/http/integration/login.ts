@@ -60,7 +60,7 @@ async function checkPassword(
       return right && !account?.disabled ? account : undefined
     })
   } catch (thrown) {
-    if (isFirstOf(attempt.address, context.now()))
+    if (isFirstOf(context, attempt.address))
       await noteLogin(context, attempt, account, 'too many failed logins')
     throw thrown
   }
@@ -94,12 +94,15 @@ async function noteLogin(
 }
 
 const LIMITED_MS = 60_000
-const limited = new LRUCache<string, number>({ max: 10_000 })
+const limited = new WeakMap<Context, LRUCache<string, number>>()
 
 /** Past the limit, attempts are noted once a minute, so that guessing does not fill the trail. */
-function isFirstOf(address: string, now: number): boolean {
-  if (now - (limited.get(address) ?? 0) < LIMITED_MS) return false
-  limited.set(address, now)
+function isFirstOf(context: Context, address: string): boolean {
+  const notedAt = limited.get(context) ?? new LRUCache<string, number>({ max: 10_000 })
+  limited.set(context, notedAt)
+  const now = context.now()
+  if (now - (notedAt.get(address) ?? 0) < LIMITED_MS) return false
+  notedAt.set(address, now)
   return true
 }
 
