@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { READ_AHEAD_OCTETS } from '../../src/engine/staging/read-ahead.ts'
 import { claimDue } from '../../src/store/transfers/leases.ts'
 import { MemorySource } from '../support/transport-ends.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -150,7 +151,8 @@ testOnBoth('an engine that lost its lease can neither place the file nor write',
     },
     { database, leaseMs: 3_600_000 },
   )
-  await stalled.put('a.txt', 'a')
+  // Of smaller ones the claim is looked at when they are read, ahead of their turn.
+  await stalled.put('a.txt', 'a'.repeat(READ_AHEAD_OCTETS + 1))
   const { id } = await stalled.run().send()
   await waitFor('it runs', () => gate.waiting === 1)
   // An hour later for everybody but the one that stalls: another takes it over.
