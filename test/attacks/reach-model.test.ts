@@ -98,7 +98,9 @@ test('over OFTP2 a caller reaches what the model says', async (t) => {
 
 test('over SFTP a caller sees what the model says', async (t) => {
   const bank = await startCalledBank(t, 'sftp')
-  const { private: privateKey, public: authorized } = loadSsh().ssh2.utils.generateKeyPairSync('ed25519')
+  const { utils } = loadSsh().ssh2
+  // Of the Ed25519 keys that ssh2 makes, it cannot read one in two hundred itself.
+  const { private: privateKey, public: authorized } = utils.generateKeyPairSync('ecdsa', { bits: 256 })
   const access = { username: 'acme', password: 'the entry’s own', authorizedKeys: [authorized] }
   const signIns = fc.constantFrom('key', access.password, 'WRONG', ...PASSWORDS)
   await fc.assert(
