@@ -139,34 +139,42 @@ testOnBoth('two engines on one store run each transfer once', async (t, database
   assert.deepEqual(pushed.sort(), codes.map((code) => `${code}.txt`).sort())
 })
 
-testOnBoth('an engine that lost its lease can neither place the file nor write', async (t, database) => {
-  const gate = new Gate()
-  const { rig: stalled } = await lineRig(
-    t,
-    {
-      onPush: async (push) => {
-        await gate.pass()
-        return push()
-      },
+// Of a small file the claim is looked at when it is read, ahead of its turn, and once more when it is placed.
+for (const [kind, octets, phase] of [
+  ['a small', 1, 'STAGED'],
+  ['a big', READ_AHEAD_OCTETS + 1, 'WAITING'],
+] as const)
+  testOnBoth(
+    `an engine that lost its lease can neither place ${kind} file nor write`,
+    async (t, database) => {
+      const gate = new Gate()
+      const { rig: stalled } = await lineRig(
+        t,
+        {
+          onPush: async (push) => {
+            await gate.pass()
+            return push()
+          },
+        },
+        { database, leaseMs: 3_600_000 },
+      )
+      await stalled.put('a.txt', 'a'.repeat(octets))
+      const { id } = await stalled.run().send()
+      await waitFor('it runs', () => gate.waiting === 1)
+      await waitFor('it is written down', async () => (await stalled.transfer(id)).files[0]?.phase === phase)
+      // An hour later for everybody but the one that stalls: another takes it over.
+      const now = Date.now() + 2 * 3_600_000
+      const [taken] = await claimDue(stalled.store, { owner: 'another', now, until: now + 15_000 }, 1)
+      assert.equal(taken?.transfer.id, id)
+      gate.open()
+      await stalled.stop(5000)
+      assert.deepEqual(await stalled.inbox(), [], 'it placed the file')
+      const after = await stalled.transfer(id)
+      assert.equal(after.state, 'IN_PROGRESS')
+      assert.equal(after.fence, taken?.transfer.fence)
+      assert.equal(after.files[0]?.phase, phase)
     },
-    { database, leaseMs: 3_600_000 },
   )
-  // Of smaller ones the claim is looked at when they are read, ahead of their turn.
-  await stalled.put('a.txt', 'a'.repeat(READ_AHEAD_OCTETS + 1))
-  const { id } = await stalled.run().send()
-  await waitFor('it runs', () => gate.waiting === 1)
-  // An hour later for everybody but the one that stalls: another takes it over.
-  const now = Date.now() + 2 * 3_600_000
-  const [taken] = await claimDue(stalled.store, { owner: 'another', now, until: now + 15_000 }, 1)
-  assert.equal(taken?.transfer.id, id)
-  gate.open()
-  await stalled.stop(5000)
-  assert.deepEqual(await stalled.inbox(), [], 'it placed the file')
-  const after = await stalled.transfer(id)
-  assert.equal(after.state, 'IN_PROGRESS')
-  assert.equal(after.fence, taken?.transfer.fence)
-  assert.equal(after.files[0]?.phase, 'WAITING')
-})
 
 testOnBoth('a lost lease stops the running transfer at the next renewal', async (t, database) => {
   const stopped: unknown[] = []

@@ -10,6 +10,7 @@ import { restartPoints } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import { hurry } from '../held-writes.ts'
+import { requireHeldNow } from '../../store/transfers/leases.ts'
 import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
@@ -87,8 +88,11 @@ export function watchPush(
       maybeVisible = true
       const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      if (ahead && !noted) hurry(emission.held)
+      const notedBefore = noted
+      if (ahead && !notedBefore) hurry(emission.held)
       await (ahead ?? note(wireHash, { position: source.size }, 'now'))
+      // What was noted ahead of its turn looked at the claim then. It may have been cancelled or taken over since.
+      if (notedBefore) await requireHeldNow(emission.context.store.db, emission.held)
       ahead = undefined
     },
     broken: async () => {

@@ -228,7 +228,16 @@ const heldLocked = hot((db, arg: Arg<Held>) => selectHeld(db, arg).forUpdate())
  * Locks the transfer for this transaction and makes sure that it is still ours. Every write of a run begins with it.
  */
 export async function requireHeld(tx: Tx, dialect: Dialect, held: Held): Promise<void> {
-  const [row] = await (dialect.rowLocks ? heldLocked : heldRow)(tx, held)
+  await requireOurs(dialect.rowLocks ? heldLocked : heldRow, tx, held)
+}
+
+/** The same without a lock, for what is done outside the database right after. */
+export async function requireHeldNow(db: Db, held: Held): Promise<void> {
+  await requireOurs(heldRow, db, held)
+}
+
+async function requireOurs(look: typeof heldRow, db: Db, held: Held): Promise<void> {
+  const [row] = await look(db, held)
   if (!row || row.state === 'CANCELLED') throw new NodeError('cancelled', `transfer ${held.id} was cancelled`)
   if (row.fence !== held.fence || row.state !== 'IN_PROGRESS')
     throw new NodeError('lease_lost', `transfer ${held.id} is no longer held by this node`)
