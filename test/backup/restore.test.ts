@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { verifyBackup } from '../../src/backup/verify-backup.ts'
 import { esclusa } from '../crash/node-process.ts'
 import { postgres, sqlite, testOnBoth, waitFor } from '../support/harness.ts'
@@ -154,6 +155,14 @@ test(
   },
 )
 
+function unpacked(packed: Buffer): Buffer {
+  try {
+    return gunzipSync(packed)
+  } catch {
+    return Buffer.alloc(0)
+  }
+}
+
 testOnBoth(
   'a backup with a wrong octet, or cut off, is refused and nothing is changed',
   async (t, database) => {
@@ -161,12 +170,15 @@ testOnBoth(
     await scene.run('backup', scene.at('b.tar.gz'))
     const bytes = await readFile(scene.at('b.tar.gz'))
     await verifyBackup(scene.at('b.tar.gz'), undefined)
-    const wrong = Buffer.from(bytes)
+    const [plain, wrong] = [gunzipSync(bytes), Buffer.from(bytes)]
     for (let nth = 1; nth <= 20; nth++) {
       const at = Math.floor((bytes.length * nth) / 21)
       wrong[at] = (wrong[at] ?? 0) ^ 1
       await writeFile(scene.at('wrong'), wrong)
-      await assert.rejects(verifyBackup(scene.at('wrong'), undefined), /damaged|cannot be read|no backup/)
+      const verified = verifyBackup(scene.at('wrong'), undefined)
+      // Now and then it makes no difference: a repetition is taken from another place where the same octets are.
+      if (plain.equals(unpacked(wrong))) await verified
+      else await assert.rejects(verified, /damaged|cannot be read|no backup/)
       wrong[at] ^= 1
       await writeFile(scene.at('cut'), bytes.subarray(0, at))
       await assert.rejects(verifyBackup(scene.at('cut'), undefined), /damaged|cannot be read|no backup/)
