@@ -69,8 +69,8 @@ async function load(db: Db, version: string): Promise<Snapshot> {
 }
 
 function usersIn(config: string): readonly string[] {
-  // As toRow writes it: a list with something in it. Most channels name nobody, and are not parsed.
-  if (!config.includes('"users":["')) return []
+  // Most channels name nobody, and are not parsed. Whatever else may stand there is.
+  if (!config.includes('"users"') || config.includes('"users":[]')) return []
   return (JSON.parse(config) as { users?: string[] }).users ?? []
 }
 
