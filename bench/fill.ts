@@ -17,12 +17,25 @@ import { insertTransfer } from '../src/store/transfers/transfers.ts'
 import { newFile } from '../src/transfers/request.ts'
 import { accountOf, contactOf, fullChannel } from '../test/support/seed.ts'
 
+export const MASTER_KEY = '0'.repeat(32)
+
+/** Of a node in a process of its own, on what was filled with that key. */
+export function nodeSettings(dataDir: string, databaseUrl?: string): Record<string, string> {
+  return {
+    ESCLUSA_DATA_DIR: dataDir,
+    ESCLUSA_PORT: '0',
+    ESCLUSA_MASTER_KEY: MASTER_KEY,
+    ESCLUSA_LOG_LEVEL: 'error',
+    ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+  }
+}
+
 export const CHANNEL = 'BANCO-ACME-NOMINA'
 export const FIRST_AT = Date.UTC(2026, 0, 1)
 const MINUTE_MS = 60_000
 
 /** One administrator, one partner and the channel that has the transfers. */
-export async function fillPlatform(store: Store, seal: Seal = makeSeal('0'.repeat(32))): Promise<void> {
+export async function fillPlatform(store: Store, seal: Seal = makeSeal(MASTER_KEY)): Promise<void> {
   await store.write(async (tx) => {
     await putAccount(tx, accountOf('globaladmin', null))
     await putLocalEntity(tx, { code: 'BANCO', name: 'Banco Azul', oftp2Id: null })
@@ -49,7 +62,7 @@ function channelRecord(seal: Seal, code: string, number: number) {
 }
 
 export async function fillChannels(store: Store, from: number, to: number): Promise<void> {
-  const seal = makeSeal('0'.repeat(32))
+  const seal = makeSeal(MASTER_KEY)
   const records = Array.from({ length: to - from }, (_, index) =>
     channelRecord(seal, `BANCO-ACME-A${String(from + index).padStart(6, '0')}`, from + index + 1),
   )

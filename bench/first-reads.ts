@@ -19,12 +19,11 @@ import { NodeProcess, esclusa } from '../test/crash/node-process.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { fullChannel } from '../test/support/seed.ts'
 import { cpuMicros } from './cpu-time.ts'
-import { fillPlatform } from './fill.ts'
+import { fillPlatform, MASTER_KEY, nodeSettings } from './fill.ts'
 
 const SIZES = [100, Number(process.argv[2] ?? 10_000)] as const
 const ROUNDS = Number(process.argv[3] ?? 5)
 const ONLY = process.argv[4]
-const MASTER_KEY = '0'.repeat(32)
 const PAGES = {
   keys: '/platform/v1/keys?size=25',
   channels: '/platform/v1/channels?size=25',
@@ -83,13 +82,7 @@ async function compare(
 ): Promise<void> {
   const places: Place[] = []
   for (const [index, { dataDir, databaseUrl }] of options.entries()) {
-    const settings = {
-      ESCLUSA_DATA_DIR: dataDir,
-      ESCLUSA_PORT: '0',
-      ESCLUSA_MASTER_KEY: MASTER_KEY,
-      ESCLUSA_LOG_LEVEL: 'error',
-      ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-    }
+    const settings = nodeSettings(dataDir, databaseUrl)
     await mkdir(dataDir)
     const store = await openStore({ dataDir, databaseUrl })
     await fill(store, SIZES[index] ?? 0)

@@ -13,17 +13,15 @@ import { join } from 'node:path'
 import { BASE_PATH } from '../src/contract/operations.ts'
 import { openStore } from '../src/store/database/open.ts'
 import type { Store } from '../src/store/database/store.ts'
-import { makeSeal } from '../src/store/seal.ts'
 import { NodeProcess, esclusa } from '../test/crash/node-process.ts'
 import { startPostgres } from '../test/support/postgres.ts'
-import { CHANNEL, fillPlatform, fillTransfers } from './fill.ts'
+import { CHANNEL, fillPlatform, fillTransfers, nodeSettings } from './fill.ts'
 
 const TRANSFERS = Number(process.argv[2] ?? 1_000_000)
 const SECONDS = Number(process.argv[3] ?? 30)
 const ROUNDS = SECONDS === 0 ? 1 : 3
 const IDLE_SECONDS = SECONDS || 30
 const DAY_MS = 86_400_000
-const MASTER_KEY = '0'.repeat(32)
 
 const only = process.argv[4]
 if (only !== 'postgres') await measure('SQLite')
@@ -41,13 +39,7 @@ async function measure(what: string, databaseUrl?: string): Promise<void> {
   const store = await openStore({ dataDir, databaseUrl })
   try {
     await fill(store)
-    const settings = {
-      ESCLUSA_DATA_DIR: dataDir,
-      ESCLUSA_PORT: '0',
-      ESCLUSA_MASTER_KEY: MASTER_KEY,
-      ESCLUSA_LOG_LEVEL: 'error',
-      ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-    }
+    const settings = nodeSettings(dataDir, databaseUrl)
     const token = (await esclusa(settings, 'token', 'create', '--user', 'globaladmin')).trim()
     const ratios: number[] = []
     for (let round = 0; round < ROUNDS; round++) ratios.push(await turns(what, store, settings, token))
@@ -86,7 +78,7 @@ async function turns(
 
 /** All of them ended longer ago than anybody keeps. */
 async function fill(store: Store): Promise<void> {
-  await fillPlatform(store, makeSeal(MASTER_KEY))
+  await fillPlatform(store)
   await fillTransfers(store, 0, TRANSFERS)
   const back = 3000 * DAY_MS
   await store.write((tx) =>

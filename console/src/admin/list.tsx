@@ -104,21 +104,25 @@ function ThingTable({ name, kind, things }: { name: KindName; kind: Kind; things
           const href = `${kind.path}/edit/${encodeURIComponent(id)}`
           return (
             <Table.Tr key={id}>
-              {kind.columns.map((one, index) => (
-                <Table.Td
-                  key={one.label}
-                  className={isShort(shown(one, thing)) ? 'unbroken' : undefined}
-                  data-label={index === 0 ? undefined : words.admin.fields[one.label]}
-                >
-                  {index === 0 && rights.may(kind.may.change) ? (
-                    <Anchor component={Link} href={href} fz="sm" fw={600}>
-                      {shown(one, thing)}
-                    </Anchor>
-                  ) : (
-                    shown(one, thing)
-                  )}
-                </Table.Td>
-              ))}
+              {kind.columns.map((one, index) => {
+                const said = shown(one, thing)
+                return (
+                  <Table.Td
+                    key={one.label}
+                    // An hour, a date or a number is read in one piece.
+                    className={said.length <= 12 ? 'unbroken' : undefined}
+                    data-label={index === 0 ? undefined : words.admin.fields[one.label]}
+                  >
+                    {index === 0 && rights.may(kind.may.change) ? (
+                      <Anchor component={Link} href={href} fz="sm" fw={600}>
+                        {said}
+                      </Anchor>
+                    ) : (
+                      said
+                    )}
+                  </Table.Td>
+                )
+              })}
               <Table.Td>
                 {name === 'subscriptions' && <SubscriptionActions id={id} isOff={thing.state === 'OFF'} />}
                 {rights.may(kind.may.remove) && <RemoveButton name={name} kind={kind} id={id} />}
@@ -129,11 +133,6 @@ function ThingTable({ name, kind, things }: { name: KindName; kind: Kind; things
       </Table.Tbody>
     </Table>
   )
-}
-
-/** An hour, a date or a number is read in one piece. */
-function isShort(said: string): boolean {
-  return said.length <= 12
 }
 
 function RemoveButton({ name, kind, id }: { name: KindName; kind: Kind; id: string }) {
