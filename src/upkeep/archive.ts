@@ -18,9 +18,6 @@ export type Archive = {
   write(lines: readonly object[], now: number): Promise<(tx: Tx) => Promise<void>>
 }
 
-/** Where nothing is to be kept. */
-export const NO_ARCHIVE: Archive = { write: () => Promise.resolve(() => Promise.resolve()) }
-
 export function archiveIn(store: Store, folder: string): Archive {
   return {
     write: async (lines, now) => {

@@ -19,6 +19,8 @@ export type Pieces = (piece: () => Promise<boolean>) => Promise<void>
 export type Task = {
   name: string
   everyMs: number
+  /** At least so long between two pieces, however quick they are. */
+  pauseMs?: number
   /** May throw; it is tried again at the next look. */
   run(pieces: Pieces): Promise<void>
 }
@@ -28,7 +30,7 @@ const FIRST_LOOK_MS = 2000
 const HOLD_MS = 120_000
 /** Of the time, so much goes into upkeep; the rest is pause. */
 const SHARE = 0.2
-const SHORTEST_PAUSE_MS = 5
+const PAUSE_MS = 5
 
 export function startUpkeep(upkeep: Upkeep, tasks: readonly Task[]): { stop(): Promise<void> } {
   const stopping = new AbortController()
@@ -87,7 +89,7 @@ async function inPieces(
     const more = await piece()
     if (!more) return
     const took = performance.now() - began
-    await delay(Math.max(SHORTEST_PAUSE_MS, took / SHARE - took), undefined, { signal })
+    await delay(Math.max(task.pauseMs ?? PAUSE_MS, took / SHARE - took), undefined, { signal })
     if (upkeep.now() - heldAt < HOLD_MS / 4) continue
     heldAt = upkeep.now()
     if (!(await upkeep.store.write((tx) => holdTask(tx, task.name, holdOf(upkeep)))))

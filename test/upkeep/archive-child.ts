@@ -12,5 +12,5 @@ const store = await openStore({ dataDir, databaseUrl: databaseUrl || undefined }
 const config = { keepTransfersDays: 1, keepHistoryDays: 1, archiveDir, fileRoots: [] }
 const log = makeLog('warn', 'archiving')
 const parts = { store, config, log, now: Date.now, owner: 'archiving' }
-await attempt(parts, { ...retentionTask(parts), everyMs: 0 })
+await attempt(parts, { ...retentionTask(parts), everyMs: 0, pauseMs: 0 })
 await store.close()

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { makeLog } from '../../src/log.ts'
 import { discardOld } from '../../src/quarantine/age.ts'
@@ -19,7 +20,9 @@ import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
+import type { RetentionParts } from '../../src/upkeep/retention.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
+import type { Task } from '../../src/upkeep/upkeep.ts'
 import { addCompleted } from '../support/completed-transfer.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
@@ -56,6 +59,9 @@ async function listed(node: TestNode, operation: 'listTransfers' | 'channelHisto
   }
 }
 
+/** Without the pauses that a busy node needs. */
+const quickly = (parts: RetentionParts) => ({ ...retentionTask(parts), pauseMs: 0 })
+
 const archived = (folder: string) =>
   readdirSync(folder)
     .flatMap((name) =>
@@ -86,7 +92,7 @@ testOnBoth(
     await attempt({ ...parts }, { ...retentionTask(parts), run: () => retentionTask(parts).run(cutAfterOne) })
     for (const name of readdirSync(archiveDir)) appendFileSync(join(archiveDir, name), 'half of a piece')
     clock += 3_600_000
-    await attempt(parts, retentionTask(parts))
+    await attempt(parts, quickly(parts))
     const kept = ids.filter((_, index) => (index + 1) * 3_600_000 + 3_600_000 <= 3 * DAY_MS + 1000)
     const transfers = await listed(node, 'listTransfers', PLAIN)
     assert.equal(transfers.total, kept.length)
@@ -113,6 +119,37 @@ async function cutAfterOne(piece: () => Promise<boolean>): Promise<void> {
   await piece()
   throw new Error('killed')
 }
+
+test('old rows go in at most five pieces a second, so that few requests meet one', async (t) => {
+  const node = await startTestHttp(t)
+  await fill(node, PLAIN, MANY)
+  const config = {
+    keepTransfersDays: 1,
+    keepHistoryDays: undefined,
+    archiveDir: undefined,
+    fileRoots: [node.files],
+  }
+  const parts = { store: node.store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW, config }
+  const pauses: number[] = []
+  const timed: Task = {
+    ...retentionTask(parts),
+    run: (inPieces) =>
+      retentionTask(parts).run((piece) => {
+        let ended = -Infinity
+        return inPieces(async () => {
+          pauses.push(performance.now() - ended)
+          const more = await piece()
+          ended = performance.now()
+          return more
+        })
+      }),
+  }
+  await attempt(parts, timed)
+  assert.equal((await listed(node, 'listTransfers', PLAIN)).total, 24)
+  assert.ok(pauses.length > 4, 'more than go at once')
+  // Timers may be a little early.
+  assert.ok(Math.min(...pauses) > 190, `pauses of ${pauses.join(', ')} ms`)
+})
 
 testOnBoth(
   'a channel’s own rule counts, and what lies to be sent is never forgotten',
@@ -147,12 +184,12 @@ testOnBoth(
       now: () => clock,
       config: settings,
     }
-    await attempt(parts, retentionTask(parts))
+    await attempt(parts, quickly(parts))
     assert.ok((await listed(node, 'listTransfers', FULL)).total < FEW)
     assert.equal((await listed(node, 'listTransfers', PLAIN)).total, FEW)
     assert.deepEqual(await remembered(), ['gone.txt', 'lies.txt'], 'both are younger than the rule')
     clock += 2 * DAY_MS + 1
-    await attempt(parts, retentionTask(parts))
+    await attempt(parts, quickly(parts))
     assert.deepEqual(await remembered(), ['lies.txt'])
     assert.equal(
       (await listed(node, 'listTransfers', FULL)).rows.some(({ transferId }) => transferId === second),
@@ -160,7 +197,7 @@ testOnBoth(
     )
     rmSync(join(out, 'lies.txt'))
     clock += DAY_MS
-    await attempt(parts, retentionTask(parts))
+    await attempt(parts, quickly(parts))
     assert.deepEqual(await remembered(), [])
   },
 )

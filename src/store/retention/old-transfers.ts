@@ -8,6 +8,11 @@ import type { Db, Tx } from '../database/store.ts'
 import { goneOf, lockCounters } from '../transfers/list-positions.ts'
 import { transfersById } from '../transfers/transfer-pages.ts'
 
+/** Whether any may go: what only looks need not write. */
+export async function hasOld(db: Db, code: string, before: number): Promise<boolean> {
+  return (await mayGo(db, code, before, 1)).length > 0
+}
+
 /** Up to so many of the oldest transfers that ended before that time, with their files. */
 export async function oldTransfers(
   db: Db,
@@ -19,17 +24,18 @@ export async function oldTransfers(
   return ids.length === 0 ? [] : transfersById(db, ids)
 }
 
-/** How many went: of those with these ids, the ones that are still there and may go. */
+/** How many went: up to so many of the oldest that may go; with `only`, none but these. */
 export async function removeTransfers(
   tx: Tx,
   code: string,
   before: number,
-  ids: ReadonlySet<string>,
+  most: number,
+  only?: ReadonlySet<string>,
 ): Promise<number> {
   // No other row of the channel comes or moves meanwhile.
   await lockCounters(tx, code)
   const gone = await goneOf(tx, code)
-  const going = (await mayGo(tx, code, before, ids.size)).filter(({ id }) => ids.has(id))
+  const going = (await mayGo(tx, code, before, most)).filter(({ id }) => only?.has(id) ?? true)
   const last = going.at(-1)
   if (!last) return 0
   const staying = await tx
