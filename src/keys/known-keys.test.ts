@@ -15,9 +15,14 @@ import type { Seal } from '../store/seal.ts'
 import { RESEAL_START, resealSome } from '../store/sealed-values.ts'
 import type { ResealWalk } from '../store/sealed-values.ts'
 import { publicPartOf } from './key-facts.ts'
-import { keysOfChannels } from './known-keys.ts'
+import { keysOfChannels, knownKeys, UNREADABLE } from './known-keys.ts'
 
-const [OURS, THEIRS, NONE] = ['BANCO-ACME-A', 'BANCO-ACME-B', 'BANCO-ACME-C'] as const
+const [OURS, THEIRS, NONE, DAMAGED] = [
+  'BANCO-ACME-A',
+  'BANCO-ACME-B',
+  'BANCO-ACME-C',
+  'BANCO-ACME-D',
+] as const
 const OLD = '0'.repeat(32)
 let one: TestKey
 let other: TestKey
@@ -121,5 +126,34 @@ testOnBoth(
     })
     const anew = await read(store, makeSeal(renewed))
     assert.equal(anew.keys.get(THEIRS)?.[0]?.fingerprint, fingerprint(one.publicKeyPem))
+  },
+)
+
+testOnBoth(
+  'a key that does not open hides no other, and is read as soon as it opens',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await seed(store)
+    await store.write((tx) =>
+      seedChannel(tx, makeSeal('1'.repeat(32)), DAMAGED, 'acme', {
+        security: { rsaLocalKey: one.privateKeyPem, rsaRemoteKey: other.publicKeyPem },
+      }),
+    )
+    const { keys } = await read(store)
+    assert.deepEqual(
+      keys.get(DAMAGED),
+      ['LOCAL', 'REMOTE'].map((side) => ({ side, fingerprint: '', unreadable: UNREADABLE })),
+    )
+    assert.equal(keys.get(OURS)?.[0]?.fingerprint, fingerprint(one.certificatePem))
+    const kept = async () => {
+      const codes: string[] = []
+      for await (const { code } of knownKeys(store.db)) codes.push(code)
+      return codes
+    }
+    assert.deepEqual(await kept(), [OURS, THEIRS, NONE], 'what is not known is not kept')
+
+    const mended = await read(store, makeSeal(fixedKey('1'.repeat(32), [OLD])))
+    assert.equal(mended.keys.get(DAMAGED)?.[1]?.fingerprint, fingerprint(other.publicKeyPem))
+    assert.deepEqual(await kept(), [OURS, THEIRS, NONE, DAMAGED])
   },
 )

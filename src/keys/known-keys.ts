@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { channelPlace, findChannels } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { batches } from '../store/database/batches.ts'
-import type { Store } from '../store/database/store.ts'
-import { findKnownKeys, putKnownKeys } from '../store/keys/known-keys.ts'
-import type { ChannelVersion, KnownKey } from '../store/keys/known-keys.ts'
+import type { Db, Store } from '../store/database/store.ts'
+import { findKnownKeys, nextKnownKeys, putKnownKeys } from '../store/keys/known-keys.ts'
+import type { ChannelVersion, KeysOfVersion, KnownKey } from '../store/keys/known-keys.ts'
 import type { Seal } from '../store/seal.ts'
 import { certificatesIn, publicPartOf } from './key-facts.ts'
 import type { PublicPart } from './key-facts.ts'
@@ -16,6 +16,20 @@ const FIELDS = { LOCAL: 'rsaLocalKey', REMOTE: 'rsaRemoteKey' } as const
 const SIDES = ['LOCAL', 'REMOTE'] as const
 
 type Parts = { store: Store; seal: Seal }
+
+/** A damaged row, or another master key, must not hide the keys of all other channels. */
+export const UNREADABLE =
+  'it does not open with this master key: it was sealed with another one, or was changed since'
+const KEPT_AT_ONCE = 500
+
+/** What is known already, without opening any, with other requests in between. */
+export async function* knownKeys(db: Db): AsyncGenerator<KeysOfVersion> {
+  for (let after: string | undefined = ''; after !== undefined; await turn()) {
+    const some: readonly KeysOfVersion[] = await nextKnownKeys(db, after, KEPT_AT_ONCE)
+    yield* some
+    after = some.length < KEPT_AT_ONCE ? undefined : some.at(-1)?.code
+  }
+}
 
 /** By code; a channel that went meanwhile is left out. */
 export async function keysOfChannels(
@@ -49,21 +63,27 @@ function inTurn<T>(store: Store, work: () => Promise<T>): Promise<T> {
 async function findOut({ store, seal }: Parts, channels: readonly ChannelVersion[]) {
   const all = await findKnownKeys(store.db, channels)
   const codes = channels.map(({ code }) => code).filter((code) => !all.has(code))
-  const found: (ChannelVersion & { keys: readonly KnownKey[] })[] = []
+  const found: KeysOfVersion[] = []
   for (const record of await findChannels(store.db, codes)) {
     const { code, id, revision } = record
     found.push({ code, id, revision, keys: keysOf(seal, record) })
     await turn()
   }
   // They are known now. If they cannot be written down (a full disk, a channel just removed), they are found out again.
-  await store.write((tx) => putKnownKeys(tx, found)).catch(() => {})
+  const readable = found.filter(({ keys }) => keys.every(({ unreadable }) => unreadable === undefined))
+  await store.write((tx) => putKnownKeys(tx, readable)).catch(() => {})
   for (const { code, keys } of found) all.set(code, keys)
   return all
 }
 
 function keysOf(seal: Seal, record: ChannelRecord): KnownKey[] {
   return SIDES.flatMap((side) => {
-    const pem = openedKey(seal, record, side)
+    let pem: string | undefined
+    try {
+      pem = openedKey(seal, record, side)
+    } catch {
+      return { side, fingerprint: '', unreadable: UNREADABLE }
+    }
     if (pem === undefined) return []
     const own = publicPartOf(pem)
     const behind = certificatesIn(pem)

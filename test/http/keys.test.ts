@@ -5,8 +5,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
-import type { ProposedKey } from '../../src/contract/administration/keys.ts'
+import type { KeyInUse, ProposedKey } from '../../src/contract/administration/keys.ts'
 import { findChannel, openChannel, pageOfHistory } from '../../src/store/channels.ts'
+import { makePlatform } from '../../src/http/platform/operations.ts'
 import { insertKeyProposal, listKeyProposals } from '../../src/store/keys/proposals.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
@@ -257,3 +258,71 @@ testOnBoth(
     assert.deepEqual(left.channels, [CLOSED], 'a channel that changed is looked at again')
   },
 )
+
+/** As a disk or a hand might do it: nobody is told, and the channel's revision stays. */
+async function damage({ store }: TestNode, code: string, field: 'rsaLocalKey' | 'rsaRemoteKey') {
+  const { secrets } = await store.db
+    .selectFrom('channel')
+    .select('secrets')
+    .where('code', '=', code)
+    .executeTakeFirstOrThrow()
+  const sealed = JSON.parse(secrets) as Record<string, string>
+  const changed = JSON.stringify({ ...sealed, [field]: sealed[field]?.slice(0, -8) })
+  await store.write((tx) =>
+    tx.updateTable('channel').set({ secrets: changed }).where('code', '=', code).execute(),
+  )
+}
+
+testOnBoth(
+  'a key that does not open is listed with the reason, first, and the others as ever',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const set = await node.call('updateChannel', {
+      code: PLAIN,
+      body: { security: { rsaRemoteKey: partner.certificatePem } },
+    })
+    assert.equal(set.status, 200, set.text)
+    const keys = async () => {
+      const { status, text, body } = await callPlatform(node, 'listKeys', 'admin')
+      assert.equal(status, 200, text)
+      return (body.content as KeyInUse[]).map((key) => [
+        key.side,
+        key.fingerprint,
+        key.channels[0],
+        key.unreadable?.includes('does not open with this master key'),
+      ])
+    }
+    await damage(node, FULL, 'rsaLocalKey')
+    assert.deepEqual(await keys(), [
+      ['LOCAL', '', FULL, true],
+      ['REMOTE', fingerprint, PLAIN, undefined],
+      ['REMOTE', publicPartOf(SECRETS.rsaRemoteKey)?.fingerprint, FULL, undefined],
+    ])
+    // What is known of it from before is still shown.
+    await damage(node, PLAIN, 'rsaRemoteKey')
+    assert.deepEqual((await keys())[1], ['REMOTE', fingerprint, PLAIN, true])
+  },
+)
+
+testOnBoth('what is known of keys is read when the node begins to listen', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  assert.equal((await callPlatform(node, 'listKeys', 'admin')).body.totalElements, 2)
+  const { handlers, prepare } = makePlatform()
+  await prepare(node.context)
+  const asked: string[] = []
+  const db = node.store.db.withPlugin({
+    transformQuery: ({ node: query }) => {
+      asked.push(JSON.stringify(query))
+      return query
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  })
+  const context = { ...node.context, store: { ...node.store, db } }
+  const user = { username: 'admin', role: 'ROLE_ADMIN' } as const
+  // Of a request the list uses these two alone.
+  const request = { input: { page: 1, size: 5 }, user } as Parameters<typeof handlers.listKeys>[1]
+  const { totalElements } = (await handlers.listKeys(context, request)) as { totalElements: number }
+  assert.equal(totalElements, 2)
+  assert.ok(asked.length > 0)
+  assert.ok(!asked.some((query) => query.includes('channel_keys')), 'nothing is left to be read')
+})

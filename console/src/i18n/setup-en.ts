@@ -109,6 +109,7 @@ export const keyListEn = {
   issuedBy: (issuer: string) => `issued by ${issuer}`,
   channels: 'Channels',
   ended: 'Ended',
+  unreadable: 'Cannot be read: it was sealed with another master key, or was changed since.',
   more: (count: string) => `and ${count} more`,
   setTitle: 'Set a key of a channel',
   channel: 'Code of the channel',

@@ -117,6 +117,7 @@ export const keyListEs: Words['keyList'] = {
   issuedBy: (issuer) => `emitido por ${issuer}`,
   channels: 'Canales',
   ended: 'Caducado',
+  unreadable: 'No se puede leer: se selló con otra clave maestra o se ha alterado después.',
   more: (count) => `y ${count} más`,
   setTitle: 'Poner una clave a un canal',
   channel: 'Código del canal',

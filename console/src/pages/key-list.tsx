@@ -74,6 +74,7 @@ function KeyTable({ keys }: { keys: readonly KeyInUse[] }) {
             bits,
             channels,
             channelCount,
+            unreadable,
           }) => (
             <Table.Tr key={`${side} ${fingerprint}`}>
               <Table.Td>
@@ -85,7 +86,7 @@ function KeyTable({ keys }: { keys: readonly KeyInUse[] }) {
                 )}
               </Table.Td>
               <Table.Td className="words">
-                {subject ?? `${algorithm} ${bits ?? ''}`}
+                {unreadable === undefined ? (subject ?? `${algorithm} ${bits ?? ''}`) : words.unreadable}
                 {issuer && issuer !== subject && (
                   <Text fz="xs" c="dimmed">
                     {words.issuedBy(issuer)}

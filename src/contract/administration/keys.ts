@@ -46,6 +46,11 @@ export const KeyInUse = Type.Object(
     daysLeft: optional(
       Type.Integer({ format: 'int32', description: 'Whole days until its certificate ends.' }),
     ),
+    unreadable: optional(
+      out(
+        'Why it cannot be read. Certificate and kind are empty then, and the fingerprint too where it was not known before.',
+      ),
+    ),
     channels: Type.Array(Type.String(), {
       description: 'Codes of the channels that use it, the first hundred.',
     }),

@@ -4,10 +4,12 @@
 import type { KeyInUse } from '../../contract/administration/keys.ts'
 import { makePage } from '../../contract/page.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
-import { keysOfChannels, openedKey } from '../../keys/known-keys.ts'
+import { keysOfChannels, knownKeys, openedKey, UNREADABLE } from '../../keys/known-keys.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
 import type { View } from '../../store/channel-access.ts'
 import { findChannels } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
+import type { KnownKey } from '../../store/keys/known-keys.ts'
 import { askedPage } from '../integration/paging.ts'
 import type { Context } from '../context.ts'
 import type { Boards } from './channel-board.ts'
@@ -15,7 +17,7 @@ import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { keyFacts } from './keys.ts'
 
 type Side = KeyInUse['side']
-type ChannelKey = { side: Side; fingerprint: string; endsAt: number }
+type ChannelKey = { side: Side; fingerprint: string; endsAt: number; unreadable?: string }
 type Known = WeakMap<ChannelFacts, readonly ChannelKey[]>
 type Key = ChannelKey & { channels: string[] }
 
@@ -23,7 +25,14 @@ const NAMES = { LOCAL: 'rsaLocalKeyName', REMOTE: 'rsaRemoteKeyName' } as const
 const CHANNELS_NAMED = 100
 const DAY_MS = 86_400_000
 
-export function makeKeyList(boardOf: Boards): Pick<PlatformHandlers, 'listKeys'> {
+export type KeyList = {
+  handlers: Pick<PlatformHandlers, 'listKeys'>
+  /** Reads what is known of keys before somebody waits for it; it opens none. */
+  prepare(context: Context, catalogue: Catalogue): Promise<void>
+}
+
+export function makeKeyList(boardOf: Boards): KeyList {
+  let preparing: Promise<void> | undefined
   const known: Known = new WeakMap()
   const lists = new WeakMap<View, { catalogue: Catalogue; keys: readonly Key[] }>()
   const listKeys: PlatformHandler<'listKeys'> = async (context, { input, user }) => {
@@ -31,6 +40,7 @@ export function makeKeyList(boardOf: Boards): Pick<PlatformHandlers, 'listKeys'>
     const { view, catalogue } = await boardOf(context, user)
     let list = lists.get(view)
     if (list?.catalogue !== catalogue) {
+      await preparing?.catch(() => {}) // it is told where it was asked for; here the rest is read
       await learn(context, catalogue, known)
       list = { catalogue, keys: gather(view, catalogue, known) }
       lists.set(view, list)
@@ -38,22 +48,33 @@ export function makeKeyList(boardOf: Boards): Pick<PlatformHandlers, 'listKeys'>
     const some = list.keys.slice(asked.offset, asked.offset + asked.size)
     return makePage(await describe(context, catalogue, some), list.keys.length, asked)
   }
-  return { listKeys }
+  return {
+    handlers: { listKeys },
+    prepare: (context, catalogue) => (preparing = recall(context, catalogue, known)),
+  }
+}
+
+async function recall({ store }: Context, { channels }: Catalogue, known: Known): Promise<void> {
+  for await (const { code, id, revision, keys } of knownKeys(store.db)) {
+    const facts = channels.get(code)
+    if (facts?.id === id && facts.revision === revision) known.set(facts, listed(keys))
+  }
 }
 
 async function learn(context: Context, { channels }: Catalogue, known: Known): Promise<void> {
   const unknown = [...channels.values()].filter((facts) => !known.has(facts))
   const found = await keysOfChannels(context, unknown)
-  for (const facts of unknown)
-    known.set(
-      facts,
-      (found.get(facts.code) ?? []).flatMap(({ side, fingerprint, endsAt = Infinity, isBehind }) =>
-        isBehind ? [] : { side, fingerprint, endsAt },
-      ),
-    )
+  for (const facts of unknown) known.set(facts, listed(found.get(facts.code) ?? []))
 }
 
-/** Those that end first; those without an end come last. */
+function listed(keys: readonly KnownKey[]): ChannelKey[] {
+  return keys.flatMap(({ side, fingerprint, endsAt = Infinity, isBehind, unreadable }) => {
+    if (unreadable !== undefined) return { side, fingerprint, endsAt: -Infinity, unreadable }
+    return isBehind ? [] : { side, fingerprint, endsAt }
+  })
+}
+
+/** Those that cannot be read, as one of each side, then those that end first; those without an end come last. */
 function gather(view: View, { channels }: Catalogue, known: Known): Key[] {
   const found = new Map<string, Key>()
   for (const code of view.codes) {
@@ -74,20 +95,34 @@ async function describe(context: Context, catalogue: Catalogue, keys: readonly K
     keys.flatMap(({ channels }) => channels[0] ?? []),
   )
   const records = new Map(firsts.map((record) => [record.code, record]))
-  return keys.flatMap(({ side, fingerprint, endsAt, channels }) => {
-    const record = records.get(channels[0] ?? '')
-    const pem = record && openedKey(context.seal, record, side)
-    const part = pem === undefined ? undefined : publicPartOf(pem)
-    // Changed a moment ago: the next list tells.
-    if (part?.fingerprint !== fingerprint) return []
-    return {
+  return keys.flatMap((key) => {
+    const { side, fingerprint, endsAt, channels } = key
+    const shown = {
       side,
-      ...keyFacts(context, part, commonName(catalogue, channels, side)),
-      ...(endsAt !== Infinity && { daysLeft: Math.floor((endsAt - context.now()) / DAY_MS) }),
+      ...(Number.isFinite(endsAt) && { daysLeft: Math.floor((endsAt - context.now()) / DAY_MS) }),
       channels: channels.slice(0, CHANNELS_NAMED),
       channelCount: channels.length,
     }
+    const opened = openOf(context, key, records.get(channels[0] ?? ''))
+    if ('unreadable' in opened) return { ...shown, fingerprint, pem: '', algorithm: '', ...opened }
+    const part = opened.pem === undefined ? undefined : publicPartOf(opened.pem)
+    // Changed a moment ago: the next list tells.
+    if (part?.fingerprint !== fingerprint) return []
+    return { ...shown, ...keyFacts(context, part, commonName(catalogue, channels, side)) }
   })
+}
+
+function openOf(
+  { seal }: Context,
+  { side, unreadable }: Key,
+  record: ChannelRecord | undefined,
+): { pem: string | undefined } | { unreadable: string } {
+  if (unreadable !== undefined) return { unreadable }
+  try {
+    return { pem: record && openedKey(seal, record, side) }
+  } catch {
+    return { unreadable: UNREADABLE }
+  }
 }
 
 /** Its label, where the channels that are named agree. */

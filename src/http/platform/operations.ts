@@ -28,6 +28,7 @@ import type { Context } from '../context.ts'
 import { failuresToWire, retryAnswer, visibleFailures } from './failures.ts'
 import { keyHandlers } from './keys.ts'
 import { makeKeyList } from './key-list.ts'
+import type { KeyList } from './key-list.ts'
 import { quarantineHandlers } from './quarantine.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandlers } from './handler.ts'
@@ -49,13 +50,17 @@ type Platform = {
 /** Made once per server. It keeps what it knows of channels between requests. */
 export function makePlatform(): Platform {
   const boardOf = makeBoards()
+  const keyList = makeKeyList(boardOf)
   return {
-    handlers: makeHandlers(boardOf),
-    prepare: async (context) => void (await boardOf(context, { username: '', role: 'ROLE_GLOBALADMIN' })),
+    handlers: makeHandlers(boardOf, keyList),
+    prepare: async (context) => {
+      const { catalogue } = await boardOf(context, { username: '', role: 'ROLE_GLOBALADMIN' })
+      await keyList.prepare(context, catalogue)
+    },
   }
 }
 
-function makeHandlers(boardOf: Boards): PlatformHandlers {
+function makeHandlers(boardOf: Boards, keyList: KeyList): PlatformHandlers {
   const hoursOf = makeHours()
   return {
     ...sessionHandlers,
@@ -72,7 +77,7 @@ function makeHandlers(boardOf: Boards): PlatformHandlers {
     ...transferActionHandlers,
     ...uploadHandlers,
     ...keyHandlers,
-    ...makeKeyList(boardOf),
+    ...keyList.handlers,
     ...quarantineHandlers,
     ...makeTransferSearch(boardOf),
     ...makeNotificationHandlers(boardOf),

@@ -16,7 +16,11 @@ export type KnownKey = {
   endsAt?: number
   /** A certificate that stands behind the key's own, as that of its issuer does. */
   isBehind?: true
+  /** Why it does not open. Of such a one nothing else is known, and nothing is kept. */
+  unreadable?: string
 }
+
+export type KeysOfVersion = ChannelVersion & { keys: readonly KnownKey[] }
 
 /** Channels in the order of their codes. */
 export async function channelVersions(db: Db): Promise<(ChannelVersion & { contactId: string })[]> {
@@ -47,10 +51,24 @@ export async function findKnownKeys(
   return found
 }
 
-export async function putKnownKeys(
-  tx: Tx,
-  found: readonly (ChannelVersion & { keys: readonly KnownKey[] })[],
-): Promise<void> {
+/** Everything that is kept, for whatever versions, in the order of the codes: up to so many after that one. */
+export async function nextKnownKeys(db: Db, after: string, most: number): Promise<KeysOfVersion[]> {
+  const rows = await db
+    .selectFrom('channel_keys')
+    .selectAll()
+    .where('channel_code', '>', after)
+    .orderBy('channel_code')
+    .limit(most)
+    .execute()
+  return rows.map(({ channel_code: code, channel_id: id, revision, keys }) => ({
+    code,
+    id,
+    revision,
+    keys: JSON.parse(keys) as KnownKey[], // written just below
+  }))
+}
+
+export async function putKnownKeys(tx: Tx, found: readonly KeysOfVersion[]): Promise<void> {
   for (const some of batches(found))
     await tx
       .insertInto('channel_keys')
