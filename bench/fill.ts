@@ -81,13 +81,30 @@ export async function fillTransfers(
   channelCode = CHANNEL,
 ): Promise<void> {
   await store.write(async (tx) => {
-    await multiply(tx, store.dialect.name, await template(tx, channelCode, from), { from, to, filesEach })
+    const rows = await template(tx, channelCode, from)
+    const fill = () => multiply(tx, store.dialect.name, rows, { from, to, filesEach })
+    if (store.dialect.name === 'postgres') await withoutIndexes(tx, fill)
+    else await fill()
     await tx
       .updateTable('channel_state')
       .set({ transfer_count: to })
       .where('code', '=', channelCode)
       .execute()
   })
+}
+
+/** PostgreSQL makes an index of ten million rows in a fraction of the time that it takes to enter them one by one. */
+async function withoutIndexes(tx: Tx, fill: () => Promise<void>): Promise<void> {
+  const { rows } = await sql<{ name: string; made: string }>`select indexname as name, indexdef as made from pg_indexes
+    where schemaname = current_schema() and tablename in ('transfer', 'transfer_file') and indexdef like 'CREATE INDEX%'`.execute(
+    tx,
+  )
+  for (const { name } of rows) await sql`drop index ${sql.ref(name)}`.execute(tx)
+  // References are not checked row by row either.
+  await sql`set local session_replication_role = replica`.execute(tx)
+  await sql`set local maintenance_work_mem = '512MB'`.execute(tx)
+  await fill()
+  for (const { made } of rows) await sql.raw(made).execute(tx)
 }
 
 /** The first transfer's rows, repeated by the database itself: ten million need no statements of their own. */
