@@ -95,7 +95,10 @@ export async function fillTransfers(
 
 /** PostgreSQL makes an index of ten million rows in a fraction of the time that it takes to enter them one by one. */
 async function withoutIndexes(tx: Tx, fill: () => Promise<void>): Promise<void> {
-  const { rows } = await sql<{ name: string; made: string }>`select indexname as name, indexdef as made from pg_indexes
+  const { rows } = await sql<{
+    name: string
+    made: string
+  }>`select indexname as name, indexdef as made from pg_indexes
     where schemaname = current_schema() and tablename in ('transfer', 'transfer_file') and indexdef like 'CREATE INDEX%'`.execute(
     tx,
   )

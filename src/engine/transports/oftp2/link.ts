@@ -1,6 +1,8 @@
 // The socket under a session: exchange buffers in, octets out, one clock, one end.
 //
-// While the link is held nothing is delivered, which is the back-pressure on the line. Nor after it has ended.
+// While the link is held nothing is delivered, which is the back-pressure on the line. Nor after it has ended. The socket
+// itself is paused when something comes meanwhile: a partner that waits for an answer sends nothing, and to pause and resume
+// costs more than a small command.
 import type { Socket } from 'node:net'
 import { fromSocketError, NodeError } from '../../../errors.ts'
 import { LazyTimer } from '../lazy-timer.ts'
@@ -91,7 +93,6 @@ export class Link {
 
   hold(): void {
     this.#held = true
-    this.#socket.pause()
     this.#timer.stop()
   }
 
@@ -100,7 +101,7 @@ export class Link {
     this.#held = false
     this.clock(this.#clockMs)
     this.#deliver()
-    if (!this.#held) this.#socket.resume()
+    if (!this.#held && this.#socket.isPaused()) this.#socket.resume()
   }
 
   /** From now on input is thrown away. The line is still read, because otherwise its close would not be seen. */
@@ -129,7 +130,8 @@ export class Link {
     if (this.#deaf) return
     this.#timer.putOff()
     this.buffers.push(chunk)
-    this.#deliver()
+    if (this.#held) this.#socket.pause()
+    else this.#deliver()
   }
 
   #deliver(): void {
