@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = resolve(process.argv[2] ?? `${root}/docs/screenshots`)
 const files = ['test/console/pictures.ts', 'test/console/story.test.ts']
-const flags = ['--test', '--test-concurrency=1', '--test-timeout=600000']
+const flags = ['--test', '--test-force-exit', '--test-concurrency=1', '--test-timeout=600000']
 const { status } = spawnSync(process.execPath, [...flags, ...files], {
   cwd: root,
   stdio: 'inherit',

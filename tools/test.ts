@@ -30,12 +30,15 @@ const FILES_AT_ONCE = 4
 
 /** Of a process that several files share; by what longest-tests.txt says of them. */
 const MOST_SECONDS = 60
+/** Of one whose files share a browser too. */
+const MOST_CONSOLE_SECONDS = 200
 /** What a file takes that is not in that list. */
 const FEW_SECONDS = 5
 /** Their files leave nothing behind in the process: no setting, no hook on it, no count of what is open. */
 const SHARING = [
   'src',
   'test/attacks',
+  'test/console',
   'test/engine',
   'test/fields',
   'test/http',
@@ -95,15 +98,16 @@ function inProcesses(all: readonly string[]): string[] {
   for (const file of all) {
     const seconds = listed.get(file) ?? FEW_SECONDS
     const place = placeOf(file)
+    const most = place === 'test/console' ? MOST_CONSOLE_SECONDS : MOST_SECONDS
     const last = lastOf.get(place)
-    if (last && last.seconds + seconds <= MOST_SECONDS) {
+    if (last && last.seconds + seconds <= most) {
       last.files.push(file)
       last.seconds += seconds
       continue
     }
     const own = { files: [file], seconds }
     processes.push(own)
-    if (seconds < MOST_SECONDS / 2) lastOf.set(place, own)
+    if (seconds < most / 2) lastOf.set(place, own)
   }
   return processes.toSorted((one, other) => other.seconds - one.seconds).map(({ files }) => together(files))
 }

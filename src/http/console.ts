@@ -29,12 +29,11 @@ type Asset = { type: string; body: Buffer; br?: Buffer; gzip?: Buffer }
 type Build = { builtAt: number; page: string; assets: ReadonlyMap<string, Asset> }
 
 export function addConsoleRoutes(app: FastifyInstance, dist = DIST): void {
-  const currentBuild = makeBuildReader(dist)
   app.get('/', (_request, reply) => reply.redirect('/console/', 302))
   app.get('/console', (_request, reply) => reply.redirect('/console/', 302))
   app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
     const path = request.params['*']
-    const build = currentBuild()
+    const build = currentBuild(dist)
     if (!build) return sendPage(reply.code(503), NOT_BUILT)
     const asset = build.assets.get(path)
     if (asset) return sendAsset(reply, path, asset, request.headers['accept-encoding'])
@@ -44,15 +43,18 @@ export function addConsoleRoutes(app: FastifyInstance, dist = DIST): void {
   })
 }
 
+/** By their folders: all nodes of a process serve the same. */
+const builds = new Map<string, Build>()
+
 /** Reads the build when first needed, and again when there is a new one. */
-function makeBuildReader(dist: string): () => Build | undefined {
-  let build: Build | undefined
-  return () => {
-    const found = statSync(join(dist, 'index.html'), { throwIfNoEntry: false })
-    if (!found) return undefined
-    if (build?.builtAt !== found.mtimeMs) build = readBuild(dist, found.mtimeMs)
-    return build
-  }
+function currentBuild(dist: string): Build | undefined {
+  const found = statSync(join(dist, 'index.html'), { throwIfNoEntry: false })
+  if (!found) return undefined
+  const known = builds.get(dist)
+  if (known?.builtAt === found.mtimeMs) return known
+  const build = readBuild(dist, found.mtimeMs)
+  builds.set(dist, build)
+  return build
 }
 
 function readBuild(dist: string, builtAt: number): Build {

@@ -4,7 +4,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { after } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -58,9 +57,9 @@ export async function emptyScene(t: TestContext, settings: Record<string, string
   return { node, faults, open: (options) => openPage(t, options?.url ?? node.url, faults, options) }
 }
 
-// A file's tests share one browser, each with contexts of its own: starting one costs as much as a test.
+// The tests of a process share one browser, each with contexts of its own: starting one costs as much as a test. It ends
+// with the process.
 let browser: Promise<Browser> | undefined
-after(async () => (await browser)?.close())
 
 async function openPage(
   t: TestContext,

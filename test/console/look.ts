@@ -63,17 +63,25 @@ const ADDRESSES: Address[] = [
   ['/nowhere', '.empty'],
 ]
 
-/** Pages that operators use, with their dialogs and the form; or those of administration, with the steps to a partner. */
+/**
+ * Pages that operators use, with their dialogs and the form; or those of administration, with the steps to a partner.
+ * Each in the light by every rule, and in the dark by those about colours: nothing else differs. The page follows the
+ * system from one to the other, and begins with the given one.
+ */
 export async function lookAt(
   scene: Scene,
-  colorScheme: 'light' | 'dark',
   part: 'operation' | 'administration',
+  first: 'light' | 'dark',
 ): Promise<void> {
-  const page = await scene.open({ colorScheme })
+  const page = await scene.open({ colorScheme: first })
   const found: string[] = []
+  let current = first
   const look = async (name: string) => {
-    for (const violation of await axeViolations(page, colorScheme === 'dark'))
-      found.push(`${name} ${violation}`)
+    for (const colorScheme of [current, current === 'light' ? ('dark' as const) : ('light' as const)]) {
+      if (colorScheme !== current) await switchTo(page, (current = colorScheme))
+      for (const violation of await axeViolations(page, colorScheme === 'dark'))
+        found.push(`${name} (${colorScheme}) ${violation}`)
+    }
   }
   await page.locator('form').waitFor()
   await look('sign-in')
@@ -88,6 +96,18 @@ export async function lookAt(
   else await walkWizard(scene, page, look)
   await page.context().close()
   assert.deepEqual(found, [])
+}
+
+/** Until the colours of what was there have changed: they fade. */
+async function switchTo(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+  await page.evaluate(async () => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    const fading = () => document.getAnimations().filter((one) => one instanceof CSSTransition)
+    for (await frame(), await frame(); fading().length > 0; await frame())
+      await Promise.allSettled(fading().map(({ finished }) => finished))
+  })
 }
 
 async function lookAtDialogs(page: Page, look: (name: string) => Promise<void>): Promise<void> {
