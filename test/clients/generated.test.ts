@@ -66,6 +66,8 @@ const STRICT = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
+    // The declarations of Node and of the browser are not what is tested.
+    skipLibCheck: true,
     target: 'es2022',
     lib: ['es2022', 'dom', 'dom.iterable'],
     module: 'nodenext',
@@ -149,9 +151,19 @@ test(
     const args = ['generate', '-g', 'java', '--library', 'native', '-o', folder]
     const from = ['-i', `${scene.url}${BASE_PATH}/openapi-3.0.json`]
     const any = ['--type-mappings', 'AnyType=Object,oas_any_type_not_mapped=Object']
+    // Half of the files, which nothing here reads.
+    const without = ['-D', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false']
     await run(
       'java',
-      ['-jar', GENERATOR, ...args, ...from, ...any, `--additional-properties=${properties.join()}`],
+      [
+        '-jar',
+        GENERATOR,
+        ...args,
+        ...from,
+        ...any,
+        ...without,
+        `--additional-properties=${properties.join()}`,
+      ],
       {
         maxBuffer: 64 * 1024 * 1024,
       },
@@ -173,21 +185,17 @@ test(
   },
 )
 
-for (const document of ['openapi.json', 'openapi-3.0.json'])
-  test(`Spectral finds no error in ${document}`, { skip: withoutTools ?? false }, async (t) => {
+test(
+  'Spectral finds no error in openapi.json and openapi-3.0.json',
+  { skip: withoutTools ?? false },
+  async (t) => {
     const { url } = await startScene(t)
     const folder = await tempFolder(t)
     const rules = join(folder, 'rules.yaml')
     await writeFile(rules, 'extends: ["spectral:oas"]\n')
     const linter = join(TOOLS, '@stoplight/spectral-cli/dist/index.js')
-    const args = [
-      linter,
-      'lint',
-      '--ruleset',
-      rules,
-      '--fail-severity',
-      'warn',
-      `${url}${BASE_PATH}/${document}`,
-    ]
+    const documents = ['openapi.json', 'openapi-3.0.json'].map((name) => `${url}${BASE_PATH}/${name}`)
+    const args = [linter, 'lint', '--ruleset', rules, '--fail-severity', 'warn', ...documents]
     await run(process.execPath, args).catch((thrown: { stdout?: string }) => assert.fail(thrown.stdout))
-  })
+  },
+)
