@@ -22,11 +22,11 @@ export const UNREADABLE =
   'it does not open with this master key: it was sealed with another one, or was changed since'
 const KEPT_AT_ONCE = 500
 
-/** What is known already, without opening any, with other requests in between. */
-export async function* knownKeys(db: Db): AsyncGenerator<KeysOfVersion> {
+/** What is known already, without opening any, some at a time with other requests in between. */
+export async function* knownKeys(db: Db): AsyncGenerator<readonly KeysOfVersion[]> {
   for (let after: string | undefined = ''; after !== undefined; await turn()) {
     const some: readonly KeysOfVersion[] = await nextKnownKeys(db, after, KEPT_AT_ONCE)
-    yield* some
+    yield some
     after = some.length < KEPT_AT_ONCE ? undefined : some.at(-1)?.code
   }
 }

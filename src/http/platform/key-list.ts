@@ -12,7 +12,7 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import type { KnownKey } from '../../store/keys/known-keys.ts'
 import { askedPage } from '../integration/paging.ts'
 import type { Context } from '../context.ts'
-import type { Boards } from './channel-board.ts'
+import type { Board, Boards } from './channel-board.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 import { keyFacts } from './keys.ts'
 
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000
 export type KeyList = {
   handlers: Pick<PlatformHandlers, 'listKeys'>
   /** Reads what is known of keys before somebody waits for it; it opens none. */
-  prepare(context: Context, catalogue: Catalogue): Promise<void>
+  prepare(context: Context, board: Pick<Board, 'view' | 'catalogue'>): Promise<void>
 }
 
 export function makeKeyList(boardOf: Boards): KeyList {
@@ -38,9 +38,9 @@ export function makeKeyList(boardOf: Boards): KeyList {
   const listKeys: PlatformHandler<'listKeys'> = async (context, { input, user }) => {
     const asked = askedPage(context, input)
     const { view, catalogue } = await boardOf(context, user)
+    await preparing?.catch(() => {}) // it is told where it was asked for; here the rest is read
     let list = lists.get(view)
     if (list?.catalogue !== catalogue) {
-      await preparing?.catch(() => {}) // it is told where it was asked for; here the rest is read
       await learn(context, catalogue, known)
       list = { catalogue, keys: gather(view, catalogue, known) }
       lists.set(view, list)
@@ -50,15 +50,24 @@ export function makeKeyList(boardOf: Boards): KeyList {
   }
   return {
     handlers: { listKeys },
-    prepare: (context, catalogue) => (preparing = recall(context, catalogue, known)),
+    prepare: (context, { view, catalogue }) =>
+      (preparing = recall(context, catalogue, known).then((isAll) => {
+        if (isAll) lists.set(view, { catalogue, keys: gather(view, catalogue, known) })
+      })),
   }
 }
 
-async function recall({ store }: Context, { channels }: Catalogue, known: Known): Promise<void> {
-  for await (const { code, id, revision, keys } of knownKeys(store.db)) {
-    const facts = channels.get(code)
-    if (facts?.id === id && facts.revision === revision) known.set(facts, listed(keys))
-  }
+/** Whether something was known of every channel. */
+async function recall({ store }: Context, { channels }: Catalogue, known: Known): Promise<boolean> {
+  let count = 0
+  for await (const some of knownKeys(store.db))
+    for (const { code, id, revision, keys } of some) {
+      const facts = channels.get(code)
+      if (facts?.id !== id || facts.revision !== revision) continue
+      known.set(facts, listed(keys))
+      count++
+    }
+  return count === channels.size
 }
 
 async function learn(context: Context, { channels }: Catalogue, known: Known): Promise<void> {

@@ -54,8 +54,7 @@ export function makePlatform(): Platform {
   return {
     handlers: makeHandlers(boardOf, keyList),
     prepare: async (context) => {
-      const { catalogue } = await boardOf(context, { username: '', role: 'ROLE_GLOBALADMIN' })
-      await keyList.prepare(context, catalogue)
+      await keyList.prepare(context, await boardOf(context, { username: '', role: 'ROLE_GLOBALADMIN' }))
     },
   }
 }
