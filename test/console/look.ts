@@ -98,7 +98,7 @@ export async function lookAt(
   assert.deepEqual(found, [])
 }
 
-/** Until the colours of what was there have changed: they fade. */
+/** Colours fade from one to the other: each frame of it would be painted, so it is brought to its end. */
 async function switchTo(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
@@ -106,7 +106,7 @@ async function switchTo(page: Page, colorScheme: 'light' | 'dark'): Promise<void
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
     const fading = () => document.getAnimations().filter((one) => one instanceof CSSTransition)
     for (await frame(), await frame(); fading().length > 0; await frame())
-      await Promise.allSettled(fading().map(({ finished }) => finished))
+      for (const one of fading()) one.finish()
   })
 }
 
