@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { execFile } from 'node:child_process'
-import { fdatasync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
 import { TABLE_NAMES } from '../../../test/support/rows.ts'
-import { messageOf } from '../../errors.ts'
 import { newId } from './ids.ts'
 import { ownMigrations } from './migrate.ts'
 import { openStore } from './open.ts'
 import type { OpenOptions } from './open.ts'
-import { openSqlite } from './sqlite.ts'
-import type { Store } from './store.ts'
 
 async function openInProcess(options: OpenOptions): Promise<void> {
   const open = `import { openStore } from ${JSON.stringify(new URL('./open.ts', import.meta.url).href)}
@@ -46,75 +41,15 @@ testOnBoth(
   },
 )
 
-test('SQLite keeps a log and checks references', async (t) => {
+test('SQLite syncs every commit and checks references', async (t) => {
   const store = await withStore(t, sqlite)
   const pragma = async (name: string) => {
     const { rows } = await store.write((tx) => sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(tx))
     return Object.values(rows[0] ?? {})[0]
   }
-  // Synced around a checkpoint; of a commit see below.
-  assert.equal(await pragma('synchronous'), 1)
+  assert.equal(await pragma('synchronous'), 2)
   assert.equal(await pragma('journal_mode'), 'wal')
   assert.equal(await pragma('foreign_keys'), 1)
-})
-
-/** A database with a table to write to, whose log is synced by `sync`. */
-async function withLog(t: TestContext, sync: (file: number) => Promise<void>): Promise<Store> {
-  const dataDir = await tempFolder(t)
-  await (await openStore({ dataDir })).close()
-  const store = openSqlite(dataDir, sync)
-  closeAfter(t, () => store.close())
-  return store
-}
-
-const setVersion = (store: Store, value: string) =>
-  store.write((tx) => tx.updateTable('meta').set({ value }).where('name', '=', 'directory_version').execute())
-
-test('a write on SQLite is answered when the log that holds its commit is synced', async (t) => {
-  const log: string[] = []
-  const store = await withLog(t, async (file) => {
-    // What lies in the file that is synced when the sync begins.
-    log.push(readFileSync(`/proc/self/fd/${file}`).includes('value-1') ? 'sync of it' : 'sync without it')
-    await promisify(fdatasync)(file)
-    log.push('synced')
-  })
-  await setVersion(store, 'value-1')
-  log.push('answered')
-  assert.deepEqual(log, ['sync of it', 'synced', 'answered'])
-})
-
-test('writes that come while the log is synced share the next commit and its sync', async (t) => {
-  const began = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  let syncs = 0
-  const store = await withLog(t, async (file) => {
-    syncs++
-    began.resolve()
-    await goOn.promise
-    await promisify(fdatasync)(file)
-  })
-  const first = setVersion(store, '1')
-  await began.promise
-  const others = ['2', '3', '4'].map((value) => setVersion(store, value))
-  goOn.resolve()
-  await Promise.all([first, ...others])
-  assert.equal(syncs, 2)
-})
-
-test('after a failed sync of the log nothing is written any more: it may be lost', async (t) => {
-  let syncs = 0
-  const store = await withLog(t, async () => {
-    syncs++
-    throw new Error('EIO: i/o error, fdatasync')
-  })
-  for (const value of ['1', '2'])
-    await assert.rejects(setVersion(store, value), (thrown) => {
-      assert.match(messageOf(thrown), /the disk did not take .* EIO.*restart the node/)
-      return (thrown as { code?: string }).code === 'unavailable'
-    })
-  assert.equal(syncs, 1)
-  const read = store.db.selectFrom('meta').select('value').where('name', '=', 'directory_version')
-  assert.notEqual((await read.executeTakeFirstOrThrow()).value, '2')
 })
 
 testOnBoth('a channel of a partner that does not exist is refused by the database', async (t, database) => {

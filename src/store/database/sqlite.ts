@@ -1,15 +1,13 @@
 // SQLite as a Store: one connection that writes, one that reads.
 //
-// Writes that arrive together share one commit, and so one sync of the log. Each runs in its own savepoint. All are
-// answered when that sync is over (log-sync.ts), so a write that was answered is durable, and so is all that it has read.
+// Writes that arrive together share one commit, and so one fsync (with synchronous=FULL each commit is synced). Each
+// runs in its own savepoint. All are answered after the commit.
 
 import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { chmodSync, closeSync, fdatasync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { translate } from './driver-errors.ts'
-import { LogSync } from './log-sync.ts'
 import { runDirectly } from './prepared-queries.ts'
 import type { Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -22,8 +20,7 @@ const SQLITE: Dialect = {
   now: "cast(unixepoch('subsec') * 1000 as integer)",
 }
 
-/** `sync` makes what was written to a file durable. */
-export function openSqlite(dataDir: string, sync = promisify(fdatasync)): Store {
+export function openSqlite(dataDir: string): Store {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const file = join(dataDir, 'esclusa.db')
   closeToOthers(file)
@@ -34,8 +31,7 @@ export function openSqlite(dataDir: string, sync = promisify(fdatasync)): Store 
   })
   const db = new Kysely<Tables>({ dialect: sqliteDialect(new SqliteDriver({ database: reader })) })
   const snapshot = sharedSnapshot(reader)
-  const log = new LogSync(`${file}-wal`, sync)
-  const write = groupedWrites(() => openWriter(writes, writer), log, snapshot.end)
+  const write = groupedWrites(() => openWriter(writes, writer), snapshot.end)
   runDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
   return {
     db,
@@ -45,7 +41,6 @@ export function openSqlite(dataDir: string, sync = promisify(fdatasync)): Store 
     notify: () => Promise.resolve(),
     close: async () => {
       snapshot.end()
-      await log.close()
       await db.destroy()
       await writes.destroy()
     },
@@ -120,8 +115,7 @@ function remembered(statement: Database.Statement, share: () => unknown) {
 function connect(file: string): Database.Database {
   const database = new Database(file, { timeout: 15_000 })
   database.pragma('journal_mode = WAL')
-  // A commit is written to the log and not synced; log-sync.ts does that. SQLite itself syncs around a checkpoint.
-  database.pragma('synchronous = NORMAL')
+  database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   database.pragma('temp_store = MEMORY')
   database.pragma('cache_size = -32000')
@@ -191,7 +185,7 @@ async function openWriter(writes: Kysely<Tables>, database: Database.Database): 
   }
 }
 
-function groupedWrites(open: () => Promise<Writer>, log: LogSync, committed: () => void): Store['write'] {
+function groupedWrites(open: () => Promise<Writer>, committed: () => void): Store['write'] {
   let writer: Promise<Writer> | undefined
   let waiting: Waiting[] = []
   let draining = false
@@ -200,12 +194,7 @@ function groupedWrites(open: () => Promise<Writer>, log: LogSync, committed: () 
       const group = waiting.slice(0, GROUP)
       waiting = waiting.slice(GROUP)
       try {
-        log.requireWell()
-        const passed = await commitTogether(await (writer ??= open()), group)
-        // The next group commits after this sync: what comes meanwhile shares one commit.
-        await log.sync()
-        committed()
-        for (const entry of passed) entry.done()
+        await commitTogether(await (writer ??= open()), group, committed)
       } catch (thrown) {
         for (const entry of group) entry.fail(translate(thrown))
       }
@@ -229,8 +218,7 @@ function groupedWrites(open: () => Promise<Writer>, log: LogSync, committed: () 
     })
 }
 
-/** Resolves to those that are committed. The others have failed. */
-async function commitTogether(writer: Writer, group: Waiting[]): Promise<Waiting[]> {
+async function commitTogether(writer: Writer, group: Waiting[], committed: () => void): Promise<void> {
   const { begin, commit, rollback } = writer.run
   const passed: Waiting[] = []
   begin()
@@ -241,7 +229,8 @@ async function commitTogether(writer: Writer, group: Waiting[]): Promise<Waiting
     rollback()
     throw thrown
   }
-  return passed
+  committed()
+  for (const entry of passed) entry.done()
 }
 
 async function inSavepoint({ tx, run }: Writer, entry: Waiting, passed: Waiting[]): Promise<void> {
