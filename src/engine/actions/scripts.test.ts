@@ -125,10 +125,13 @@ test('a reset kills the script at once and is the error', async (t) => {
   const folder = await tempFolder(t)
   const pidFile = join(folder, 'pid')
   const running = run(t, `sleep 300 & echo $! > ${pidFile}; wait`, { signal: stop.signal })
-  await waitFor('it runs', () => exists(pidFile))
+  // The shell makes the file before it writes the number.
+  const pid = await waitFor(
+    'it runs',
+    async () => (await exists(pidFile)) && Number(await readFile(pidFile, 'utf8')),
+  )
   stop.abort(new NodeError('cancelled', 'reset'))
   await assert.rejects(running, { code: 'cancelled' })
-  const pid = Number(await readFile(pidFile, 'utf8'))
   await waitFor('the sleeper is gone', () => !isRunning(pid))
 })
 
