@@ -3,8 +3,8 @@
 // nothing in src/ is newer than it. Nothing is minified: a stack trace can be read. `node tools/bundle.mjs FOLDER` writes
 // to another place, beside a checkout that is in use.
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -15,7 +15,6 @@ const out = resolve(process.argv[2] ?? `${root}build`)
 // release carries these packages as they are.
 const notJoined = JSON.parse(readFileSync(`${root}tools/not-joined.json`, 'utf8'))
 
-rmSync(out, { recursive: true, force: true })
 const bundle = await rolldown({
   cwd: root,
   input: {
@@ -26,10 +25,20 @@ const bundle = await rolldown({
   platform: 'node',
   external: [/^node:/, /^ssh2\//, ...notJoined],
 })
-const { output } = await bundle.write({ dir: out, format: 'esm' })
+const { output } = await bundle.generate({ format: 'esm' })
 await bundle.close()
+mkdirSync(out, { recursive: true })
+for (const { fileName, ...piece } of output) put(fileName, piece.type === 'chunk' ? piece.code : piece.source)
 // What it was made of: bin/esclusa.js looks whether any of it has changed.
 const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 const sources = modules.filter((path) => path.startsWith(root) && !path.includes('node_modules'))
-writeFileSync(`${out}/sources.txt`, sources.map((path) => path.slice(root.length)).join('\n'))
+put('sources.txt', sources.map((path) => path.slice(root.length)).join('\n'))
+const kept = new Set(['sources.txt', ...output.map(({ fileName }) => fileName)])
+for (const name of readdirSync(out)) if (!kept.has(name)) rmSync(join(out, name), { recursive: true })
 console.log(`${out}: ${output.length} files`)
+
+/** A node that runs from here loads pieces when it first needs them: it finds the old file or the new one, never half. */
+function put(name, content) {
+  writeFileSync(join(out, `${name}.new`), content)
+  renameSync(join(out, `${name}.new`), join(out, name))
+}
