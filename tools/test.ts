@@ -28,24 +28,24 @@ const TEST_TIMEOUT_MS = process.env.ESCLUSA_LONG === '1' ? 3 * 3_600_000 : 1_800
 // Twice the cores: files wait for processes, disks and clocks for half of their time. With five the run took no less.
 const FILES_AT_ONCE = 4
 
-/** Of a process that several files share; by what longest-tests.txt says of them. */
-const MOST_SECONDS = 60
-/** Of one whose files share a browser too. */
-const MOST_CONSOLE_SECONDS = 200
-/** What a file takes that is not in that list. */
+/** What a file takes that is not in longest-tests.txt. */
 const FEW_SECONDS = 5
-/** Their files leave nothing behind in the process: no setting, no hook on it, no count of what is open. */
-const SHARING = [
-  'src',
-  'test/attacks',
-  'test/console',
-  'test/engine',
-  'test/fields',
-  'test/http',
-  'test/notify',
-  'test/oftp2',
-  'test/sftp',
-]
+/**
+ * Places whose files share processes, and how many seconds of them one process takes, by what that list says. They leave
+ * nothing behind in the process: no setting, no hook on it, no count of what is open.
+ */
+const SHARING = new Map([
+  ['src', 60],
+  ['test/attacks', 60],
+  // They share a browser too.
+  ['test/console', 200],
+  ['test/engine', 60],
+  ['test/fields', 60],
+  ['test/http', 60],
+  ['test/notify', 60],
+  ['test/oftp2', 60],
+  ['test/sftp', 60],
+])
 /** But for these, which ask how old the process is, what it costs, or who was the first to load a library. */
 const ALONE = ['src/accounts/', 'src/engine/transports/']
 
@@ -98,7 +98,7 @@ function inProcesses(all: readonly string[]): string[] {
   for (const file of all) {
     const seconds = listed.get(file) ?? FEW_SECONDS
     const place = placeOf(file)
-    const most = place === 'test/console' ? MOST_CONSOLE_SECONDS : MOST_SECONDS
+    const most = SHARING.get(place) ?? 0
     const last = lastOf.get(place)
     if (last && last.seconds + seconds <= most) {
       last.files.push(file)
@@ -115,7 +115,7 @@ function inProcesses(all: readonly string[]): string[] {
 /** Files of the same place may share a process. */
 function placeOf(file: string): string {
   if (ALONE.some((start) => file.startsWith(start))) return file
-  return SHARING.find((place) => file.startsWith(`${place}/`)) ?? file
+  return [...SHARING.keys()].find((place) => file.startsWith(`${place}/`)) ?? file
 }
 
 /** A file that runs the given ones: hooks and what is awaited first are each one's own. */
