@@ -432,6 +432,25 @@ test('sizes and hashes that do not fit what arrived fail the reception', async (
   assert.deepEqual(await rig.list('in'), [])
 })
 
+test('a file that does not fit what was sent has its transfer, though it came beside another reception', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const reach = reachAll('acme', 'partner')
+  const first = await rig.host().offer(offerOf('first.txt', { reach }))
+  await rig.store.write((tx) => tx.updateTable('channel').set({ revision: 2 }).execute())
+  const wrong = await rig.host().offer(offerOf('wrong.txt', { reach: reachAll('acme', 'partner') }))
+  await wrong.write(Buffer.from('a'), 0)
+  const refused = assert.rejects(wrong.complete({ size: 1, sha256: '0'.repeat(64) }), {
+    code: 'hash_mismatch',
+  })
+  await first.complete({ size: 0 })
+  await refused
+  await waitFor(
+    'it failed',
+    async () => (await rig.errorCode((await rig.lastReception()).id)) === 'hash_mismatch',
+  )
+  assert.deepEqual(await rig.list('in'), ['first.txt'])
+})
+
 test('names that are no plain names are refused at the door', async (t) => {
   const rig = await startRig(t)
   await rig.putChannel(CODE, channelOf(rig))

@@ -245,6 +245,7 @@ export class IncomingFile implements Incoming {
     const whole = await this.#opened().finish()
     this.#come.synced = whole.synced
     if (!isQuick(this.#opened().path)) await whole.synced
+    await this.#awaitTurn()
     if (whole.size !== end.size)
       throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
     if (end.sha256 !== undefined && end.sha256 !== whole.sha256)
@@ -252,7 +253,6 @@ export class IncomingFile implements Incoming {
         'hash_mismatch',
         `${name}: the partner sent SHA-256 ${end.sha256}, here arrived ${whole.sha256}`,
       )
-    await this.#awaitTurn()
     return whole
   }
 
@@ -291,7 +291,7 @@ export class IncomingFile implements Incoming {
     this.#end()
   }
 
-  /** Waits until the channel has a place for it, where the reception under way could not take it. */
+  /** Waits for a place in the channel, where the reception under way could not take it: a transfer tells of refused files too. */
   async #awaitTurn(): Promise<void> {
     const { context, receptions } = this.#receiving
     const deadline = context.now() + this.#plan.timeouts.ackMs
