@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { tempFolder, waitFor } from '../../../test/support/harness.ts'
 import { NodeError } from '../../errors.ts'
-import { exists } from '../../files/place.ts'
 import { OUTPUT_LIMIT, ScriptError, runScript } from './scripts.ts'
 
 const never = new AbortController().signal
@@ -126,10 +125,7 @@ test('a reset kills the script at once and is the error', async (t) => {
   const pidFile = join(folder, 'pid')
   const running = run(t, `sleep 300 & echo $! > ${pidFile}; wait`, { signal: stop.signal })
   // The shell makes the file before it writes the number.
-  const pid = await waitFor(
-    'it runs',
-    async () => (await exists(pidFile)) && Number(await readFile(pidFile, 'utf8')),
-  )
+  const pid = await waitFor('it runs', async () => Number(await readFile(pidFile, 'utf8').catch(() => '')))
   stop.abort(new NodeError('cancelled', 'reset'))
   await assert.rejects(running, { code: 'cancelled' })
   await waitFor('the sleeper is gone', () => !isRunning(pid))
