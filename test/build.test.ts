@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { copyFile, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -33,6 +34,20 @@ test('build/ runs until a source of it is newer or gone', async (t) => {
   assert.equal(runs(), 'build')
   await rm(at('src/other.ts'))
   assert.equal(runs(), 'sources', 'one is gone')
+})
+
+test('npx, which installs the checkout into its cache, builds nothing anew', async (t) => {
+  const built = () => statSync(fromRoot('build/sources.txt'), { throwIfNoEntry: false })?.mtimeMs
+  const before = built()
+  const env = { ...process.env, npm_config_cache: await tempFolder(t) }
+  const said = execFileSync('npx', ['--offline', 'esclusa', '--version'], {
+    cwd: fromRoot(''),
+    env,
+    stdio: 'pipe',
+    encoding: 'utf8',
+  })
+  assert.match(said, /^\d+\.\d+\.\d+$/m)
+  assert.equal(built(), before)
 })
 
 test('the data kernel is what its source assembles to (node tools/data-kernel/write.ts writes it)', async () => {

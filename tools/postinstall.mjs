@@ -5,6 +5,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+// `npx esclusa` in a checkout links the checkout into npm's cache, once, and npm then runs this script again: in the middle
+// of what is built already, perhaps beside a node that runs from it.
+if (process.env.npm_command === 'exec') process.exit()
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const run = (program, args) => {
