@@ -10,6 +10,7 @@ import { useSession } from '../session/session.tsx'
 import { connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
 import type { HeardEvent, StreamState } from './event-stream.ts'
+import { readAgain } from './read-again.ts'
 
 export type Progress = Extract<TransferEvent, { kind: 'progress' }>
 
@@ -63,7 +64,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   }, [user, expiresAt, ended, mayListen, queries, progress])
   // When the stream is back, everything is read again: something may have happened meanwhile.
   useEffect(() => {
-    if (state === 'open') void queries.invalidateQueries()
+    if (state === 'open') readAgain(queries)
   }, [state, queries])
   const live = useMemo<Live>(
     () => ({
@@ -86,7 +87,7 @@ function gathered(queries: QueryClient): (channelCode: string) => void {
       timer = undefined
       const codes = new Set(touched)
       touched.clear()
-      void queries.invalidateQueries({
+      readAgain(queries, {
         predicate: ({ queryKey: [about, code] }) =>
           about === 'platform' || (about === 'channel' && codes.has(String(code))),
       })
