@@ -78,13 +78,10 @@ async function findOut({ store, seal }: Parts, channels: readonly ChannelVersion
 
 function keysOf(seal: Seal, record: ChannelRecord): KnownKey[] {
   return SIDES.flatMap((side) => {
-    let pem: string | undefined
-    try {
-      pem = openedKey(seal, record, side)
-    } catch {
-      return { side, fingerprint: '', unreadable: UNREADABLE }
-    }
-    if (pem === undefined) return []
+    const opened = openKey(seal, record, side)
+    if (opened === undefined) return []
+    if ('unreadable' in opened) return { side, fingerprint: '', ...opened }
+    const { pem } = opened
     const own = publicPartOf(pem)
     const behind = certificatesIn(pem)
       .slice(1)
@@ -96,13 +93,19 @@ function keysOf(seal: Seal, record: ChannelRecord): KnownKey[] {
   })
 }
 
-export function openedKey(
+/** Undefined: the channel has none. */
+export function openKey(
   seal: Seal,
   { code, secrets }: ChannelRecord,
   side: KnownKey['side'],
-): string | undefined {
+): { pem: string } | { unreadable: string } | undefined {
   const sealed = secrets[FIELDS[side]]
-  return sealed === undefined ? undefined : seal.open(channelPlace(code, FIELDS[side]), sealed)
+  if (sealed === undefined) return undefined
+  try {
+    return { pem: seal.open(channelPlace(code, FIELDS[side]), sealed) }
+  } catch {
+    return { unreadable: UNREADABLE }
+  }
 }
 
 function known(side: KnownKey['side'], { fingerprint, subject, validTo }: PublicPart): KnownKey {

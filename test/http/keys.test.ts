@@ -5,7 +5,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
-import type { KeyInUse, ProposedKey } from '../../src/contract/administration/keys.ts'
+import type { ChannelKeys, KeyInUse, ProposedKey } from '../../src/contract/administration/keys.ts'
 import { findChannel, openChannel, pageOfHistory } from '../../src/store/channels.ts'
 import { makePlatform } from '../../src/http/platform/operations.ts'
 import { insertKeyProposal, listKeyProposals } from '../../src/store/keys/proposals.ts'
@@ -293,6 +293,10 @@ testOnBoth(
       ])
     }
     await damage(node, FULL, 'rsaLocalKey')
+    const ofChannel = await callPlatform(node, 'channelKeys', 'admin', { params: { channelCode: FULL } })
+    const { local, remote } = ofChannel.body as ChannelKeys
+    assert.match(local?.unreadable ?? ofChannel.text, /does not open with this master key/)
+    assert.equal(remote?.fingerprint, publicPartOf(SECRETS.rsaRemoteKey)?.fingerprint)
     assert.deepEqual(await keys(), [
       ['LOCAL', '', FULL, true],
       ['REMOTE', fingerprint, PLAIN, undefined],

@@ -29,8 +29,14 @@ const facts = {
   bits: optional(Type.Integer({ format: 'int32', description: 'Length of the key.' })),
 }
 
+const unreadable = optional(
+  out(
+    'Why it cannot be read. Certificate and kind are empty then, and the fingerprint too where it was not known before.',
+  ),
+)
+
 export const KeyFacts = Type.Object(
-  { name: optional(out('Its label: rsaLocalKeyName or rsaRemoteKeyName.')), ...facts },
+  { name: optional(out('Its label: rsaLocalKeyName or rsaRemoteKeyName.')), ...facts, unreadable },
   { description: 'The public part of a key.' },
 )
 export const ChannelKeys = Type.Object(
@@ -46,11 +52,7 @@ export const KeyInUse = Type.Object(
     daysLeft: optional(
       Type.Integer({ format: 'int32', description: 'Whole days until its certificate ends.' }),
     ),
-    unreadable: optional(
-      out(
-        'Why it cannot be read. Certificate and kind are empty then, and the fingerprint too where it was not known before.',
-      ),
-    ),
+    unreadable,
     channels: Type.Array(Type.String(), {
       description: 'Codes of the channels that use it, the first hundred.',
     }),

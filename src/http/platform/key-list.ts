@@ -4,17 +4,16 @@
 import type { KeyInUse } from '../../contract/administration/keys.ts'
 import { makePage } from '../../contract/page.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
-import { keysOfChannels, knownKeys, openedKey, UNREADABLE } from '../../keys/known-keys.ts'
+import { keysOfChannels, knownKeys, openKey } from '../../keys/known-keys.ts'
 import type { Catalogue, ChannelFacts } from '../../store/catalogue.ts'
 import type { View } from '../../store/channel-access.ts'
 import { findChannels } from '../../store/channels.ts'
-import type { ChannelRecord } from '../../store/channels.ts'
 import type { KnownKey } from '../../store/keys/known-keys.ts'
 import { askedPage } from '../integration/paging.ts'
 import type { Context } from '../context.ts'
 import type { Board, Boards } from './channel-board.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
-import { keyFacts } from './keys.ts'
+import { keyFacts, unreadableFacts } from './keys.ts'
 
 type Side = KeyInUse['side']
 type ChannelKey = { side: Side; fingerprint: string; endsAt: number; unreadable?: string }
@@ -105,33 +104,22 @@ async function describe(context: Context, catalogue: Catalogue, keys: readonly K
   )
   const records = new Map(firsts.map((record) => [record.code, record]))
   return keys.flatMap((key) => {
-    const { side, fingerprint, endsAt, channels } = key
+    const { side, fingerprint, endsAt, channels, unreadable } = key
     const shown = {
       side,
       ...(Number.isFinite(endsAt) && { daysLeft: Math.floor((endsAt - context.now()) / DAY_MS) }),
       channels: channels.slice(0, CHANNELS_NAMED),
       channelCount: channels.length,
     }
-    const opened = openOf(context, key, records.get(channels[0] ?? ''))
-    if ('unreadable' in opened) return { ...shown, fingerprint, pem: '', algorithm: '', ...opened }
-    const part = opened.pem === undefined ? undefined : publicPartOf(opened.pem)
+    const [first = ''] = channels
+    const record = records.get(first)
+    const opened = unreadable === undefined ? record && openKey(context.seal, record, side) : { unreadable }
+    if (opened && 'unreadable' in opened) return { ...shown, ...unreadableFacts(opened, fingerprint) }
+    const part = opened && publicPartOf(opened.pem)
     // Changed a moment ago: the next list tells.
     if (part?.fingerprint !== fingerprint) return []
     return { ...shown, ...keyFacts(context, part, commonName(catalogue, channels, side)) }
   })
-}
-
-function openOf(
-  { seal }: Context,
-  { side, unreadable }: Key,
-  record: ChannelRecord | undefined,
-): { pem: string | undefined } | { unreadable: string } {
-  if (unreadable !== undefined) return { unreadable }
-  try {
-    return { pem: record && openedKey(seal, record, side) }
-  } catch {
-    return { unreadable: UNREADABLE }
-  }
 }
 
 /** Its label, where the channels that are named agree. */

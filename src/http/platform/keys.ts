@@ -1,16 +1,17 @@
 // Keys of channels: shown with svcFF, made and accepted with signer. Private keys are never shown.
 
 import { makePage } from '../../contract/page.ts'
-import type { KeyFacts, ProposedKey } from '../../contract/administration/keys.ts'
+import type { KeyFacts, KeyInUse, ProposedKey } from '../../contract/administration/keys.ts'
 import { acceptKey, refuseKey, takeLocalKey } from '../../keys/decide-key.ts'
 import type { Deciding } from '../../keys/decide-key.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
 import type { PublicPart } from '../../keys/key-facts.ts'
+import { openKey } from '../../keys/known-keys.ts'
 import { showTime } from '../../domain/time.ts'
 import { isAdministrator, mayReach } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
 import type { Account } from '../../store/accounts.ts'
-import { findChannel, openChannel } from '../../store/channels.ts'
+import { findChannel } from '../../store/channels.ts'
 import { findContact, findLocalEntity } from '../../store/contacts.ts'
 import { findKeyProposal, listKeyProposals } from '../../store/keys/proposals.ts'
 import type { KeyProposal } from '../../store/keys/proposals.ts'
@@ -23,10 +24,14 @@ import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 
 const channelKeys: PlatformHandler<'channelKeys'> = async (context, { input, user }) => {
   const channel = await reachChannel(context, user, input.channelCode)
-  const { rsaLocalKey, rsaLocalKeyName, rsaRemoteKey, rsaRemoteKeyName } =
-    openChannel(context.seal, channel).security ?? {}
-  const local = factsOf(context, rsaLocalKey, rsaLocalKeyName)
-  const remote = factsOf(context, rsaRemoteKey, rsaRemoteKeyName)
+  const { rsaLocalKeyName, rsaRemoteKeyName } = channel.config.security ?? {}
+  const shown = (side: KeyInUse['side'], name: string | undefined) => {
+    const opened = openKey(context.seal, channel, side)
+    if (!opened || 'pem' in opened) return factsOf(context, opened?.pem, name)
+    return { ...(name !== undefined && { name }), ...unreadableFacts(opened) }
+  }
+  const local = shown('LOCAL', rsaLocalKeyName)
+  const remote = shown('REMOTE', rsaRemoteKeyName)
   return { channelCode: channel.code, ...(local && { local }), ...(remote && { remote }) }
 }
 
@@ -148,6 +153,11 @@ async function toWire(context: Context, user: Account, proposal: KeyProposal): P
 function factsOf(context: Context, pem: string | undefined, name: string | undefined): KeyFacts | undefined {
   const found = pem === undefined ? undefined : publicPartOf(pem)
   return found && keyFacts(context, found, name)
+}
+
+/** Of a key that does not open. */
+export function unreadableFacts({ unreadable }: { unreadable: string }, fingerprint = '') {
+  return { fingerprint, pem: '', algorithm: '', unreadable }
 }
 
 export function keyFacts({ zone }: Context, part: PublicPart, name: string | undefined): KeyFacts {
