@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { linkSync, renameSync } from 'node:fs'
+import fsPromises, { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -571,6 +573,58 @@ test('a node that wakes up and puts the file in place before its successor does 
   assert.deepEqual(await halfFiles(other), [])
   assert.equal((await other.host().offer(offered)).position, 1, 'it is not known that it is here')
 })
+
+/** The other node does something the moment after `call` was first asked about that path, or before it is. */
+function meanwhile(
+  t: TestContext,
+  call: 'lstat' | 'rename',
+  when: 'before' | 'after',
+  { path, act }: { path: string; act: () => void },
+): { done: () => boolean } {
+  const real = fsPromises[call] as (...args: unknown[]) => Promise<unknown>
+  let done = false
+  const put = (value: unknown) => {
+    Object.assign(fsPromises, { [call]: value })
+    syncBuiltinESMExports()
+  }
+  put(async (...args: unknown[]) => {
+    const now = !done && args[0] === path
+    done ||= now
+    if (now && when === 'before') act()
+    try {
+      return await real(...args)
+    } finally {
+      if (now && when === 'after') act()
+    }
+  })
+  t.after(() => put(real))
+  return { done: () => done }
+}
+
+for (const moment of ['looks for its mark', 'marks it'] as const)
+  test(`a node that wakes up and puts the file in place while its successor ${moment} does not make that one fail`, async (t) => {
+    const [sleeper, other] = await twoNodes(t)
+    const offered = await wholeFile(sleeper)
+    const row = await other.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+    const from = row.staged_path ?? ''
+    const mark = `${from}.placed`
+    const looking = moment === 'looks for its mark'
+    if (!looking) await link(from, row.path)
+    const woken = looking
+      ? meanwhile(t, 'lstat', 'after', {
+          path: mark,
+          act: () => {
+            linkSync(from, row.path)
+            renameSync(from, mark)
+          },
+        })
+      : meanwhile(t, 'rename', 'before', { path: from, act: () => renameSync(from, mark) })
+    other.run()
+    const { state } = await other.lastReception()
+    assert.deepEqual([state, woken.done(), await other.list('in')], ['COMPLETED', true, ['a.txt']])
+    assert.deepEqual(await halfFiles(other), [])
+    assert.equal((await other.host().offer(offered)).position, 1, 'it is not known that it is here')
+  })
 
 test('a second try at a file that another puts in place leaves nothing behind, whenever it dies', async (t) => {
   const [sleeper, other] = await twoNodes(t)

@@ -85,19 +85,21 @@ export async function placeWhole(
       return
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
-      // The holder before us may have woken up and done the same a moment ago.
-      if (thrown.code === 'file_missing' && held.fence > 1 && !(await exists(from))) return
-      if (thrown.code === 'name_taken' && (await isPlaced(from, target, expectedOf(file))))
-        return letGo(from, folder)
-      if (thrown.code !== 'name_taken' || !mayRename || nth > 99) throw thrown
+      const isTaken = thrown.code === 'name_taken'
+      // The holder before us may have woken up and done the same a moment ago; the file may even be gone again.
+      if ((isTaken || thrown.code === 'file_missing') && held.fence > 1 && !(await exists(from))) return
+      if (isTaken && (await isPlaced(from, target, expectedOf(file)))) return letGo(from, folder)
+      if (!isTaken || !mayRename || nth > 99) throw thrown
     }
   }
 }
 
-/** An earlier try has put it in place. */
+/** An earlier try has put it in place, and may be marking it now. */
 async function letGo(from: string, folder: string): Promise<void> {
   await syncFolder(folder)
-  await rename(from, markOf(from))
+  await rename(from, markOf(from)).catch((thrown: unknown) => {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+  })
 }
 
 /**
@@ -105,13 +107,13 @@ async function letGo(from: string, folder: string): Promise<void> {
  * then nobody was told that it is here.
  */
 async function wasPlaced(file: TransferFileRecord, from: string): Promise<boolean> {
+  // The bytes before the mark: the holder before us may wake up and make the one of the other at any moment.
+  const sha256 = isQuick(from) ? await hashFile(from).catch(() => undefined) : file.hash
   if (await exists(markOf(from))) {
     await syncFolder(dirname(file.path))
     return true
   }
-  if (!isQuick(from)) return false
-  const sha256 = await hashFile(from).catch(() => undefined)
-  if (sha256 !== undefined && sha256 === file.hash) return false
+  if (sha256 === file.hash) return false
   throw new NodeError('connection_lost', `${file.name}: the node stopped while it was received`)
 }
 
