@@ -11,6 +11,7 @@ import type { TestContext } from 'node:test'
 import { clearStrayIncoming, sweepStrayIncoming } from '../../src/engine/staging/leftovers.ts'
 import type { Offer, Reach, Session } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
+import { markOf } from '../../src/files/place.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
 import { moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
@@ -607,7 +608,7 @@ for (const moment of ['looks for its mark', 'marks it'] as const)
     const offered = await wholeFile(sleeper)
     const row = await other.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
     const from = row.staged_path ?? ''
-    const mark = `${from}.placed`
+    const mark = markOf(from)
     const looking = moment === 'looks for its mark'
     if (!looking) await link(from, row.path)
     const woken = looking
