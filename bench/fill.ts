@@ -31,7 +31,8 @@ export function nodeSettings(dataDir: string, databaseUrl?: string): Record<stri
 }
 
 export const CHANNEL = 'BANCO-ACME-NOMINA'
-export const FIRST_AT = Date.UTC(2026, 0, 1)
+/** A million of them, a minute apart, lie in the past: among transfers of the future a new one is not the newest. */
+export const FIRST_AT = Date.UTC(2024, 0, 1)
 const MINUTE_MS = 60_000
 
 /** One administrator, one partner and the channel that has the transfers. */

@@ -13,9 +13,10 @@ test('the longer the partner takes to answer, the more lines are worth it, up to
   assert.equal(linesWanted(undefined, { ...MANY, answerMs: 1000 }), 16)
 })
 
-test('a partner that answers at once gets a few lines, for many small files', () => {
+test('a partner that answers at once gets a line more for each 64 small files', () => {
   const prompt = { ...MANY, answerMs: 2 }
-  assert.equal(linesWanted(undefined, prompt), 4)
+  assert.equal(linesWanted(undefined, { ...prompt, files: 2000, octets: 2000 * 10_240 }), 16)
+  assert.equal(linesWanted(undefined, prompt), 8)
   assert.equal(linesWanted(undefined, { ...prompt, files: 130, octets: 130 * 10_240 }), 3)
   assert.equal(linesWanted(undefined, { ...prompt, files: 63, octets: 63 * 10_240 }), 1)
   assert.equal(linesWanted(undefined, { ...prompt, octets: 500 * 2 ** 30 }), 1)

@@ -13,7 +13,6 @@ const ANSWER_MS = 6
 /** Files that must wait for each line: a call costs as much as the answers to a few of them. */
 const FILES_A_LINE = 16
 /** Where the partner answers at once: files of several lines share its commits, and one travels while another is recorded. */
-const PROMPT_MOST = 4
 const FILES_A_PROMPT_LINE = 64
 /** The octets of bigger files keep a line busy, not the answers to them. */
 const SMALL_OCTETS = 4 * 1024 * 1024
@@ -26,7 +25,7 @@ export function linesWanted(allowed: number | undefined, waiting: Waiting): numb
   if (answerMs === undefined || files === 0 || octets / files > SMALL_OCTETS) return lines
   const isPrompt = answerMs < PROMPT_MS
   const worth = lines + Math.floor(files / (isPrompt ? FILES_A_PROMPT_LINE : FILES_A_LINE))
-  const most = isPrompt ? PROMPT_MOST : Math.min(MOST, 1 + Math.floor(answerMs / ANSWER_MS))
+  const most = isPrompt ? MOST : Math.min(MOST, 1 + Math.floor(answerMs / ANSWER_MS))
   return Math.max(lines, Math.min(most, worth))
 }
 

@@ -1,7 +1,7 @@
 // Memory for one file on its way: a kernel and the regions its data passes through. Files are read into it, encoded,
 // decoded and written out of it, so that a file's octets are not copied between buffers on the way.
 //
-// A workspace is 4.6 MiB: sessions borrow one while a file moves and give it back, and a few are kept for the next.
+// A workspace is 4.6 MiB, of which a small file touches little: sessions borrow one while a file moves and give it back.
 import type { Kernel } from './kernel.ts'
 import { RESERVED, SLACK } from './kernel.ts'
 import { createKernel } from './kernel-wasm.ts'
@@ -35,19 +35,40 @@ function createWorkspace(): Workspace {
   return { kernel: createKernel(at + SLACK), gather, regions }
 }
 
+/** So many are kept for as long as the node lives. */
+export const ALWAYS_KEPT = 4
+export const LOOK_AFTER_MS = 10_000
+
+/**
+ * To make one costs several times as much as a small file. So whatever is given back is kept, and let go when it was not
+ * needed for a while.
+ */
 export class WorkspacePool {
   readonly #free: Workspace[] = []
-  readonly #kept: number
-
-  constructor(kept = 4) {
-    this.#kept = kept
-  }
+  /** The fewest that were free since the last look: nobody needed these. */
+  #unneeded = 0
+  #looking = false
 
   borrow(): Workspace {
-    return this.#free.pop() ?? createWorkspace()
+    const workspace = this.#free.pop() ?? createWorkspace()
+    this.#unneeded = Math.min(this.#unneeded, this.#free.length)
+    return workspace
   }
 
   giveBack(workspace: Workspace): void {
-    if (this.#free.length < this.#kept) this.#free.push(workspace)
+    this.#free.push(workspace)
+    if (!this.#looking) this.#lookLater()
+  }
+
+  #lookLater(): void {
+    this.#looking = this.#free.length > ALWAYS_KEPT
+    if (!this.#looking) return
+    this.#unneeded = this.#free.length
+    setTimeout(() => this.#letGo(), LOOK_AFTER_MS).unref()
+  }
+
+  #letGo(): void {
+    this.#free.splice(0, Math.min(this.#unneeded, this.#free.length - ALWAYS_KEPT))
+    this.#lookLater()
   }
 }
