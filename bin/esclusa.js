@@ -15,8 +15,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Keeps compiled (and type-stripped) sources between runs: about half of the start. It is code that will be run, so
-  // it lies in the user's own cache and never, as by default, in a folder that everybody may write.
-  module.enableCompileCache?.(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa'))
+  // it lies in the user's own cache and never, as by default, in a folder that everybody may write. The variable is how
+  // the engine's thread learns of it.
+  process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa')
+  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE)
   await import(isBuilt() ? '../build/esclusa.js' : '../src/cli/esclusa.ts')
 } else {
   const own = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`

@@ -6,7 +6,7 @@
 // size. Expiry is still checked at each use, and so is the account.
 
 import { createSigner, createVerifier } from 'fast-jwt'
-import { LRUCache } from 'lru-cache'
+import { newest } from '../domain/newest.ts'
 import { randomUUID } from 'node:crypto'
 import { asRing, derived } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
@@ -42,7 +42,7 @@ export type Tokens = {
 /** Tokens of an older secret are good for as long as the ring has it. */
 export function makeTokens(secret: string | KeyRing): Tokens {
   const secrets = derived(asRing(secret), signing)
-  const verified = new LRUCache<string, Claims>({ max: 10_000 })
+  const verified = newest<Claims>(10_000)
   let verifiedWith = secrets()
   const current = () => {
     const now = secrets()

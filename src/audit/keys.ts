@@ -6,6 +6,7 @@ import {
   createHmac,
   createPrivateKey,
   createPublicKey,
+  createSecretKey,
   hkdfSync,
   sign,
   verify,
@@ -64,8 +65,9 @@ function keysOf(masterKey: string) {
     Buffer.from(hkdfSync('sha256', master, '', `esclusa audit ${purpose}`, 32))
   const privateKey = ed25519(derive('head'))
   return {
-    macKey: derive('row'),
-    printKey: derive('fingerprint'),
+    // As key objects: Node takes three times as long with the octets themselves.
+    macKey: createSecretKey(derive('row')),
+    printKey: createSecretKey(derive('fingerprint')),
     privateKey,
     publicKey: createPublicKey(privateKey),
   }

@@ -3,7 +3,7 @@
 
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { newest } from '../domain/newest.ts'
 
 export type PublicPart = {
   /** Lower-case hex SHA-256 of the certificate, or of the public key where there is none. */
@@ -19,7 +19,7 @@ export type PublicPart = {
 
 // A private key without a certificate takes milliseconds to read, and pages ask for the same ones again and again.
 const KEPT = 2000
-const kept = new LRUCache<string, PublicPart>({ max: KEPT })
+const kept = newest<PublicPart>(KEPT)
 
 /** Undefined: the text holds no key that can be read. */
 export function publicPartOf(pem: string): PublicPart | undefined {

@@ -2,7 +2,8 @@
 // and the value's place, so a sealed value that is moved to another row does not open. The master key never enters the
 // database.
 
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { asRing, derived } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { NodeError } from '../errors.ts'
@@ -17,13 +18,14 @@ export type Seal = {
 
 const VERSION = 'v1'
 
-type Keys = (salt: Buffer, place: string) => Buffer
+type Keys = (salt: Buffer, place: string) => KeyObject
 
 export function makeSeal(masterKey: string | KeyRing): Seal {
   const ring = asRing(masterKey)
   const keys = derived(ring, (key): Keys => {
-    const master = Buffer.from(key, 'utf8')
-    return (salt, place) => Buffer.from(hkdfSync('sha256', master, salt, place, 32))
+    // Key objects: Node takes three times as long with the octets themselves.
+    const master = createSecretKey(key, 'utf8')
+    return (salt, place) => createSecretKey(Buffer.from(hkdfSync('sha256', master, salt, place, 32)))
   })
   const openWithAny = (place: string, sealed: Parts): string | undefined => {
     for (const keyFor of keys()) {

@@ -4,7 +4,7 @@
 // Order: first look at the files (slow, no lock). Then one transaction locks the channel, checks its state again and
 // inserts. If two sends come at the same time, the unique index lets one through.
 
-import { LRUCache } from 'lru-cache'
+import { newest } from '../domain/newest.ts'
 import { hash, randomInt } from 'node:crypto'
 import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection, TransferType } from '../contract/transfer.ts'
@@ -160,7 +160,7 @@ export async function filesToSend(
 }
 
 // A watched folder is checked every few seconds. A large file in it must not be hashed each time.
-const hashes = new LRUCache<string, string>({ max: 10_000 })
+const hashes = newest<string>(10_000)
 
 /** Hashes only a file whose name and size were sent before. */
 export async function wasSent(

@@ -2,7 +2,7 @@
 // one of them is offered again, its old session is dead and gives way. Second, which files it fetched and refused for
 // good a moment ago: such a file must not fail again at every look at the partner's outbox.
 
-import { LRUCache } from 'lru-cache'
+import { newest } from '../../domain/newest.ts'
 import { NodeError } from '../../errors.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 
@@ -13,7 +13,7 @@ type Open = { supersede(): Promise<void>; over: Promise<void> }
 
 export class OfferMemory {
   readonly #open = new Map<string, Open>()
-  readonly #refused = new LRUCache<string, { times: number; until: number }>({ max: 10_000 })
+  readonly #refused = newest<{ times: number; until: number }>(10_000)
 
   openOf(key: FileKey): Open | undefined {
     return key.date === '' ? undefined : this.#open.get(textOf(key))

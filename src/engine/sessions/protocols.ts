@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import type { SftpSettings } from '../../contract/contact-settings.ts'
 import { networksOf } from '../../domain/network/networks.ts'
 import { systemCode } from '../../errors.ts'
 import { madeCertificatePath } from '../../files/listener-certificates.ts'
@@ -14,6 +15,7 @@ import { outboxOf } from '../sending/outbox-spool.ts'
 import { makeSessionCrypto } from './session-crypto.ts'
 import { folderTransport } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
+import { SFTP } from '../transports/ssh/sftp-protocol.ts'
 import { NAME_ALONE } from '../transports/transport.ts'
 import type { Listener, SessionHost, Transport } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -25,17 +27,27 @@ export type Protocols = {
 
 export async function openProtocols(config: Config, context: EngineContext): Promise<Protocols> {
   const { createOftp2 } = await import('../transports/oftp2/oftp2.ts')
-  const { sftpClientTransport } = await import('../transports/sftp-client/sftp-client.ts')
-  await openSsh(config, context)
+  // Loaded at the first call or by the listener: it is a fifth of the engine's start, and many nodes have no SFTP.
+  let opened: Promise<void> | undefined
+  const ssh = () => (opened ??= openSsh(config, context))
+  let calling: Promise<Transport<SftpSettings>> | undefined
+  const sftp: Transport<SftpSettings> = {
+    ...SFTP,
+    connect: async (call, host) => (await (calling ??= ssh().then(sftpCalls))).connect(call, host),
+  }
   const oftp2 = createOftp2({ crypto: makeSessionCrypto(context.policy) })
-  const all = [folderTransport, oftp2, sftpClientTransport()] as Transport<never>[]
+  const all = [folderTransport, oftp2, sftp] as Transport<never>[]
   return {
     transports: new Map(all.map((transport) => [transport.protocol, transport])),
     listen: async (hostOf, wake) => [
       ...(await listenForOftp2(config, context, hostOf('oftp2'), oftp2)),
-      ...(await listenForSftp(config, context, hostOf('sftp'), wake)),
+      ...(await listenForSftp(config, context, hostOf('sftp'), { wake, ssh })),
     ],
   }
+}
+
+async function sftpCalls(): Promise<Transport<SftpSettings>> {
+  return (await import('../transports/sftp-client/sftp-client.ts')).sftpClientTransport()
 }
 
 /** Before anybody else loads the SSH library: the settings decide how. */
@@ -93,9 +105,10 @@ async function listenForSftp(
   config: Config,
   context: EngineContext,
   host: SessionHost,
-  wake: () => void,
+  { wake, ssh }: { wake: () => void; ssh: () => Promise<void> },
 ): Promise<Listener[]> {
   if (config.sftpPort === undefined) return []
+  await ssh()
   const { listenSftp } = await import('../transports/sftp-server/listen.ts')
   const codeFor = async (contactId: string, application: string) => {
     const channels = await channelsOfContact(context.store.db, contactId)

@@ -1,7 +1,7 @@
 // Login, both forms. Unknown user, wrong password and disabled user get the same answer after the same time. Only
 // failures are limited (accounts/limiter.ts).
 
-import { LRUCache } from 'lru-cache'
+import { newest } from '../../domain/newest.ts'
 import type { FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { verifyPassword } from '../../accounts/password.ts'
@@ -94,11 +94,11 @@ async function noteLogin(
 }
 
 const LIMITED_MS = 60_000
-const limited = new WeakMap<Context, LRUCache<string, number>>()
+const limited = new WeakMap<Context, ReturnType<typeof newest<number>>>()
 
 /** Past the limit, attempts are noted once a minute, so that guessing does not fill the trail. */
 function isFirstOf(context: Context, address: string): boolean {
-  const notedAt = limited.get(context) ?? new LRUCache<string, number>({ max: 10_000 })
+  const notedAt = limited.get(context) ?? newest<number>(10_000)
   limited.set(context, notedAt)
   const now = context.now()
   if (now - (notedAt.get(address) ?? 0) < LIMITED_MS) return false

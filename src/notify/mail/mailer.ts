@@ -1,6 +1,5 @@
-// Sends mail through the server that the settings name.
+// Sends mail through the server that the settings name. The library is loaded for the first letter.
 
-import nodemailer from 'nodemailer'
 import { messageOf } from '../../errors.ts'
 
 export type Letter = {
@@ -23,22 +22,12 @@ const TIME_LIMIT_MS = 15_000
  * begins with it. Login and port stand in the URL, further options of the library behind its `?`.
  */
 export function makeMailer(url: string, from: string): Mailer {
-  const { password, searchParams } = new URL(url)
-  const transport = nodemailer.createTransport({
-    url,
-    ...(password !== '' && !searchParams.has('requireTLS') && { requireTLS: true }),
-    pool: true,
-    maxConnections: 2,
-    connectionTimeout: TIME_LIMIT_MS,
-    greetingTimeout: TIME_LIMIT_MS,
-    socketTimeout: 2 * TIME_LIMIT_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
+  let transport: ReturnType<typeof makeTransport> | undefined
   return {
     send: async ({ to, ...letter }) => {
       try {
-        const sent = await transport.sendMail({ from, to: [...to], ...letter })
+        const mail = await (transport ??= makeTransport(url))
+        const sent = await mail.sendMail({ from, to: [...to], ...letter })
         return { ok: true, status: codeOf(sent.response), answer: sent.response }
       } catch (thrown) {
         const { responseCode, response } = thrown as { responseCode?: number; response?: string }
@@ -50,8 +39,28 @@ export function makeMailer(url: string, from: string): Mailer {
         }
       }
     },
-    close: () => transport.close(),
+    close: () =>
+      void transport?.then(
+        (made) => made.close(),
+        () => {},
+      ),
   }
+}
+
+async function makeTransport(url: string) {
+  const { createTransport } = (await import('nodemailer')).default
+  const { password, searchParams } = new URL(url)
+  return createTransport({
+    url,
+    ...(password !== '' && !searchParams.has('requireTLS') && { requireTLS: true }),
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: TIME_LIMIT_MS,
+    greetingTimeout: TIME_LIMIT_MS,
+    socketTimeout: 2 * TIME_LIMIT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
 }
 
 function codeOf(response: string): number {

@@ -1,6 +1,6 @@
 // Pages of a channel's transfers: ranges of their positions (list-positions.ts).
 
-import { LRUCache } from 'lru-cache'
+import { newest } from '../../domain/newest.ts'
 import type { TransferStatus } from '../../contract/transfer.ts'
 import { isOver } from '../../domain/transfer.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
@@ -70,7 +70,7 @@ const pages = new WeakMap<readonly Listed[], readonly TransferRecord[]>()
 
 // A transfer that is over does not change any more, except for `settled`, which lists do not show. So it is read once
 // and kept.
-const over = new LRUCache<string, TransferRecord>({ max: 20_000 })
+const over = newest<TransferRecord>(20_000)
 
 async function readTransfers(db: Db, listed: readonly Listed[]): Promise<TransferRecord[]> {
   const known = listed.map(({ id, state }) => (isOver(state) ? over.get(id) : undefined))

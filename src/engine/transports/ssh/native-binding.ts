@@ -1,5 +1,5 @@
 // Whether ssh2 found its native crypto. Without it everything works, several times slower and without a word from the
-// library, so the node says it at start. The answer is the library's own, not a guess from files on disk.
+// library, so the node says it when it loads it. The answer is the library's own, not a guess from files on disk.
 
 import { createRequire } from 'node:module'
 
