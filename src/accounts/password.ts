@@ -9,14 +9,13 @@ const derive = promisify(argon2)
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 const AT_ONCE = 4
 
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost = COST): Promise<string> {
   const nonce = randomBytes(16)
-  const tag = await compute(password, nonce, COST)
-  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${b64(nonce)}$${b64(tag)}`
+  return phc(cost, nonce, await compute(password, nonce, cost))
 }
 
 /** No password has this hash. Checking against it takes as long as against a real one. */
-const NOBODY = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${b64(Buffer.alloc(16))}$${b64(Buffer.alloc(32))}`
+const NOBODY = phc(COST, Buffer.alloc(16), Buffer.alloc(32))
 
 /** Without a hash (unknown user, no password set) the work is done all the same, and the answer is no. */
 export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
@@ -31,6 +30,10 @@ export function isPasswordHash(text: string): boolean {
 }
 
 type Cost = typeof COST
+
+function phc({ memory, passes, parallelism }: Cost, nonce: Buffer, tag: Buffer): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${b64(nonce)}$${b64(tag)}`
+}
 
 function parse(hash: string): { cost: Cost; nonce: Buffer; tag: Buffer } | undefined {
   const match =

@@ -11,6 +11,11 @@ import { isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.t
 const AT = Date.parse('2026-11-15T10:30:00.123Z')
 const utc = zoneOf('UTC')
 
+// Awaited before the first test: what is awaited between two of them may find the run over (--test-force-exit).
+const shm = await mkdtemp('/dev/shm/esclusa-').catch(() => undefined)
+const here = shm && (await stat('/tmp')).dev !== (await stat(shm)).dev
+const skip = here ? false : 'SKIPPED: there is no second file system at /dev/shm'
+
 test('a stamp stands before the extension', () => {
   assert.equal(stampedName('report.txt', 8, AT, utc), 'report.20261115.txt')
   assert.equal(stampedName('report.txt', 17, AT, utc, 2), 'report.20261115103000123.2.txt')
@@ -72,8 +77,6 @@ test('an earlier try that linked the file is recognised, another file is not', a
   assert.equal(await isPlaced(from, target, expected), false)
 })
 
-const shm = await mkdtemp('/dev/shm/esclusa-').catch(() => undefined)
-const here = shm && (await stat('/tmp')).dev !== (await stat(shm)).dev
 test('a received file is in place and marked as such in one go', async (t) => {
   const root = await tempFolder(t)
   const [from, target] = [join(root, 'from'), join(root, 'to', 'name')]
@@ -87,8 +90,6 @@ test('a received file is in place and marked as such in one go', async (t) => {
   await assert.rejects(placeMarked(from, target), { code: 'name_taken' })
   assert.equal(await readFile(from, 'utf8'), 'a second')
 })
-
-const skip = here ? false : 'SKIPPED: there is no second file system at /dev/shm'
 
 test(
   'across file systems many files of like names are copied at once without mixing',

@@ -8,16 +8,15 @@ import type { PageName } from '../../console/src/pages.ts'
 import { rightsOf } from '../../console/src/session/rights.ts'
 import { authsOf } from '../../src/domain/user.ts'
 import { fill, press, save } from './admin-forms.ts'
-import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
+import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
 import { USERS } from './platform.ts'
 
 const skip = whyNot() ?? false
+const scene = sharedScene()
 
-test('calendars, expectations and subscriptions are made and removed', { skip }, async (t) => {
-  const { open, faults } = await setScene(t)
-  const page = await open()
-  await signIn(page, 'marta')
-  await page.locator('.tiles').waitFor()
+test('calendars, expectations and subscriptions are made and removed', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
   await go(page, '/calendars/new')
   await fill(page, { Identifier: 'madrid', Country: 'ES', Region: 'MD', 'Further closed days': '2026-12-24' })
   await save(page, '+ calendar madrid')
@@ -46,11 +45,9 @@ test('calendars, expectations and subscriptions are made and removed', { skip },
 test(
   'a token is shown once and taken back; a platform file shows its plan and is applied',
   { skip },
-  async (t) => {
-    const { open, faults } = await setScene(t)
-    const page = await open()
-    await signIn(page, 'marta')
-    await page.locator('.tiles').waitFor()
+  async () => {
+    const { as, faults } = scene()
+    const page = await as('marta')
     await go(page, '/tokens')
     await page.getByLabel('User').fill('pablo')
     await page.getByLabel('What it is for').fill('night batch')
@@ -84,15 +81,13 @@ test(
   },
 )
 
-test('what a role may not do is neither in the menu nor behind its address', { skip }, async (t) => {
-  const { open } = await setScene(t)
+test('what a role may not do is neither in the menu nor behind its address', { skip }, async () => {
+  const { as } = scene()
   for (const { username, role, auths, language } of USERS) {
     const { may } = rightsOf({ role, auths: authsOf(role, auths) })
     const closed =
       language === 'es' ? 'Esta página no está abierta para usted' : 'This page is not open to you'
-    const page = await open()
-    await signIn(page, username)
-    await page.locator('.tiles').waitFor()
+    const page = await as(username)
     const links = await page
       .getByRole('navigation')
       .getByRole('link')
@@ -120,6 +115,5 @@ test('what a role may not do is neither in the menu nor behind its address', { s
       await go(page, '/account')
       await page.getByRole('heading', { name: closed }).waitFor({ state: 'detached' })
     }
-    await page.context().close()
   }
 })

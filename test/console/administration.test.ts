@@ -7,19 +7,19 @@ import { createClient } from '../../sdk/index.ts'
 import { findChannel } from '../../src/store/channels.ts'
 import { waitFor } from '../support/harness.ts'
 import { fill, press, save } from './admin-forms.ts'
-import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
+import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
 import { PASSWORD } from './platform.ts'
 
 const skip = whyNot() ?? false
+const scene = sharedScene()
 const LONG = 'x'.repeat(60)
 
 test(
   'a user is made, changed beside somebody else, and removed; the plan is shown before',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
-    const page = await open()
-    await signIn(page, 'marta')
+  async () => {
+    const { as, node, faults } = scene()
+    const page = await as('marta')
     await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.getByRole('link', { name: 'New user' }).click()
     await page.getByRole('heading', { level: 1, name: 'New user' }).waitFor()
@@ -57,11 +57,9 @@ test(
 test(
   'a partner and a channel are made from nothing, copied and removed, and the audit trail tells it',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
-    const page = await open()
-    await signIn(page, 'marta')
-    await page.locator('.tiles').waitFor()
+  async () => {
+    const { as, node, faults } = scene()
+    const page = await as('marta')
     await go(page, '/entities/new')
     await fill(page, { Code: 'SEDE', Name: 'Sede central' })
     await save(page, '+ local entity SEDE')

@@ -1,9 +1,11 @@
 // A real Chromium on a furnished node. Where the browser or the console's build is missing, the reason to skip says so;
 // a build that is not there is made.
 
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { after, before } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -42,7 +44,24 @@ export type Scene = {
   node: TestNode & RunningNode
   /** A page at the sign-in; what it must never do is noted in `faults`. */
   open(options?: OpenOptions): Promise<Page>
+  /** A page at the overview of a user who has signed in: the same one each time, where the sign-in is not what is tested. */
+  as(username: string): Promise<Page>
   faults: string[]
+}
+
+/** One scene for the tests of a file, which do not disturb each other in their order: most of what one costs is its scene. */
+export function sharedScene(): () => Scene {
+  const closers: (() => unknown)[] = []
+  // Nothing else of a test is asked for.
+  const owner = { after: (close: () => unknown) => void closers.push(close) } as unknown as TestContext
+  let scene: Scene | undefined
+  before(async () => {
+    if (whyNot() === undefined) scene = await setScene(owner)
+  })
+  after(async () => {
+    for (const close of closers) await close()
+  })
+  return () => scene ?? assert.fail('there is no scene')
 }
 
 export async function setScene(t: TestContext): Promise<Scene> {
@@ -55,7 +74,18 @@ export async function setScene(t: TestContext): Promise<Scene> {
 export async function emptyScene(t: TestContext, settings: Record<string, string> = {}): Promise<Scene> {
   const node = await startTestNode(t, { empty: true, settings })
   const faults: string[] = []
-  return { node, faults, open: (options) => openPage(t, options?.url ?? node.url, faults, options) }
+  const open = (options?: OpenOptions) => openPage(t, options?.url ?? node.url, faults, options)
+  const pages = new Map<string, Page>()
+  const as = async (username: string) => {
+    const known = pages.get(username)
+    const page = known ?? (await open())
+    if (known) await go(page, '/')
+    else await signIn(page, username)
+    pages.set(username, page)
+    await page.locator('.tiles').waitFor()
+    return page
+  }
+  return { node, faults, open, as }
 }
 
 // The tests of a process share one browser, each with contexts of its own: starting one costs as much as a test. It ends

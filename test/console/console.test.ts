@@ -6,16 +6,18 @@ import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
 import type { Locator } from 'playwright-core'
-import { go, requireFits, setScene, signIn, whyNot } from './browser.ts'
+import { go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
+const scene = sharedScene()
+const INVOICES = 'BANCO-ACME-FACTURA'
 
 test(
   'an operator signs in once for every tab, and out of all; scripts never see the secret',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
+  async () => {
+    const { open, node, faults } = scene()
     const page = await open()
     await signIn(page, 'marta', 'not the password')
     await page.getByRole('alert').getByText('The username or the password is not right.').waitFor()
@@ -40,11 +42,12 @@ test(
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     assert.deepEqual(await node.store.db.selectFrom('console_session').selectAll().execute(), [])
     assert.deepEqual(faults, [])
+    await page.context().close()
   },
 )
 
 test('the first page needs less than 250 KiB of compressed script', { skip }, async (t) => {
-  const { open } = await setScene(t)
+  const { open } = scene()
   const scripts: Promise<{ responseBodySize: number }>[] = []
   const page = await open({
     watch: (page) =>
@@ -57,10 +60,11 @@ test('the first page needs less than 250 KiB of compressed script', { skip }, as
   const bytes = (await Promise.all(scripts)).reduce((sum, { responseBodySize }) => sum + responseBodySize, 0)
   assert.ok(bytes > 50_000 && bytes < 250 * 1024, `${bytes} bytes`)
   t.diagnostic(`${bytes} bytes of script until the overview`)
+  await page.context().close()
 })
 
-test('a failed transfer is found on the overview and retried', { skip }, async (t) => {
-  const { open, node, faults } = await setScene(t)
+test('a failed transfer is found on the overview and retried', { skip }, async () => {
+  const { open, node, faults } = scene()
   const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
   // The node's own history of the fault is not what this is about: the partner may be called at once.
   await node.store.write((tx) => tx.deleteFrom('partner_health').execute())
@@ -82,13 +86,13 @@ test('a failed transfer is found on the overview and retried', { skip }, async (
   await page.locator('.page-title').getByText('Completed').waitFor()
   await page.getByText('the failed transfer').waitFor()
   assert.deepEqual(faults, [])
+  await page.context().close()
 })
 
-test('files are sent and the bar reaches the end', { skip }, async (t) => {
-  const { open, node, faults } = await setScene(t)
+test('files are sent and the bar reaches the end', { skip }, async () => {
+  const { as, node, faults } = scene()
   await writeFile(join(node.files, 'payroll/out/payroll.bin'), randomBytes(24_000_000))
-  const page = await open()
-  await signIn(page, 'marta')
+  const page = await as('marta')
   await page.getByRole('link', { name: 'Channels', exact: true }).click()
   await page
     .getByRole('textbox', { name: 'Search' })
@@ -109,12 +113,10 @@ test('files are sent and the bar reaches the end', { skip }, async (t) => {
   assert.deepEqual(faults, [])
 })
 
-test('a refused value is shown at its field, by the form and by the node', { skip }, async (t) => {
-  const { open, faults } = await setScene(t)
-  const page = await open()
-  await signIn(page, 'marta')
-  await page.locator('.tiles').waitFor()
-  await go(page, `/channels/${PAYROLL}/configuration`)
+test('a refused value is shown at its field, by the form and by the node', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  await go(page, `/channels/${INVOICES}/configuration`)
   await page.getByRole('button', { name: 'Edit' }).click()
   const has = (control: Locator) => control.evaluate((element) => element === document.activeElement)
   const hour = page.getByLabel('Open from')
@@ -138,7 +140,7 @@ test('a refused value is shown at its field, by the form and by the node', { ski
   await path.fill('/etc')
   await page.getByRole('button', { name: 'Review changes' }).click()
   const dialog = page.getByRole('dialog', { name: 'What will change' })
-  await dialog.getByRole('row').filter({ hasText: 'Payroll' }).getByText('Salaries').waitFor()
+  await dialog.getByRole('row').filter({ hasText: 'Invoices' }).getByText('Salaries').waitFor()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText(/must lie inside ESCLUSA_FILE_ROOTS/).waitFor()
   assert.equal(await path.getAttribute('aria-invalid'), 'true')
@@ -154,9 +156,10 @@ test('a refused value is shown at its field, by the form and by the node', { ski
 test(
   'unsaved changes are not left without a question, and somebody else’s change is shown before it is saved over',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
+  async () => {
+    const { open, node, faults } = scene()
     const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
+    // Not the page that was used before, which may still say that something was saved.
     const page = await open()
     await signIn(page, 'marta')
     await page.getByRole('link', { name: 'Channels', exact: true }).click()
@@ -200,13 +203,62 @@ test(
     await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
     assert.equal(asked.length, 5)
     assert.deepEqual(faults, [])
+    await page.context().close()
   },
 )
 
-test('what a user may not do is not offered', { skip }, async (t) => {
-  const { open } = await setScene(t)
-  const operator = await open()
-  await signIn(operator, 'pablo')
+test('the session warns before it ends, and what was typed waits behind the sign-in', { skip }, async () => {
+  const { open } = scene()
+  const page = await open()
+  await page.clock.install()
+  await signIn(page, 'marta')
+  await page.locator('.tiles').waitFor()
+  await page.clock.fastForward('11:57:00')
+  await page.getByText('Your session ends in 3 minutes.').waitFor()
+  await page.getByRole('button', { name: 'Stay signed in' }).click()
+  await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Your session ends in 3 minutes.').waitFor({ state: 'detached' })
+  await go(page, `/channels/${PAYROLL}/configuration`)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Half typed')
+  await page.clock.fastForward('12:00:01')
+  await page.getByText('Your session has ended.').waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).isVisible(), false)
+  await signIn(page, 'marta')
+  await page.getByLabel('Name', { exact: true }).waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Half typed')
+  await page.context().close()
+})
+
+test('the keyboard reaches the content past the navigation', { skip }, async () => {
+  const { open } = scene()
+  const page = await open()
+  await page.locator('input[name=username]').focus()
+  await page.keyboard.type('marta')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.locator('.tiles').waitFor()
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.className), 'skip')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  assert.ok(await page.evaluate(() => document.activeElement?.classList.contains('tile')))
+  // The menu is longer than the window: it shows where one is.
+  await go(page, '/platform-file')
+  await page.waitForFunction(() => {
+    const menu = document.querySelector('.menu')?.getBoundingClientRect()
+    const here = document.querySelector('.menu [aria-current=page]')?.getBoundingClientRect()
+    return menu && here && here.top >= menu.top && here.bottom <= menu.bottom + 1
+  })
+  await page.context().close()
+})
+
+test('what a user may not do is not offered', { skip }, async () => {
+  const { as } = scene()
+  const operator = await as('pablo')
   await operator.getByRole('heading', { level: 1, name: 'Resumen' }).waitFor()
   await go(operator, `/channels/${PAYROLL}/configuration`)
   await operator.getByText('Puede leer esta configuración, pero no cambiarla.').waitFor()
@@ -214,8 +266,7 @@ test('what a user may not do is not offered', { skip }, async (t) => {
   assert.equal(await operator.getByRole('button', { name: 'Enviar ficheros' }).count(), 1)
   await go(operator, '/channels/BANCO-PUERTO-MANIFIESTO')
   await operator.getByText('Este canal no está abierto para usted').waitFor()
-  const controller = await open()
-  await signIn(controller, 'vera')
+  const controller = await as('vera')
   await controller.getByText('Your role shows channels, but not transfers.').waitFor()
   assert.equal(await controller.getByRole('link', { name: 'Failures' }).count(), 0)
   await controller.getByRole('link', { name: 'Contacts' }).click()
@@ -225,13 +276,13 @@ test('what a user may not do is not offered', { skip }, async (t) => {
   assert.equal(await controller.locator('.actions button').count(), 0)
 })
 
+// The last one: it stops the node.
 test(
   'the language is the user’s own and can be switched; a node that is gone is told of',
   { skip },
-  async (t) => {
-    const { open, node } = await setScene(t)
-    const page = await open()
-    await signIn(page, 'pablo')
+  async () => {
+    const { as, open, node } = scene()
+    const page = await as('pablo')
     await page.getByRole('heading', { level: 1, name: 'Resumen' }).waitFor()
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'es')
     await page.locator('aside, nav').getByText('English').click()
@@ -259,50 +310,3 @@ test(
     await requireFits(phone)
   },
 )
-
-test('the session warns before it ends, and what was typed waits behind the sign-in', { skip }, async (t) => {
-  const { open } = await setScene(t)
-  const page = await open()
-  await page.clock.install()
-  await signIn(page, 'marta')
-  await page.locator('.tiles').waitFor()
-  await page.clock.fastForward('11:57:00')
-  await page.getByText('Your session ends in 3 minutes.').waitFor()
-  await page.getByRole('button', { name: 'Stay signed in' }).click()
-  await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Your session ends in 3 minutes.').waitFor({ state: 'detached' })
-  await go(page, `/channels/${PAYROLL}/configuration`)
-  await page.getByRole('button', { name: 'Edit' }).click()
-  await page.getByLabel('Name', { exact: true }).fill('Half typed')
-  await page.clock.fastForward('12:00:01')
-  await page.getByText('Your session has ended.').waitFor()
-  assert.equal(await page.getByLabel('Name', { exact: true }).isVisible(), false)
-  await signIn(page, 'marta')
-  await page.getByLabel('Name', { exact: true }).waitFor()
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Half typed')
-})
-
-test('the keyboard reaches the content past the navigation', { skip }, async (t) => {
-  const { open } = await setScene(t)
-  const page = await open()
-  await page.locator('input[name=username]').focus()
-  await page.keyboard.type('marta')
-  await page.keyboard.press('Tab')
-  await page.keyboard.type(PASSWORD)
-  await page.keyboard.press('Enter')
-  await page.locator('.tiles').waitFor()
-  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
-  await page.keyboard.press('Tab')
-  assert.equal(await page.evaluate(() => document.activeElement?.className), 'skip')
-  await page.keyboard.press('Enter')
-  await page.keyboard.press('Tab')
-  assert.ok(await page.evaluate(() => document.activeElement?.classList.contains('tile')))
-  // The menu is longer than the window: it shows where one is.
-  await go(page, '/platform-file')
-  await page.waitForFunction(() => {
-    const menu = document.querySelector('.menu')?.getBoundingClientRect()
-    const here = document.querySelector('.menu [aria-current=page]')?.getBoundingClientRect()
-    return menu && here && here.top >= menu.top && here.bottom <= menu.bottom + 1
-  })
-})

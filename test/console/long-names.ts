@@ -74,6 +74,8 @@ export async function addLongNames({ context, files }: TestNode & RunningNode) {
   }
   const now = Date.now()
   await applyPlatform(context.store, context.seal, platform, { now })
-  const transferId = await leave(context, files, code, 'FAILED', now - 60_000, `${long('f')}.txt`)
+  const transferId = await context.store.write((tx) =>
+    leave(tx, files, code, 'FAILED', now - 60_000, `${long('f')}.txt`),
+  )
   return { ...NAMES, transferId }
 }

@@ -98,16 +98,9 @@ export async function lookAt(
   assert.deepEqual(found, [])
 }
 
-/** Colours fade from one to the other: each frame of it would be painted, so it is brought to its end. */
 async function switchTo(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
-  await page.evaluate(async () => {
-    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-    const fading = () => document.getAnimations().filter((one) => one instanceof CSSTransition)
-    for (await frame(), await frame(); fading().length > 0; await frame())
-      for (const one of fading()) one.finish()
-  })
 }
 
 async function lookAtDialogs(page: Page, look: (name: string) => Promise<void>): Promise<void> {
@@ -149,11 +142,14 @@ export async function lookAtWidths({ open, node }: Scene): Promise<void> {
     [`/subscriptions/edit/${long.subscription}`, 'form'],
     [`/channels/new?from=${long.code}`, 'form'],
   ]
+  // There and back: the page is laid out and painted anew at each change.
+  const widths = [...WIDTHS].reverse()
   for (const [path, ready] of [...addresses(OPERATION), ...ADMINISTRATION, ...longer]) {
     await page.locator('.page').waitFor()
     await go(page, path)
     await page.locator(ready).first().waitFor()
-    for (const width of WIDTHS) await requireFits(page, width, path)
+    for (const width of widths) await requireFits(page, width, path)
+    widths.reverse()
   }
   await page.setViewportSize({ width: 390, height: 900 })
   await page.getByRole('button', { name: 'Menu' }).click()

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hashPassword } from '../../src/accounts/password.ts'
 import type { TransferStatus } from '../../src/contract/transfer.ts'
 import type { Context } from '../../src/http/context.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
@@ -14,6 +15,7 @@ import type {
 } from '../../src/contract/administration/platform-file.ts'
 import { addHistory } from '../../src/store/channels.ts'
 import { newId } from '../../src/store/database/ids.ts'
+import type { Tx } from '../../src/store/database/store.ts'
 import { putHealth } from '../../src/store/partner-health.ts'
 import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { newFile } from '../../src/transfers/request.ts'
@@ -21,6 +23,9 @@ import { newFile } from '../../src/transfers/request.ts'
 export const PASSWORD = 'esclusa console tests'
 export const PAYROLL = 'BANCO-ACME-NOMINA'
 export const BROKEN = 'BANCO-LUZ-RECIBOS'
+
+/** One that costs no work: a real one takes as long as a page, at the making of each user and at each sign-in. */
+const passwordHash = await hashPassword(PASSWORD, { memory: 8, passes: 1, parallelism: 1, tagLength: 32 })
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -33,7 +38,7 @@ const user = (
 ): PlatformUser => ({
   username,
   email: `${username}@banco.example`,
-  password: PASSWORD,
+  passwordHash,
   name,
   lastName,
   language: 'en',
@@ -155,14 +160,16 @@ export async function furnish(context: Context, files: string): Promise<void> {
     await mkdir(join(files, folder), { recursive: true })
   await writeFile(join(files, 'bills/out/bills-0001.xml'), randomBytes(40_000))
   await applyPlatform(context.store, context.seal, consolePlatform(files), { now: Date.now() - 25 * HOUR_MS })
-  await makeHistory(context, files)
   const health = {
     contactId: 'luz',
     failures: 4,
     openUntil: Date.now() - 1,
     error: 'the partner’s folder does not exist',
   }
-  await context.store.write((tx) => putHealth(tx, health, Date.now()))
+  await context.store.write(async (tx) => {
+    await makeHistory(tx, files)
+    await putHealth(tx, health, Date.now())
+  })
 }
 
 const ERRORS = [
@@ -171,25 +178,25 @@ const ERRORS = [
   { code: 'script_failed', message: 'preEmisionFile ended with exit code 3' },
 ]
 
-async function makeHistory(context: Context, files: string): Promise<void> {
+async function makeHistory(tx: Tx, files: string): Promise<void> {
   const now = Date.now()
   for (let hour = 23; hour >= 1; hour--)
     for (let number = 0; number < 1 + ((hour * 7) % 5); number++) {
       const code = number % 2 === 0 ? PAYROLL : 'BANCO-ACME-FACTURA'
       const failed = (hour * 3 + number) % 11 === 0
       await leave(
-        context,
+        tx,
         files,
         code,
         failed ? 'FAILED' : 'COMPLETED',
         now - hour * HOUR_MS + number * 4 * MINUTE_MS,
       )
     }
-  await leave(context, files, BROKEN, 'FAILED', now - 20 * MINUTE_MS)
+  await leave(tx, files, BROKEN, 'FAILED', now - 20 * MINUTE_MS)
 }
 
 export async function leave(
-  context: Context,
+  tx: Tx,
   files: string,
   channelCode: string,
   state: TransferStatus,
@@ -199,33 +206,31 @@ export async function leave(
   const id = newId(at)
   const path = join(files, 'payroll/out', name)
   const file = { directory: 0, name, path, size: 20_000 + (at % 4_000_000), modifiedAt: at }
-  await context.store.write(async (tx) => {
-    const made = { direction: 'EMISION', type: 'MANUAL', requestedBy: 'pablo', retryOf: null } as const
-    const record = {
-      ...newFile(file, 0),
-      keyDate: '20260101',
-      keyTime: '0000000001',
-      ...(state === 'COMPLETED' && {
-        phase: 'DONE' as const,
-        hash: at.toString(16).padStart(64, 'a'),
-        actionPost: 'EMISION_MOVE',
-        pathPost: join(files, 'payroll/done', name),
-      }),
-    }
-    await insertTransfer(tx, { id, channelCode, ...made, now: at, files: [record] })
-    await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at + 200 })
-    const error = ERRORS[Math.floor(at / MINUTE_MS) % ERRORS.length] ?? ERRORS[0]
-    await moveTransfer(tx, id, {
-      from: 'IN_PROGRESS',
-      to: state,
-      now: at + 4_000,
-      ...(state === 'FAILED' && error && { error }),
-    })
-    await addHistory(tx, channelCode, [
-      { at, event: 'TRANSFER_REQUESTED', detail: id },
-      { at: at + 200, event: 'TRANSFER_STARTED', detail: id },
-      { at: at + 4_000, event: state === 'FAILED' ? 'TRANSFER_FAILED' : 'TRANSFER_COMPLETED', detail: id },
-    ])
+  const made = { direction: 'EMISION', type: 'MANUAL', requestedBy: 'pablo', retryOf: null } as const
+  const record = {
+    ...newFile(file, 0),
+    keyDate: '20260101',
+    keyTime: '0000000001',
+    ...(state === 'COMPLETED' && {
+      phase: 'DONE' as const,
+      hash: at.toString(16).padStart(64, 'a'),
+      actionPost: 'EMISION_MOVE',
+      pathPost: join(files, 'payroll/done', name),
+    }),
+  }
+  await insertTransfer(tx, { id, channelCode, ...made, now: at, files: [record] })
+  await moveTransfer(tx, id, { from: 'PENDING', to: 'IN_PROGRESS', now: at + 200 })
+  const error = ERRORS[Math.floor(at / MINUTE_MS) % ERRORS.length] ?? ERRORS[0]
+  await moveTransfer(tx, id, {
+    from: 'IN_PROGRESS',
+    to: state,
+    now: at + 4_000,
+    ...(state === 'FAILED' && error && { error }),
   })
+  await addHistory(tx, channelCode, [
+    { at, event: 'TRANSFER_REQUESTED', detail: id },
+    { at: at + 200, event: 'TRANSFER_STARTED', detail: id },
+    { at: at + 4_000, event: state === 'FAILED' ? 'TRANSFER_FAILED' : 'TRANSFER_COMPLETED', detail: id },
+  ])
   return id
 }

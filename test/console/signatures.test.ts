@@ -9,18 +9,18 @@ import { findQuarantined } from '../../src/store/quarantine.ts'
 import { findKeyProposal, insertKeyProposal } from '../../src/store/keys/proposals.ts'
 import { waitFor } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
-import { axeViolations, go, requireFits, setScene, signIn, whyNot } from './browser.ts'
+import { axeViolations, go, requireFits, sharedScene, whyNot } from './browser.ts'
 import { BROKEN, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
+const scene = sharedScene()
 const LONG = `${'a-very-long-name-'.repeat(7)}.txt`
 
-test('a controller downloads, releases and discards quarantined files', { skip }, async (t) => {
-  const { open, node, faults } = await setScene(t)
+test('a controller downloads, releases and discards quarantined files', { skip }, async () => {
+  const { as, node, faults } = scene()
   await putIntoQuarantine(node, 'q1', { channelCode: PAYROLL, name: 'pay.txt' })
   await putIntoQuarantine(node, 'q2', { channelCode: PAYROLL, name: LONG })
-  const page = await open()
-  await signIn(page, 'vera')
+  const page = await as('vera')
   await page.getByRole('link', { name: 'Quarantine', exact: true }).click()
   const item = page.getByRole('listitem').filter({ hasText: 'pay.txt' })
   await item.waitFor()
@@ -47,8 +47,8 @@ test('a controller downloads, releases and discards quarantined files', { skip }
 test(
   'a proposed key is accepted only with its fingerprint; another is set on one channel',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
+  async () => {
+    const { as, node, faults } = scene()
     const { certificatePem: pem } = await generateSelfSigned({ commonName: 'Partner', bits: 2048 })
     const { fingerprint } = publicPartOf(pem) ?? { fingerprint: '' }
     const channel = await node.store.db
@@ -58,8 +58,7 @@ test(
       .executeTakeFirstOrThrow()
     const proposal = { channelCode: PAYROLL, contactId: channel.contact_id, pem, receivedAt: Date.now() }
     await node.store.write((tx) => insertKeyProposal(tx, { id: 'k1', fingerprint, ...proposal }))
-    const page = await open()
-    await signIn(page, 'marta')
+    const page = await as('marta')
     await go(page, '/proposed-keys')
     const accept = page.getByRole('button', { name: 'Accept' })
     await accept.waitFor()

@@ -47,7 +47,7 @@ test('a file is uploaded, shown before it is sent, and sent again with a comment
   await page.waitForURL((url) => url.href !== first, { timeout: 60_000 })
   await page.locator('.page-title').getByText('Completed').waitFor({ timeout: 60_000 })
   // Half a file was on its way when it failed: nothing was delivered.
-  const failed = await leave(node.context, node.files, PAYROLL, 'FAILED', Date.now() - 5000)
+  const failed = await node.store.write((tx) => leave(tx, node.files, PAYROLL, 'FAILED', Date.now() - 5000))
   await node.store.db
     .updateTable('transfer_file')
     .set({ position: 10_000 })

@@ -3,25 +3,25 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { axeViolations, go, requireFits, setScene, signIn, whyNot } from './browser.ts'
+import { axeViolations, go, requireFits, sharedScene, whyNot } from './browser.ts'
 import { BROKEN, leave, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
+const scene = sharedScene()
 const LONG = `${'a-very-long-name-'.repeat(7)}.txt`
 
 test(
   'transfers of all channels are found, filtered in the address, paged and taken out as CSV',
   { skip },
-  async (t) => {
-    const { open, node, faults } = await setScene(t)
-    const id = await leave(node.context, node.files, BROKEN, 'COMPLETED', Date.now() - 1000)
+  async () => {
+    const { as, node, faults } = scene()
+    const id = await node.store.write((tx) => leave(tx, node.files, BROKEN, 'COMPLETED', Date.now() - 1000))
     await node.store.db
       .updateTable('transfer_file')
       .set({ name: LONG, name_key: Buffer.from(LONG) })
       .where('transfer_id', '=', id)
       .execute()
-    const page = await open()
-    await signIn(page, 'marta')
+    const page = await as('marta')
     await page.getByRole('link', { name: 'Transfers', exact: true }).click()
     const rows = page.locator('tbody tr')
     await rows.nth(24).waitFor()
@@ -62,10 +62,9 @@ test(
 test(
   'failures are searched by file and reason, and a search without a match does not say that all is well',
   { skip },
-  async (t) => {
-    const { open, faults } = await setScene(t)
-    const page = await open()
-    await signIn(page, 'pablo')
+  async () => {
+    const { as, faults } = scene()
+    const page = await as('pablo')
     await page.getByRole('link', { name: 'Fallos', exact: true }).click()
     await page.locator('.failure').first().waitFor()
     await page.getByRole('searchbox').fill('recibos-')
@@ -84,11 +83,9 @@ test(
   },
 )
 
-test('a controller is told that transfers are not open, on every page of them', { skip }, async (t) => {
-  const { open } = await setScene(t)
-  const page = await open()
-  await signIn(page, 'vera')
-  await page.locator('.tiles').waitFor()
+test('a controller is told that transfers are not open, on every page of them', { skip }, async () => {
+  const { as } = scene()
+  const page = await as('vera')
   assert.equal(await page.getByRole('link', { name: 'Transfers', exact: true }).count(), 0)
   for (const path of ['/transfers', '/failures', `/channels/${PAYROLL}/transfers/x`]) {
     await go(page, path)

@@ -20,6 +20,10 @@ const RUNS = { numRuns: Number(process.env.FUZZ_RUNS ?? (process.env.ESCLUSA_LON
 /** What a node's rows were when something was last refused, or read: reading every table costs more than the call. */
 const rowsOf = new WeakMap<TestNode, Awaited<ReturnType<typeof allRows>>>()
 
+// Made once: each table of all characters takes half a second.
+const TEXT = fc.string({ unit: 'binary', maxLength: 30 })
+const PATH_TEXT = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 })
+
 function hintsFor(node: TestNode): Hints {
   const paths = fc.constantFrom(node.files, `${node.files}/out`)
   const none = fc.constant(null)
@@ -162,7 +166,7 @@ testOnBoth('bytes that are no JSON', async (t, database) => {
 testOnBoth('queries: known parameters are refused by name, or they were right', async (t, database) => {
   const node = await startTestHttp(t, { database })
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 30 }),
+    TEXT,
     fc.constantFrom(
       '1',
       '0',
@@ -208,7 +212,7 @@ testOnBoth('queries: known parameters are refused by name, or they were right', 
 testOnBoth('path values', async (t, database) => {
   const node = await startTestHttp(t, { database })
   const code = fc.oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+    PATH_TEXT,
     fc.stringMatching(/^[A-Z]{1,3}-[A-Z]{1,3}-[A-Z]{1,3}$/),
     fc.constantFrom(PLAIN, 'a-b-c\0', '%', '..', 'x'.repeat(5000)),
   )

@@ -15,7 +15,8 @@ import type { Store } from '../../src/store/database/store.ts'
 import type { CallOperation } from './call.ts'
 
 const POSTGRES = process.env.ESCLUSA_TEST_POSTGRES || undefined
-// Making the schema costs more than most tests: `npm test` makes it once for each database, and tests take copies.
+// Making the schema costs more than most tests: `npm test` makes it once for each database, and tests take copies. So
+// does the first administrator's password: there is another copy for nodes that have been started before.
 const POSTGRES_READY = process.env.ESCLUSA_TEST_POSTGRES_READY || undefined
 const SQLITE_READY = process.env.ESCLUSA_TEST_SQLITE_READY || undefined
 /** The engine's thread in one file: loading it from its sources costs more than most tests too. */
@@ -29,7 +30,7 @@ export type TestDatabase = {
   /** Why it cannot be used here; undefined when it can. */
   skip: string | undefined
   /** A fresh database for whoever opens it with this data folder; undefined stands for SQLite in that folder. */
-  create(t: TestContext, dataDir: string): Promise<string | undefined>
+  create(t: TestContext, dataDir: string, state?: 'new' | 'started'): Promise<string | undefined>
   /** The same without any table. */
   createEmpty(t: TestContext): Promise<string | undefined>
 }
@@ -37,10 +38,11 @@ export type TestDatabase = {
 export const sqlite: TestDatabase = {
   name: 'sqlite',
   skip: undefined,
-  create: async (_, dataDir) => {
+  create: async (_, dataDir, state = 'new') => {
     if (!SQLITE_READY) return undefined
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    await copyFile(SQLITE_READY, join(dataDir, 'esclusa.db'))
+    const from = state === 'started' ? join(SQLITE_READY, 'started') : SQLITE_READY
+    await copyFile(join(from, 'esclusa.db'), join(dataDir, 'esclusa.db'))
     return undefined
   },
   createEmpty: () => Promise.resolve(undefined),
@@ -50,7 +52,11 @@ export const postgres: TestDatabase = {
   skip: POSTGRES
     ? undefined
     : 'SKIPPED: no PostgreSQL (ESCLUSA_TEST_POSTGRES is not set; npm test starts one)',
-  create: (t) => createPostgresDatabase(t, POSTGRES_READY),
+  create: (t, _, state = 'new') =>
+    createPostgresDatabase(
+      t,
+      state === 'started' && POSTGRES_READY ? `${POSTGRES_READY}_started` : POSTGRES_READY,
+    ),
   createEmpty: (t) => createPostgresDatabase(t),
 }
 export const databases: readonly TestDatabase[] = [sqlite, postgres]

@@ -31,13 +31,13 @@ import type { HttpOptions, NodeOptions, TestNode } from './harness.ts'
 import { putListenerKeys } from './rsa-key.ts'
 import { seedPlatform, tokenFor } from './seed.ts'
 
-async function configFor(t: TestContext, options: NodeOptions): Promise<Config> {
+async function configFor(t: TestContext, options: NodeOptions, state?: 'started'): Promise<Config> {
   const { database = sqlite, settings } = options
   const dataDir = settings?.ESCLUSA_DATA_DIR ?? (await tempFolder(t))
   // A folder that is given may hold a database already.
   const databaseUrl = await (settings?.ESCLUSA_DATA_DIR
     ? database.createEmpty(t)
-    : database.create(t, dataDir))
+    : database.create(t, dataDir, state))
   return readConfig({
     ESCLUSA_DATA_DIR: dataDir,
     ESCLUSA_PORT: '0',
@@ -62,7 +62,7 @@ async function dressed(
 }
 
 export async function startWholeNode(t: TestContext, options: NodeOptions): Promise<TestNode & RunningNode> {
-  const config = await configFor(t, options)
+  const config = await configFor(t, options, options.empty ? undefined : 'started')
   await putListenerKeys(config.dataDir, options.settings ?? {})
   const node = await startNode(config, JOINED_WORKER ? { worker: pathToFileURL(JOINED_WORKER) } : {})
   closeAfter(t, () => node.stop())
