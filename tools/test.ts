@@ -188,7 +188,7 @@ async function onServer(connectionString: string, statement: string): Promise<vo
   await client.end()
 }
 
-/** In one file; joined-kysely.mjs says why. */
+/** In one file; test-process.mjs says why. */
 async function joinKysely(): Promise<void> {
   const bundle = await rolldown({ cwd: root, input: 'kysely', platform: 'node' })
   const { output } = await bundle.generate({ format: 'esm' })
@@ -221,7 +221,7 @@ async function runTests(): Promise<boolean> {
     concurrency: FILES_AT_ONCE,
     timeout: TEST_TIMEOUT_MS,
     // A file whose tests are over is over: a handle that one of them forgot would hold up the whole run, silently.
-    execArgv: ['--test-force-exit', `--import=${join(root, 'tools/joined-kysely.mjs')}`],
+    execArgv: ['--test-force-exit', `--import=${join(root, 'tools/test-process.mjs')}`],
     signal: stopped.signal,
     ...(patterns.length > 0 && { testNamePatterns: patterns }),
   })
