@@ -12,12 +12,22 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+// What is short-lived in the thread that answers requests may take 12 MiB before it is cleared away. V8 would let it grow
+// to 96, and takes this on the command line alone. Of the engine's thread src/engine/engine-thread.ts says it.
+const MEMORY = '--max-semi-space-size=4'
+const command = [MEMORY, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Keeps compiled (and type-stripped) sources between runs: about half of the start. It is code that will be run, so
   // it lies in the user's own cache and never, as by default, in a folder that everybody may write. The variable is how
   // the engine's thread learns of it.
   process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa')
+  // The same process, started over: within some 30 ms, so it is done for a node alone.
+  const isSaid = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((one) =>
+    one.includes('semi-space'),
+  )
+  if (process.argv[2] === 'serve' && !isSaid)
+    process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...command], process.env)
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE)
   await import(isBuilt() ? '../build/esclusa.js' : '../src/cli/esclusa.ts')
 } else {
@@ -29,7 +39,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     process.exit(2)
   }
   // Whoever stops this process means the other one, which drains.
-  const ran = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const ran = spawn(own, command, { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ran.kill(signal))
   ran.on('error', (cause) => {
     console.error(`${own} could not be started: ${cause.message}`)

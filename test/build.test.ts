@@ -2,7 +2,7 @@
 // change of them; the data kernel in the repository is the one that its source makes.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { copyFile, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,6 +34,30 @@ test('build/ runs until a source of it is newer or gone', async (t) => {
   assert.equal(runs(), 'build')
   await rm(at('src/other.ts'))
   assert.equal(runs(), 'sources', 'one is gone')
+})
+
+test('a node is started over with less memory for what is short-lived: the same process, its words and settings', async (t) => {
+  const folder = await tempFolder(t)
+  for (const name of ['bin', 'build']) await mkdir(join(folder, name))
+  await copyFile(fromRoot('bin/esclusa.js'), join(folder, 'bin/esclusa.js'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(
+    join(folder, 'build/esclusa.js'),
+    `console.log(JSON.stringify([process.pid, process.execArgv, process.argv.slice(2), process.env.A_SETTING]))`,
+  )
+  const started = (args: string[], env: Record<string, string> = {}) => {
+    const command = [join(folder, 'bin/esclusa.js'), ...args]
+    const ran = spawnSync(process.execPath, command, { env: { ...env, HOME: folder }, encoding: 'utf8' })
+    const [pid, ...said] = JSON.parse(ran.stdout) as [number, string[], string[], string | undefined]
+    assert.deepEqual([pid, ran.stderr], [ran.pid, ''])
+    return said
+  }
+  const words = ['serve', '--port', '0', 'a b']
+  assert.deepEqual(started(words, { A_SETTING: 'it’s' }), [['--max-semi-space-size=4'], words, 'it’s'])
+  // Whoever says it himself is heeded, and short commands are not worth it.
+  const own = { NODE_OPTIONS: '--max-semi-space-size=16' }
+  assert.deepEqual(started(words, own)[0], [])
+  assert.deepEqual(started(['status'])[0], [])
 })
 
 test('npx, which installs the checkout into its cache, builds nothing anew', async (t) => {

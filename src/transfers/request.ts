@@ -50,8 +50,8 @@ export async function requestSend(
   const now = asking.now()
   const before = type === 'AUTOMATIC' ? await lastTries(asking, channel) : []
   const files = found.map((candidate, index) => {
-    const file = { ...newFile(candidate, index), ...keyOf(now, index) }
-    return { ...file, ...goneOnWith(file, before) }
+    const file = Object.assign(newFile(candidate, index), keyOf(now, index))
+    return Object.assign(file, goneOnWith(file, before))
   })
   return insert(asking, channel, { type, files, now, retryOf: null })
 }
@@ -252,7 +252,7 @@ export async function insert(
 ): Promise<TransferRecord> {
   const id = newId(made.now)
   const direction = made.retryOf?.direction ?? made.direction ?? 'EMISION'
-  await asking.store.write(async (tx) => {
+  return asking.store.write(async (tx) => {
     const current = await lockChannel(tx, asking.store.dialect, channel.code)
     requireOpen(current.config, direction)
     if (made.retryOf && !(await settle(tx, made.retryOf.id)))
@@ -263,7 +263,7 @@ export async function insert(
         channel.code,
         made.files.map(({ path }) => path),
       )
-    await insertTransfer(tx, {
+    const transfer = await insertTransfer(tx, {
       id,
       channelCode: channel.code,
       direction,
@@ -280,10 +280,8 @@ export async function insert(
     const event = made.retryOf ? 'TRANSFER_RETRIED' : 'TRANSFER_REQUESTED'
     const auditId = await asking.audited?.(tx, id)
     // An automatic emission that is tried again after failures leaves one entry, when it ends.
-    if (made.type === 'AUTOMATIC' && (await findPause(tx, channel.code))) return
+    if (made.type === 'AUTOMATIC' && (await findPause(tx, channel.code))) return transfer
     await addHistory(tx, channel.code, [{ at: made.now, event, detail: id, auditId }])
+    return transfer
   })
-  const transfer = await findTransfer(asking.store.db, id)
-  if (!transfer) throw new NodeError('conflict', `channel ${channel.code} was removed meanwhile`)
-  return transfer
 }

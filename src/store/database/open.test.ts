@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
 import { TABLE_NAMES } from '../../../test/support/rows.ts'
 import { newId } from './ids.ts'
+import { hot } from './prepared-queries.ts'
 import { ownMigrations } from './migrate.ts'
 import { openStore } from './open.ts'
 import type { OpenOptions } from './open.ts'
@@ -50,6 +51,24 @@ test('SQLite syncs every commit and checks references', async (t) => {
   assert.equal(await pragma('synchronous'), 2)
   assert.equal(await pragma('journal_mode'), 'wal')
   assert.equal(await pragma('foreign_keys'), 1)
+})
+
+test('SQLite: short answers are kept until the database changes, long ones are not', async (t) => {
+  const store = await withStore(t, sqlite)
+  const put = (name: string) =>
+    store.write((tx) => tx.insertInto('meta').values({ name, value: '' }).execute())
+  for (let number = 10; number < 43; number++) await put(`many-${number}`)
+  const named = hot<{ most: string }, { name: string }>((db, arg) =>
+    db.selectFrom('meta').select('name').where('name', '>=', 'many').where('name', '<=', arg('most')),
+  )
+  const isKept = async (most: string) =>
+    (await named(store.db, { most })) === (await named(store.db, { most }))
+  const few = await named(store.db, { most: 'many-41' })
+  assert.equal(few.length, 32)
+  assert.equal(await isKept('many-41'), true)
+  assert.equal(await isKept('many-42'), false)
+  await put('another')
+  assert.notEqual(await named(store.db, { most: 'many-41' }), few)
 })
 
 testOnBoth('a channel of a partner that does not exist is refused by the database', async (t, database) => {

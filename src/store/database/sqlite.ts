@@ -87,6 +87,8 @@ function sharedSnapshot(reader: Database.Database) {
 }
 
 const REMEMBERED = 500
+/** Answers of more rows are not kept: reading them again costs little beside what is done with so many. */
+const MOST_ROWS = 32
 
 type Row = Record<string, unknown>
 
@@ -105,6 +107,7 @@ function remembered(statement: Database.Statement, share: () => unknown) {
     let rows = answers.get(key)
     if (!rows) {
       rows = statement.all(...parameters) as Row[] // what any statement that reads answers with
+      if (rows.length > MOST_ROWS) return rows
       for (const row of rows) Object.freeze(row)
       answers.set(key, Object.freeze(rows) as Row[])
     }

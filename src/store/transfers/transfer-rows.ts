@@ -12,6 +12,10 @@ import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 import { nameKey } from './file-names.ts'
 
 export function toTransfer(row: TransferRow, files: TransferFileRow[]): TransferRecord {
+  return withFiles(row, files.map(toFile))
+}
+
+export function withFiles(row: TransferRow, files: TransferFileRecord[]): TransferRecord {
   return {
     id: row.id,
     channelCode: row.channel_code,
@@ -29,7 +33,7 @@ export function toTransfer(row: TransferRow, files: TransferFileRow[]): Transfer
     dueAt: row.due_at,
     receiptsUntil: row.receipts_until,
     fence: row.fence,
-    files: files.map(toFile),
+    files,
   }
 }
 

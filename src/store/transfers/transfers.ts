@@ -10,7 +10,7 @@ import type { Arg } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
 import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
-import { FILE_COLUMNS, fileToRow, toTransfer } from './transfer-rows.ts'
+import { FILE_COLUMNS, fileToRow, toTransfer, withFiles } from './transfer-rows.ts'
 import { countEnd } from './transfer-stats.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
@@ -32,7 +32,7 @@ export type NewTransfer = {
 }
 
 /** Inserts a PENDING transfer. A unique index refuses a second active one in the same direction: that is a conflict. */
-export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
+export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<TransferRecord> {
   const row: TransferRow = {
     id: made.id,
     channel_code: made.channelCode,
@@ -74,6 +74,7 @@ export async function insertTransfer(tx: Tx, made: NewTransfer): Promise<void> {
   }
   await insertFiles(tx, made.id, made.files)
   await tellRequest(tx, row)
+  return withFiles(row, [...made.files])
 }
 
 export async function insertFiles(
