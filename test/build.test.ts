@@ -53,7 +53,11 @@ test('a node is started over with less memory for what is short-lived: the same 
     return said
   }
   const words = ['serve', '--port', '0', 'a b']
-  assert.deepEqual(started(words, { A_SETTING: 'it’s' }), [['--max-semi-space-size=4'], words, 'it’s'])
+  assert.deepEqual(started(words, { A_SETTING: 'it’s' }), [
+    ['--max-semi-space-size=4', '--heap-growing-percent=60'],
+    words,
+    'it’s',
+  ])
   // Whoever says it himself is heeded, and short commands are not worth it.
   const own = { NODE_OPTIONS: '--max-semi-space-size=16' }
   assert.deepEqual(started(words, own)[0], [])

@@ -32,12 +32,8 @@ const SILENT_MS = 10_000
 const LEAST_GIVEN_UP_MS = 30_000
 /** What a drain may take beyond its own time: sessions are closed politely. */
 const STOP_GRACE_MS = 30_000
-/**
- * What is short-lived may take so much before it is cleared away; V8 would let it grow to several times as much. The most
- * that the rest may take is far above what transfers need, a kilobyte a file: it makes V8 clear away garbage that has got
- * old when it is twice what lives, instead of four times.
- */
-const MEMORY = { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 1500 }
+/** What is short-lived may take so much before it is cleared away. V8 would let it grow to several times as much. */
+const MEMORY = { maxYoungGenerationSizeMb: 24 }
 // Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'worker.ts' : 'worker.js', import.meta.url)
 
