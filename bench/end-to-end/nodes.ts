@@ -23,8 +23,8 @@ export type Scene = {
   out(number?: number): string
   /** Here they arrive. */
   inbox(number?: number): string
-  /** Sends what lies in `out` and resolves when it is COMPLETED. */
-  send(number?: number): Promise<void>
+  /** Sends what lies in `out` of every channel and resolves when all of it is COMPLETED. */
+  send(): Promise<void>
   status(): Promise<void>
   /** Where its nodes have their databases, and which of their channels is used. */
   databases: readonly { dataDir: string; channel: string }[]
@@ -89,8 +89,11 @@ class Node {
     return response.json()
   }
 
-  async send(code: string, pollMs = POLL_MS): Promise<void> {
+  async begin(code: string): Promise<void> {
     await this.call('POST', `${code}/transfers/send`)
+  }
+
+  async untilIdle(code: string, pollMs = POLL_MS): Promise<void> {
     for (;;) {
       const [now] = (await this.call('GET', `${code}/status`)) as { 'channel-status': string }[]
       const status = now?.['channel-status']
@@ -157,7 +160,11 @@ async function sendingTo(
     out,
     inbox: (number = 0) => inbox(number),
     databases: [{ dataDir: join(home, 'data'), channel: codeOf(0) }, ...(partner ? [partner] : [])],
-    send: (number = 0) => nodeFor(number).send(codeOf(number), pollMs),
+    send: async () => {
+      await Promise.all(numbers.map((number) => nodeFor(number).begin(codeOf(number))))
+      // One after the other: to ask for all of them at once would cost a node more than their files.
+      for (const number of numbers) await nodeFor(number).untilIdle(codeOf(number), pollMs)
+    },
     pids: processes.map(({ pid }) => pid),
     status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
     cpuMicros: () => ({
