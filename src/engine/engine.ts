@@ -100,7 +100,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   })
   const sessions = new SessionPool(context, transports, hostOf, (reach) => receptions.sessionDone(reach))
   const owed = new OwedReceipts(
-    (reach) => receiptsToSend(context, reach),
+    (reach, isFree) => receiptsToSend(context, reach, isFree),
     (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
   )
   const memory = new OfferMemory()

@@ -60,26 +60,33 @@ export function snapshotOf(channel: ChannelRecord): string {
 const snapshots = new WeakMap<ChannelRecord, string>()
 
 export async function makeTransferPlan(db: Db, seal: Seal, snapshot: string): Promise<TransferPlan> {
-  const record = JSON.parse(snapshot) as ChannelRecord // written by snapshotOf alone
+  const plans = made.get(seal) ?? new Map<string, Made>()
+  const known = plans.get(snapshot)
+  const record = known?.record ?? (JSON.parse(snapshot) as ChannelRecord) // written by snapshotOf alone
   const contact = await findContact(db, record.contactId)
   if (!contact)
     throw new NodeError('file_refused', `contact ${record.contactId} of channel ${record.code} is gone`)
   const local = await findLocalEntity(db, record.localCode)
-  const plans = made.get(seal) ?? new Map<string, TransferPlan>()
-  const from = JSON.stringify([snapshot, contact, local])
-  const known = plans.get(from)
-  if (known) return known
+  if (known && known.contact === contact && known.local === local) return known.plan
   const plan = planOf(openChannel(seal, record), record, contact, openProtocolSections(seal, contact), local)
   if (plans.size >= MOST_PLANS) plans.clear()
-  made.set(seal, plans.set(from, plan))
+  made.set(seal, plans.set(snapshot, { record, contact, local, plan }))
   return plan
 }
 
+type Made = {
+  record: ChannelRecord
+  contact: ContactRecord
+  local: LocalEntity | undefined
+  plan: TransferPlan
+}
+
 /**
- * Plans by all that they were made of. Thousands of files come under the same one, and opening its secrets for each would
- * cost more than the file's own rows. Nobody changes a plan.
+ * Plans by the channel's snapshot, with what else they were made of: another record of the contact or the local entity is
+ * another state of it. Thousands of files come under the same plan, and opening its secrets for each would cost more than
+ * the file's own rows. Nobody changes a plan.
  */
-const made = new WeakMap<Seal, Map<string, TransferPlan>>()
+const made = new WeakMap<Seal, Map<string, Made>>()
 const MOST_PLANS = 100
 
 function planOf(

@@ -8,6 +8,7 @@ import { SECRET_FIELDS } from '../contract/channel.ts'
 import { codeFields } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
+import { parseOnce } from './database/parse-once.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
 import { tellHistory } from './events/told.ts'
@@ -57,7 +58,7 @@ const ofContact = hot<{ contactId: string }, ChannelRow>((db, arg) =>
 )
 
 export async function findChannel(db: Db, code: string): Promise<ChannelRecord | undefined> {
-  const known = parsed.get(code)?.record
+  const known = toChannel.known(code)
   const [current] = known ? await revisionOf(db, { code }) : []
   if (known && current?.id === known.id && current.revision === known.revision) return known
   return (await byCode(db, { code })).map(toChannel)[0]
@@ -256,22 +257,8 @@ export function sealChannel(seal: Seal, code: string, channel: Channel, before?:
   return { config: (security ? { ...config, security: shown } : config) as Channel, secrets }
 }
 
-// A row is parsed once. Its record is kept while the row stays the same: each change raises the revision. Ten thousand
-// channels take a few tens of megabytes at the most. Records are never changed in place.
-const parsed = new Map<string, { row: ChannelRow; record: ChannelRecord }>()
-
-export function toChannel(row: ChannelRow): ChannelRecord {
-  const known = parsed.get(row.code)
-  if (known && sameRow(known.row, row)) return known.record
-  if (parsed.size >= 20_000) parsed.clear()
-  const record = parseRow(row)
-  parsed.set(row.code, { row, record })
-  return record
-}
-
-function sameRow(a: ChannelRow, b: ChannelRow): boolean {
-  return (Object.keys(a) as (keyof ChannelRow)[]).every((name) => a[name] === b[name])
-}
+// Ten thousand channels take a few tens of megabytes at the most.
+export const toChannel = parseOnce(20_000, ({ code }: ChannelRow) => code, parseRow)
 
 function parseRow(row: ChannelRow): ChannelRecord {
   return {

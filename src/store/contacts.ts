@@ -4,6 +4,7 @@ import type { Selectable } from 'kysely'
 import type { Contact } from '../contract/contact.ts'
 import type { ContactSections, ProtocolName } from '../contract/contact-settings.ts'
 import { batches } from './database/batches.ts'
+import { parseOnce } from './database/parse-once.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
@@ -50,8 +51,10 @@ const contactById = hot((db, arg: Arg<{ id: string }>) =>
 )
 
 export async function findContact(db: Db, id: string): Promise<ContactRecord | undefined> {
-  return (await contactById(db, { id })).map(toContact)[0]
+  return (await contactById(db, { id })).map(toKnownContact)[0]
 }
+
+const toKnownContact = parseOnce(1000, ({ id }: Selectable<Tables['contact']>) => id, toContact)
 
 /** A partner that learns to unpack is believed after this long. */
 const REFUSAL_KEPT_MS = 30 * 86_400_000
@@ -147,8 +150,10 @@ const localEntityByCode = hot((db, arg: Arg<{ code: string }>) =>
 )
 
 export async function findLocalEntity(db: Db, code: string): Promise<LocalEntity | undefined> {
-  return (await localEntityByCode(db, { code })).map(toLocalEntity)[0]
+  return (await localEntityByCode(db, { code })).map(toKnownEntity)[0]
 }
+
+const toKnownEntity = parseOnce(1000, ({ code }: Tables['local_entity']) => code, toLocalEntity)
 
 function toLocalEntity(row: Tables['local_entity']): LocalEntity {
   return {

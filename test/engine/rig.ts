@@ -182,7 +182,7 @@ export class Rig {
         launcher: dispatcher,
         sessions,
         owed: new OwedReceipts(
-          (reach) => receiptsToSend(context, reach),
+          (reach, isFree) => receiptsToSend(context, reach, isFree),
           (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
         ),
         reception,

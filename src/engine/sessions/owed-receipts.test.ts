@@ -8,7 +8,7 @@ const ACME = { contactId: 'acme' } as Reach
 function owing(count: number) {
   const owed = new Set(Array.from({ length: count }, (_, number) => String(number)))
   const receipts = new OwedReceipts(
-    () => Promise.resolve([...owed].map((id) => ({ id }) as OwedReceipt)),
+    (_reach, isFree) => Promise.resolve([...owed].filter(isFree).map((id) => ({ id }) as OwedReceipt)),
     () => Promise.resolve(),
   )
   return { owed, receipts }

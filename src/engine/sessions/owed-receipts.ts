@@ -10,18 +10,17 @@ import type { OwedReceipt, Reach } from '../transports/transport.ts'
 const NOTE_TOGETHER_MS = 25
 
 type Taken = { lists: number; ids: Set<string> }
+/** Those for the session that are free: others need not even be read. */
+type Read = (reach: Reach, isFree: (id: string) => boolean) => Promise<OwedReceipt[]>
 
 export class OwedReceipts {
-  readonly #read: (reach: Reach) => Promise<OwedReceipt[]>
+  readonly #read: Read
   readonly #note: (ids: readonly string[]) => Promise<void>
   readonly #taken = new Map<string, Taken>()
   readonly #told = new Set<string>()
   #noting: Promise<void> | undefined
 
-  constructor(
-    read: (reach: Reach) => Promise<OwedReceipt[]>,
-    note: (ids: readonly string[]) => Promise<void>,
-  ) {
+  constructor(read: Read, note: (ids: readonly string[]) => Promise<void>) {
     this.#read = read
     this.#note = note
   }
@@ -54,12 +53,8 @@ export class OwedReceipts {
       if (taken.lists === 0) this.#taken.delete(contactId)
     }
     try {
-      const owed = await this.#read(reach)
-      return untaken(
-        owed.filter(({ id }) => !this.#told.has(id)),
-        taken.ids,
-        done,
-      )
+      const isFree = (id: string) => !this.#told.has(id) && !taken.ids.has(id)
+      return untaken(await this.#read(reach, isFree), isFree, taken.ids, done)
     } catch (thrown) {
       done()
       throw thrown
@@ -69,12 +64,14 @@ export class OwedReceipts {
 
 function* untaken(
   list: readonly OwedReceipt[],
+  isFree: (id: string) => boolean,
   taken: Set<string>,
   done: () => void,
 ): Generator<OwedReceipt, void> {
   try {
     for (const owed of list) {
-      if (taken.has(owed.id)) continue
+      // Another session may have taken it since the list was read.
+      if (!isFree(owed.id)) continue
       taken.add(owed.id)
       yield owed
     }

@@ -18,9 +18,14 @@ import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'
  * What is owed for files of channels that exist for the session: another channel's receipt would tell of its files. Each
  * is signed with the key of the channel the file came by, whichever channel the session is for.
  */
-export async function receiptsToSend(context: EngineContext, reach: Reach): Promise<OwedReceipt[]> {
+export async function receiptsToSend(
+  context: EngineContext,
+  reach: Reach,
+  isFree: (id: string) => boolean,
+): Promise<OwedReceipt[]> {
   const ready: OwedReceipt[] = []
   for (const { id, body } of await receiptsOwed(context.store.db, reach.contactId)) {
+    if (!isFree(id)) continue
     const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
     const channel = await findChannel(context.store.db, channelCode)
     if (!channel || reach.refusal(channel)) continue
