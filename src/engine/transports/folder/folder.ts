@@ -139,7 +139,7 @@ class FolderSession implements Session {
       await placePart(names, inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
-      const fault = signal.aborted ? (signal.reason as unknown) : fromFileError(thrown, target)
+      const fault = signal.aborted ? (signal.reason as unknown) : pushFault(thrown, target)
       if (!mayGoOn(fault)) await rm(part, { force: true })
       throw fault
     }
@@ -209,6 +209,16 @@ class FolderSession implements Session {
     this.#over.abort(new NodeError('connection_lost', 'the session was closed'))
     await Promise.allSettled(this.#running)
   }
+}
+
+/**
+ * A name that is gone is its own `.part`: a node that slept and has lost the transfer took it over before it found out. It
+ * can give it no real name. Or it is the real name, taken away while it was looked at. The next attempt finds out anew.
+ */
+function pushFault(thrown: unknown, target: string): NodeError {
+  if (systemCode(thrown) !== 'ENOENT') return fromFileError(thrown, target)
+  const why = 'what was being written there is gone, or was taken over by another node'
+  return new NodeError('connection_lost', `${target}: ${why}`, { cause: thrown })
 }
 
 /** Whether a later attempt may go on with the `.part`: the fault can pass, and the bytes were not at fault. */

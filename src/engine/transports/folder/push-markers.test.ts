@@ -110,6 +110,26 @@ test('an attempt that sleeps through another one’s success can give nothing it
   assert.ok((await readFile(join(inbox, '..', 'taken.bin'))).equals(bytes))
 })
 
+test('a sleeper that wakes and takes over what its successor is writing costs an attempt, not the file', async (t) => {
+  for (const size of [5000, 3_000_000]) {
+    const { inbox, session, names } = await openInbox(t)
+    const bytes = sampleBytes(size)
+    const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'second', again: true })
+    const holder = new Told()
+    holder.onPlacing = async () => {
+      const lost = new NodeError('lease_lost', 'another node has it')
+      const sleeper = Object.assign(new Told(), { onPlacing: () => Promise.reject(lost) })
+      const late = { ...again(file, bytes), attempt: 'first' }
+      await assert.rejects(session.push(late, sleeper, never), { code: 'lease_lost' })
+    }
+    await assert.rejects(session.push(file, holder, never), { code: 'connection_lost', retry: true })
+    await session.push({ ...again(file, bytes), attempt: 'third' }, new Told(), never)
+    await session.settled?.(file.key)
+    assert.deepEqual(await names(), ['a.bin'])
+    assert.ok((await readFile(join(inbox, 'a.bin'))).equals(bytes))
+  }
+})
+
 test('a later attempt goes on from the restart point of an earlier one, under a name of its own', async (t) => {
   const { inbox, session } = await openInbox(t)
   const bytes = sampleBytes(4_000_000)
