@@ -2,7 +2,8 @@
 // functions return, the transfer is a durable PENDING row, and the engine will find it.
 //
 // Order: first look at the files (slow, no lock). Then one transaction locks the channel, checks its state again and
-// inserts. If two sends come at the same time, the unique index lets one through.
+// inserts. If two sends come at the same time, the unique index lets one through. If another one has come and gone
+// since the look, its files are sent and perhaps moved away: the transaction finds that out and the look is repeated.
 
 import { newest } from '../domain/newest.ts'
 import { hash, randomInt } from 'node:crypto'
@@ -24,6 +25,7 @@ import type { Store, Tx } from '../store/database/store.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import { endPause, findPause } from '../store/automation-runs.ts'
 import { failedEmissions, settle } from '../store/transfers/failures.ts'
+import { countTransfers } from '../store/transfers/transfer-pages.ts'
 import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
 
 export type Asking = {
@@ -43,17 +45,19 @@ export async function requestSend(
 ): Promise<TransferRecord> {
   requireOutbound(channel)
   requireOpen(channel.config)
-  await requireNoEmission(asking, channel)
-  const found = channel.config.keyExchangeChannel
-    ? [certificateFile(channel)]
-    : await filesToSend(asking, channel, type)
-  const now = asking.now()
-  const before = type === 'AUTOMATIC' ? await lastTries(asking, channel) : []
-  const files = found.map((candidate, index) => {
-    const file = Object.assign(newFile(candidate, index), keyOf(now, index))
-    return Object.assign(file, goneOnWith(file, before))
+  return lookAndInsert(asking, channel, async () => {
+    await requireNoEmission(asking, channel)
+    const found = channel.config.keyExchangeChannel
+      ? [certificateFile(channel)]
+      : await filesToSend(asking, channel, type)
+    const now = asking.now()
+    const before = type === 'AUTOMATIC' ? await lastTries(asking, channel) : []
+    const files = found.map((candidate, index) => {
+      const file = Object.assign(newFile(candidate, index), keyOf(now, index))
+      return Object.assign(file, goneOnWith(file, before))
+    })
+    return { type, files, now, retryOf: null }
   })
-  return insert(asking, channel, { type, files, now, retryOf: null })
 }
 
 /** What a send would take now; throws what it would be refused for. */
@@ -234,7 +238,7 @@ export function keyOf(now: number, index: number): { keyDate: string; keyTime: s
   return { keyDate: digits.slice(0, 8), keyTime: digits.slice(8, 14) + String(counter).padStart(4, '0') }
 }
 
-type Insertion = {
+export type Insertion = {
   type: TransferType
   /** That of the failed one where it is a retry, else EMISION unless it says otherwise. */
   direction?: TransferDirection
@@ -243,6 +247,34 @@ type Insertion = {
   retryOf: { id: string; direction: TransferDirection } | null
   comment?: string
   resendOf?: string
+  /** How many the channel had before the look at the files. */
+  transfersSeen?: number
+}
+
+const LOOKS = 5
+
+/** Another transfer has come between a look at the files and its transaction. Nothing was written. */
+class OutdatedLook extends Error {}
+
+/** What was seen holds only if the channel has got no other transfer since, from this node or from another. */
+export async function lookAndInsert(
+  asking: Asking,
+  channel: ChannelRecord,
+  look: () => Promise<Insertion>,
+): Promise<TransferRecord> {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const transfersSeen = await countTransfers(asking.store.db, channel.code)
+    const made = await look()
+    try {
+      return await insert(asking, channel, { ...made, transfersSeen })
+    } catch (thrown) {
+      if (!(thrown instanceof OutdatedLook)) throw thrown
+    }
+  }
+  throw new NodeError(
+    'conflict',
+    `channel ${channel.code} got other transfers whenever its files were looked at: try again`,
+  )
 }
 
 export async function insert(
@@ -254,6 +286,9 @@ export async function insert(
   const direction = made.retryOf?.direction ?? made.direction ?? 'EMISION'
   return asking.store.write(async (tx) => {
     const current = await lockChannel(tx, asking.store.dialect, channel.code)
+    const { transfersSeen } = made
+    if (transfersSeen !== undefined && (await countTransfers(tx, channel.code)) !== transfersSeen)
+      throw new OutdatedLook()
     requireOpen(current.config, direction)
     if (made.retryOf && !(await settle(tx, made.retryOf.id)))
       throw new NodeError('conflict', `transfer ${made.retryOf.id} was retried already`)

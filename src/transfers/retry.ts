@@ -10,10 +10,14 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { lastEnded, lastRetriable, lastUnsettled } from '../store/transfers/failures.ts'
 import type { Ended } from '../store/transfers/failures.ts'
 import { activeTransfers, findTransfer } from '../store/transfers/transfers.ts'
-import { insert, keyOf, requireOpen, wasSent } from './request.ts'
-import type { Asking } from './request.ts'
+import { keyOf, lookAndInsert, requireOpen, wasSent } from './request.ts'
+import type { Asking, Insertion } from './request.ts'
 
-export async function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
+export function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
+  return lookAndInsert(asking, channel, () => lookForRetry(asking, channel))
+}
+
+async function lookForRetry(asking: Asking, channel: ChannelRecord): Promise<Insertion> {
   const failed = await failureToRetry(asking, channel)
   const { id, direction } = failed
   requireOpen(channel.config, direction)
@@ -28,7 +32,7 @@ export async function requestRetry(asking: Asking, channel: ChannelRecord): Prom
   const found = (await findTransfer(asking.store.db, id))?.files ?? []
   if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, file)
   const files = found.map((file) => toTryAgain(file, now))
-  return insert(asking, channel, { type: 'RETRY', files, now, retryOf: failed })
+  return { type: 'RETRY', files, now, retryOf: failed }
 }
 
 async function failureToRetry({ store: { db } }: Asking, { code }: ChannelRecord): Promise<Ended> {

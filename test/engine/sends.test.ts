@@ -438,3 +438,40 @@ test('files of transfers of the same second have keys of their own', async (t) =
   }
   assert.equal(keys.size, 3)
 })
+
+for (const postEmisionAction of ['EMISION_DELETE', 'EMISION_NO'] as const)
+  testOnBoth(
+    `a send that stood still between its look and its transaction sends nothing a second time (${postEmisionAction})`,
+    async (t, database) => {
+      let pushes = 0
+      const onPush: LineOptions['onPush'] = (push) => (pushes++, push())
+      const { rig } = await lineRig(t, { onPush }, { integrations: { postEmisionAction } }, { database })
+      await rig.put('a.txt', 'a')
+      let stood = false
+      const frozen = Object.create(rig.store, {
+        write: {
+          value: async (work: Parameters<typeof rig.store.write>[0]) => {
+            if (!stood) {
+              stood = true
+              assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+            }
+            return rig.store.write(work)
+          },
+        },
+      }) as typeof rig.store
+      const asking = { store: frozen, fileRoots: [rig.place.files], now: Date.now, requestedBy: null }
+      await assert.rejects(requestSend(asking, await rig.channel(CODE), 'AUTOMATIC'), {
+        code: 'conflict',
+        message: /no file to send|was sent already/,
+      })
+      assert.ok(stood)
+      assert.equal(pushes, 1)
+      // Another file has come in the meantime: that one goes.
+      await rig.put('b.txt', 'b')
+      const { files } = await requestSend(asking, await rig.channel(CODE), 'AUTOMATIC')
+      assert.deepEqual(
+        files.map(({ name }) => name),
+        ['b.txt'],
+      )
+    },
+  )

@@ -34,6 +34,11 @@ const between = hot<Span, { id: string; state: string }>((db, arg) =>
     .orderBy('position', 'desc'),
 )
 
+/** How many the channel has had so far. It never becomes less. */
+export async function countTransfers(db: Db, code: string): Promise<number> {
+  return (await countOf(db, { code }))[0]?.transfer_count ?? 0
+}
+
 export type TransferPage = {
   offset: number
   size: number
