@@ -24,7 +24,7 @@ import { openProtocols } from './sessions/protocols.ts'
 import type { Publish } from './events.ts'
 import { Heartbeat } from './scheduling/heartbeat.ts'
 import { endFutureLeases } from '../store/transfers/signs-of-life.ts'
-import { clearLeftovers, clearStrayIncoming, sweepStrayIncoming } from './staging/leftovers.ts'
+import { clearLeftovers, clearStrays, sweepStrays } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
 import { Receptions } from './receiving/receptions.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
@@ -128,7 +128,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   }
   const { leaseMs, now } = context
   await context.store.write((tx) => endFutureLeases(tx, now(), now() + leaseMs + FURTHEST_LEASE_MS))
-  await clearStrayIncoming(context)
+  await clearStrays(context)
   // Before anybody is let in: a channel may be closed today.
   await readCalendars(context.store.db)
   await context.knownAddresses.refresh()
@@ -136,7 +136,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   dispatcher.start()
   dispatcher.background(clearLeftovers(context, transports))
   const refreshing = setInterval(() => dispatcher.background(context.knownAddresses.refresh()), 60_000)
-  const sweeping = setInterval(() => dispatcher.background(sweepStrayIncoming(context)), 600_000)
+  const sweeping = setInterval(() => dispatcher.background(sweepStrays(context)), 600_000)
   const automation = startAutomation(runner, () => dispatcher.wake())
   return {
     wake: () => dispatcher.wake(),

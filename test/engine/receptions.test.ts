@@ -8,7 +8,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { clearStrayIncoming, sweepStrayIncoming } from '../../src/engine/staging/leftovers.ts'
+import { clearStrays, sweepStrays } from '../../src/engine/staging/leftovers.ts'
 import type { Offer, Reach, Session } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
 import { markOf } from '../../src/files/place.ts'
@@ -650,9 +650,9 @@ test('files that no row speaks of are swept at a start, unless another node is a
   const [known] = await halfFiles(first)
   await writeFile(join(first.place.dataDir, 'partial', 'stray.part'), 'x')
   await second.context.heartbeat.beat()
-  await clearStrayIncoming(first.context)
+  await clearStrays(first.context)
   assert.equal((await halfFiles(first)).length, 2, 'another node may be about to write its row')
-  await clearStrayIncoming(second.context)
+  await clearStrays(second.context)
   assert.deepEqual(await halfFiles(first), [known])
   await incoming.complete({ size: 1 })
   assert.deepEqual(await first.list('in'), ['a.txt'])
@@ -673,14 +673,14 @@ test('files that no row speaks of are swept while the node runs, but none that i
   const [{ path: kept } = { path: '' }] = await partials(rig)
   const strays = ['stray.part', 'stray.part.out', 'stray.quick.part.placed']
   for (const name of strays) await writeFile(join(rig.place.dataDir, 'partial', name), 'x')
-  await sweepStrayIncoming(rig.context)
+  await sweepStrays(rig.context)
   const all = [written, basename(kept), ...strays]
   assert.deepEqual(
     (await halfFiles(rig)).toSorted(),
     all.toSorted(),
     'what is young may be about to get its row',
   )
-  await sweepStrayIncoming({ ...rig.context, now: () => Date.now() + 11 * 60_000 })
+  await sweepStrays({ ...rig.context, now: () => Date.now() + 11 * 60_000 })
   assert.deepEqual((await halfFiles(rig)).toSorted(), [written, basename(kept)].toSorted())
   await incoming.complete({ size: 1 })
   assert.equal((await rig.read('in', 'a.txt')).toString(), 'a')
@@ -696,8 +696,8 @@ test('what another node may be writing is left alone for a day', async (t) => {
   }
   second.setAhead(30 * 3_600_000)
   await second.context.heartbeat.beat()
-  await sweepStrayIncoming(later(23))
+  await sweepStrays(later(23))
   assert.deepEqual(await halfFiles(first), ['stray.part'])
-  await sweepStrayIncoming(later(25))
+  await sweepStrays(later(25))
   assert.deepEqual(await halfFiles(first), [])
 })

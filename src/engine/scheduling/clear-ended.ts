@@ -6,7 +6,7 @@ import { leftBehind } from '../../store/transfers/left-behind.ts'
 import { findTransfer } from '../../store/transfers/transfers.ts'
 import { clearCancelled } from '../staging/clear-cancelled.ts'
 import type { Transports } from '../staging/partner-leftovers.ts'
-import { isSpooled, withdraw } from '../sending/outbox-spool.ts'
+import { clearWithdrawn, isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import { protocolFor } from './run-transfer.ts'
 import type { Runner } from './run-transfer.ts'
@@ -19,7 +19,7 @@ export async function clearEnded(runner: Runner, transports: Transports, transfe
   const transfer = await findTransfer(context.store.db, transferId)
   const channel = transfer && (await findChannel(context.store.db, transfer.channelCode))
   if (transfer?.direction !== 'EMISION' || transfer.fence === 0 || !channel) return
-  if (transfer.state === 'CANCELLED') await withdraw(context, transferId)
+  await clearWithdrawn(context, transferId)
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   const protocol = protocolFor(runner, plan)
   if (!protocol.capabilities.leavesParts || isSpooled(plan, protocol)) return

@@ -12,7 +12,7 @@ import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from '../receiving/end-reception.ts'
-import { withdraw } from '../sending/outbox-spool.ts'
+import { clearWithdrawn } from '../sending/outbox-spool.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -120,6 +120,7 @@ async function fail(
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: error },
     'a transfer failed',
   )
+  if (transfer.direction === 'EMISION') await clearWithdrawn(context, transfer.id).catch(() => {}) // swept later
   // The line broke: a person may retry it, and it goes on from there. Automation makes the wire form anew.
   if (!error.retry || isAutomatic(transfer)) await dropStaged(context, transfer)
   announce(context, transfer, 'FAILED', error.message)
@@ -135,11 +136,10 @@ function isAutomatic({ type, direction }: TransferRecord): boolean {
   return type === 'AUTOMATIC' && direction === 'EMISION'
 }
 
-/** Its own wire forms, those that it took over from the one it retried, and what lies ready for a partner who calls. */
+/** Its own wire forms, and those that it took over from the one it retried. */
 async function dropStaged(context: EngineContext, transfer: TransferRecord): Promise<void> {
   const { staging, log } = context
   try {
-    if (transfer.direction === 'EMISION') await withdraw(context, transfer.id)
     for (const { stagedPath } of transfer.files) if (stagedPath) await rm(stagedPath, { force: true })
     await staging.clear(transfer.id)
   } catch (thrown) {

@@ -190,10 +190,11 @@ function lentAs(session: Session): Lent {
 }
 
 /** After a reset nobody waits for a call that is being made. It may end on its own. */
-async function borrow(runner: Runner, { context, plan, transfer, signal }: RunningTransfer): Promise<Lent> {
+async function borrow(runner: Runner, running: RunningTransfer): Promise<Lent> {
   const { sessions } = runner
+  const { plan, transfer, signal } = running
   const protocol = protocolFor(runner, plan)
-  if (isSpooled(plan, protocol)) return lentAs(spoolSession(context, plan, transfer))
+  if (isSpooled(plan, protocol)) return lentAs(spoolSession(running))
   signal.throwIfAborted()
   const end = callingEnd(plan, protocol)
   const fetches = transfer.direction === 'RECEPCION'

@@ -4,29 +4,29 @@
 
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { NodeError, fromFileError } from '../../errors.ts'
-import { ensureFolder } from '../../files/place.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { isUniqueViolation } from '../../store/database/driver-errors.ts'
 import {
   addToOutbox,
+  outboxPaths,
   takeFromOutbox,
   transferTakenBy,
   waitingFile,
   waitingFiles,
-  withdrawFromOutbox,
 } from '../../store/transfers/outbox.ts'
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
-import type { TransferRecord } from '../../domain/transfer.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/outbox.ts'
 import type { Protocol, PushProgress, Reach, PushResult, Session, WireFile } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { writeHeld } from '../held-writes.ts'
+import type { RunningTransfer } from '../running-transfer.ts'
 
 const SHOWN = 10_000
 
@@ -46,7 +46,8 @@ function reachOfNobody(contactId: string): Reach {
 }
 
 /** A session only in name: nobody is called, and SSH will encrypt whatever the partner takes. */
-export function spoolSession(context: EngineContext, plan: TransferPlan, transfer: TransferRecord): Session {
+export function spoolSession(running: RunningTransfer): Session {
+  const { plan, transfer } = running
   return {
     contactId: plan.contact.id,
     reach: reachOfNobody(plan.contact.id),
@@ -56,69 +57,80 @@ export function spoolSession(context: EngineContext, plan: TransferPlan, transfe
       const index = transfer.files.findIndex(
         ({ keyDate, keyTime }) => keyDate === file.key.date && keyTime === file.key.time,
       )
-      return spool(context, { code: plan.code, index }, file, progress, signal)
+      return spool(running, index, file, progress, signal)
     },
     fetch: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
 }
 
+/**
+ * Copy, sync, and only then the row that shows it, under the claim: a node that slept and has lost the transfer, or whose
+ * transfer was cancelled meanwhile, shows the partner nothing.
+ */
 async function spool(
-  context: EngineContext,
-  into: { code: string; index: number },
+  { context, held, plan: { code } }: RunningTransfer,
+  index: number,
   file: WireFile,
   progress: PushProgress,
   signal: AbortSignal,
 ): Promise<PushResult> {
-  const known = await waitingFile(context.store.db, into.code, file.name)
+  const known = await waitingFile(context.store.db, code, file.name)
   if (known?.transferId === file.transferId)
     return { receipt: 'awaited', remoteSha256: await sha256Of(known.path) }
   if (known) throw nameTaken(file.name)
   // The partner may have taken it before the attempt that laid it there could note that.
-  const by = file.mayBeThere ? await takenBy(context, into.code, file) : undefined
+  const by = file.mayBeThere ? await takenBy(context, code, file) : undefined
   if (by !== undefined)
     return { receipt: by === file.transferId ? 'awaited' : 'none', remoteSha256: undefined }
-  const folder = await context.staging.spool()
   const id = newId(context.now())
-  const path = join(folder, id)
+  const path = await context.staging.spooled(file.transferId, id)
+  const { promise: over, resolve: end } = Promise.withResolvers<void>()
+  context.staging.inHand(path, over)
   try {
-    await ensureFolder(folder)
-    await using out = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600)
-    await copyBytes(file.source, out, { position: 0, progress, signal })
-    await out.sync()
-    await syncFolder(folder)
+    const size = await copyTo(path, file, progress, signal)
     const remoteSha256 = file.verify ? await sha256Of(path) : undefined
     await progress.placing()
-    const entry = {
-      id,
-      channelCode: into.code,
-      name: file.name,
-      path,
-      size: file.source.size,
-      modifiedAt: context.now(),
-      transferId: file.transferId,
-      index: into.index,
-    }
-    await context.store.write((tx) => addToOutbox(tx, entry))
+    const { name, transferId } = file
+    const entry = { id, channelCode: code, name, path, size, modifiedAt: context.now(), transferId, index }
+    await writeHeld(context.store, held, (tx) => addToOutbox(tx, entry))
     return { receipt: 'awaited', remoteSha256 }
   } catch (thrown) {
-    await rm(path, { force: true })
+    // The database may have written the row all the same: the copy stays until it is known that there is none (leftovers.ts).
+    const unsure = thrown instanceof NodeError && thrown.code === 'unavailable'
+    if (!unsure) await rm(path, { force: true })
     throw isUniqueViolation(thrown)
       ? nameTaken(file.name)
       : signal.aborted
         ? signal.reason
         : fromFileError(thrown, path)
+  } finally {
+    end()
   }
+}
+
+async function copyTo(
+  path: string,
+  { source }: WireFile,
+  progress: PushProgress,
+  signal: AbortSignal,
+): Promise<number> {
+  await using out = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600)
+  await copyBytes(source, out, { position: 0, progress, signal })
+  await out.sync()
+  await syncFolder(dirname(path))
+  return source.size
 }
 
 function takenBy({ store }: EngineContext, channelCode: string, { name, key }: WireFile) {
   return transferTakenBy(store.db, { channelCode, name, keyDate: key.date, keyTime: key.time })
 }
 
-/** The transfer failed or was reset: the partner must not find its files any more. */
-export async function withdraw({ store }: EngineContext, transferId: string): Promise<void> {
-  const paths = await store.write((tx) => withdrawFromOutbox(tx, transferId))
-  for (const path of paths) await rm(path, { force: true })
+/** Removes the copies that the end of the transfer has withdrawn. */
+export async function clearWithdrawn({ store, staging }: EngineContext, transferId: string): Promise<void> {
+  const lying = await staging.spooledOf(transferId)
+  const known = new Set(lying.length === 0 ? [] : await outboxPaths(store.db, transferId))
+  for (const path of lying) if (!known.has(path) && !staging.isInHand(path)) await rm(path, { force: true })
 }
 
 function nameTaken(name: string): NodeError {

@@ -1,6 +1,7 @@
 // Removes what crashes and earlier versions left, once at each start: wire forms of transfers that are over and will not
-// be retried, half files that no partner has continued for a week, and half files at the end of partners beside us. Incoming
-// files that no row speaks of go while the node runs, too: a full disk may have refused the row.
+// be retried, half files that no partner has continued for a week, and half files at the end of partners beside us. Files
+// under way that no row speaks of, come in or laid out for a partner who calls, go while the node runs, too: a full disk may
+// have refused the row.
 
 import { rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -29,11 +30,11 @@ export async function clearUnneeded(context: EngineContext): Promise<void> {
 }
 
 /**
- * Removes incoming files without a row: a crash came between file and row. To be called before this engine takes
+ * Removes files under way without a row: a crash came between file and row. To be called before this engine takes
  * anything in, and it does nothing while another engine is alive, whose files may be a moment ahead of their rows.
  */
-export async function clearStrayIncoming(context: EngineContext): Promise<void> {
-  const paths = await context.staging.allIncoming()
+export async function clearStrays(context: EngineContext): Promise<void> {
+  const paths = await context.staging.allUnderWay()
   if (paths.length > 0 && (await isAlone(context))) await removeUnknown(context, paths)
 }
 
@@ -42,11 +43,11 @@ const STRAY_MS = 600_000
 /** Of other engines only that is known: no session brings nothing for so long. */
 const STRAY_BESIDE_OTHERS_MS = 86_400_000
 
-/** The same while the engine takes files in: what it has in hand stays, and whatever was written of late. */
-export async function sweepStrayIncoming(context: EngineContext): Promise<void> {
+/** The same while the engine works: what it has in hand stays, and whatever was written of late. */
+export async function sweepStrays(context: EngineContext): Promise<void> {
   const { staging } = context
   // Before rows are read: what is in hand now may get its row, and leave the hand, while they are.
-  const idle = (await staging.allIncoming()).filter((path) => !staging.isInHand(path))
+  const idle = (await staging.allUnderWay()).filter((path) => !staging.isInHand(path))
   if (idle.length === 0) return
   const since = context.now() - ((await isAlone(context)) ? STRAY_MS : STRAY_BESIDE_OTHERS_MS)
   const old: string[] = []

@@ -3,7 +3,7 @@
 
 import { closeSync, constants, fsync, openSync, write, writeSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { fromFileError } from '../../errors.ts'
 import { ensureFolder, markOf } from '../../files/place.ts'
@@ -17,15 +17,16 @@ export type Staging = {
   incoming(name: string): Promise<string>
   /** The same for a small file, see `isQuick`. */
   incomingQuick(name: string): Promise<string>
-  /** Paths of all that is on its way in. */
-  allIncoming(): Promise<string[]>
+  /** Where a file waits for a partner who calls to take it. */
+  spooled(transferId: string, name: string): Promise<string>
+  spooledOf(transferId: string): Promise<string[]>
+  /** Paths of all that is on its way in, and of all that waits for partners who call. */
+  allUnderWay(): Promise<string[]>
   /** Somebody here writes it, or what is made of it, until then. */
   inHand(path: string, until: Promise<void>): void
   isInHand(path: string): boolean
   quarantine(transferId: string, name: string): Promise<string>
-  /** Where files wait for partners who call to take them. */
-  spool(): Promise<string>
-  /** Removes what a transfer that is over has left. */
+  /** Removes what a transfer that is over has left, but for what still lies ready of it. */
   clear(transferId: string): Promise<void>
   /** Ids of transfers that have something here. */
   known(): Promise<string[]>
@@ -49,10 +50,16 @@ export function makeStaging(dataDir: string): Staging {
     },
     incoming: (name) => incoming(`${name}.part`),
     incomingQuick: (name) => incoming(`${name}${QUICK}`),
-    allIncoming: async () => {
-      const names: string[] = await readdir(join(dataDir, 'partial')).catch(() => [])
-      return names.map((name) => join(dataDir, 'partial', name))
+    spooled: async (transferId, name) => {
+      await ensureFolder(join(dataDir, 'outbox'))
+      return join(dataDir, 'outbox', `${transferId}.${name}`)
     },
+    spooledOf: async (transferId) =>
+      (await pathsIn(join(dataDir, 'outbox'))).filter((path) => basename(path).startsWith(`${transferId}.`)),
+    allUnderWay: async () => [
+      ...(await pathsIn(join(dataDir, 'partial'))),
+      ...(await pathsIn(join(dataDir, 'outbox'))),
+    ],
     inHand: (path, until) => {
       written.add(path)
       void until.finally(() => written.delete(path))
@@ -62,13 +69,14 @@ export function makeStaging(dataDir: string): Staging {
       await ensureFolder(join(dataDir, 'quarantine', transferId))
       return join(dataDir, 'quarantine', transferId, name)
     },
-    spool: async () => {
-      await ensureFolder(join(dataDir, 'outbox'))
-      return join(dataDir, 'outbox')
-    },
     clear: (transferId) => rm(join(out, transferId), { recursive: true, force: true }),
     known: () => readdir(out).catch(() => []),
   }
+}
+
+async function pathsIn(folder: string): Promise<string[]> {
+  const names: string[] = await readdir(folder).catch(() => [])
+  return names.map((name) => join(folder, name))
 }
 
 const QUICK = '.quick.part'

@@ -1,5 +1,6 @@
 // Files that lie ready for a partner who calls to take them.
 
+import { batches } from '../database/batches.ts'
 import { firstIdAt } from '../database/ids.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
@@ -117,13 +118,42 @@ export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Pro
   await recordReceipt(tx, file.transferId, file.index, { state: 'POSITIVE', reason: null }, now)
 }
 
-/** The transfer did not get there: what nobody has taken of it is no longer offered. Gives the paths of the copies. */
-export async function withdrawFromOutbox(tx: Tx, transferId: string): Promise<string[]> {
-  const rows = await tx
+/**
+ * The transfer failed or was cancelled: what nobody has taken of it is no longer offered, and has not been sent. What counts
+ * as handed over because it lies there stays: its original may be gone.
+ */
+export async function withdrawFromOutbox(tx: Tx, transferId: string): Promise<void> {
+  const files = tx
+    .selectFrom('transfer_file')
+    .select('idx')
+    .where('transfer_id', '=', transferId)
+    .where((eb) => eb.or([eb('receipt', '=', 'AWAITED'), eb('phase', 'in', ['WAITING', 'STAGED'])]))
+  const withdrawn = await tx
     .deleteFrom('outbox_file')
     .where('transfer_id', '=', transferId)
     .where('taken_at', 'is', null)
-    .returning('path')
+    .where('idx', 'in', files)
+    .returning('idx')
+    .execute()
+  for (const some of batches(withdrawn))
+    await tx
+      .updateTable('transfer_file')
+      .set({ phase: 'STAGED', receipt: 'NONE', maybe_visible: 0, wire_hash: null, position: 0 })
+      .where('transfer_id', '=', transferId)
+      .where(
+        'idx',
+        'in',
+        some.map(({ idx }) => idx),
+      )
+      .execute()
+}
+
+/** Where copies of the transfer's files lie, ready, held or taken. */
+export async function outboxPaths(db: Db, transferId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('outbox_file')
+    .select('path')
+    .where('transfer_id', '=', transferId)
     .execute()
   return rows.map(({ path }) => path)
 }

@@ -3,7 +3,10 @@
 import type { Db } from '../database/store.ts'
 import { isActive } from './active.ts'
 
-/** Every file in the data folder that a row names: half files, and files of transfers that are not over. */
+/**
+ * Every file in the data folder that a row names: half files, files of transfers that are not over, and what lies ready
+ * for partners who call, or did when a backup was made and waits for somebody's decision.
+ */
 export async function knownPaths(db: Db): Promise<Set<string>> {
   const partial = await db.selectFrom('partial_file').select('path').execute()
   const staged = await db
@@ -13,7 +16,17 @@ export async function knownPaths(db: Db): Promise<Set<string>> {
     .where(isActive)
     .where('staged_path', 'is not', null)
     .execute()
-  return new Set([...partial.map((row) => row.path), ...staged.map((row) => row.staged_path ?? '')])
+  const ready = await db.selectFrom('outbox_file').select('path').where('taken_at', 'is', null).execute()
+  const held = await db
+    .selectFrom('held_file')
+    .select('path')
+    .where('outbox_id', 'is not', null)
+    .where('dropped_at', 'is', null)
+    .execute()
+  return new Set([
+    ...[...partial, ...ready, ...held].map((row) => row.path),
+    ...staged.map((row) => row.staged_path ?? ''),
+  ])
 }
 
 export async function activeIds(db: Db): Promise<string[]> {

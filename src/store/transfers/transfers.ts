@@ -15,6 +15,7 @@ import { countEnd } from './transfer-stats.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { TransferFileRow, TransferRow } from '../database/tables.ts'
 import { isActive } from './active.ts'
+import { withdrawFromOutbox } from './outbox.ts'
 
 export type NewTransfer = {
   id: string
@@ -110,7 +111,10 @@ export type Move = {
   attempts?: number
 }
 
-/** The one compare-and-set. False: the row has left `from`, or another node holds it now. */
+/**
+ * The one compare-and-set. False: the row has left `from`, or another node holds it now. With a failure or a cancellation a
+ * partner who calls finds nothing of the transfer any more, whatever becomes of this node.
+ */
 export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<boolean> {
   if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
   const found = await tx.selectFrom('transfer').select('channel_code').where('id', '=', id).executeTakeFirst()
@@ -138,6 +142,7 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
     await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
     await relist(tx, moved, move.now)
   }
+  if (move.to === 'FAILED' || move.to === 'CANCELLED') await withdrawFromOutbox(tx, id)
   if (over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
   if (begins || over) await tellMove(tx, moved, move)
   return true

@@ -1,0 +1,181 @@
+// Emissions that a partner calls to take: what it finds, and what becomes of it when the transfer ends otherwise.
+
+import assert from 'node:assert/strict'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
+import { outboxOf } from '../../src/engine/sending/outbox-spool.ts'
+import { clearStrays, sweepStrays } from '../../src/engine/staging/leftovers.ts'
+import { NodeError } from '../../src/errors.ts'
+import type { Store } from '../../src/store/database/store.ts'
+import { testOnBoth, waitFor } from '../support/harness.ts'
+import type { TestDatabase } from '../support/harness.ts'
+import { reachAll } from '../support/reach.ts'
+import { Line } from './line.ts'
+import { CODE, channelOf, startRig } from './rig.ts'
+import type { Rig } from './rig.ts'
+
+/** The partner has access here, and nobody calls it. */
+async function spoolRig(t: TestContext, change: Channel = {}, database?: TestDatabase): Promise<Rig> {
+  const rig = await startRig(t, { transports: [new Line()], ...(database && { database }) })
+  await rig.putContact({ id: 'acme', protocol: 'sftp', settings: { access: { username: 'acme' } } })
+  await rig.putChannel(CODE, channelOf(rig, change))
+  return rig
+}
+
+const CONFIRMED: Channel = {
+  connection: { advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 900 } },
+}
+
+/** What the partner sees when it calls. */
+function outbox(rig: Rig) {
+  const found = outboxOf(rig.context, reachAll('acme'), () => rig.wake())
+  return {
+    names: async () => (await found.list('NOMINA')).map(({ name }) => name),
+    take: async (name: string) => {
+      const entry = await found.find('NOMINA', name)
+      assert.ok(entry, `${name} is not there`)
+      const file = await found.open('NOMINA', entry)
+      const bytes = Buffer.alloc(entry.size)
+      assert.equal(await file.read(bytes, 0), entry.size)
+      await file.close()
+      await found.taken('NOMINA', entry, 'read')
+      return bytes.toString()
+    },
+  }
+}
+
+const copies = (rig: Rig): Promise<string[]> => readdir(join(rig.place.dataDir, 'outbox')).catch(() => [])
+
+async function waits(rig: Rig, id: string): Promise<void> {
+  await waitFor('it waits for the partner', async () => (await rig.transfer(id)).receiptsUntil !== null)
+}
+
+testOnBoth(
+  'what was handed over stays when another file of the transfer fails, or a reset comes',
+  async (t, database) => {
+    const rig = await spoolRig(t, { integrations: { postEmisionAction: 'EMISION_DELETE' } }, database)
+    await rig.put('a.txt', 'payroll')
+    const path = await rig.put('b.txt', 'b')
+    const { id } = await rig.send()
+    // It is another file by the time that it is to go.
+    await writeFile(path, 'changed')
+    rig.run()
+    const { state, files } = await rig.ended(id)
+    assert.deepEqual([state, files[0]?.phase], ['FAILED', 'DONE'])
+    assert.deepEqual(await rig.list('out'), ['b.txt'], 'the original is gone, as the channel says')
+    assert.deepEqual(await outbox(rig).names(), ['a.txt'])
+    await rig.reset()
+    assert.equal(await outbox(rig).take('a.txt'), 'payroll')
+    assert.deepEqual(await copies(rig), [])
+  },
+)
+
+testOnBoth('what nobody took in time is withdrawn, and a retry lays it out again', async (t, database) => {
+  const rig = (await spoolRig(t, CONFIRMED, database)).run()
+  await rig.put('a.txt', 'a')
+  await rig.put('b.txt', 'b')
+  const { id } = await rig.send()
+  await waits(rig, id)
+  assert.equal(await outbox(rig).take('a.txt'), 'a')
+  await waitFor('that is noted', async () => (await rig.transfer(id)).files[0]?.receipt === 'POSITIVE')
+  await waits(rig, id)
+  rig.setAhead(901_000)
+  assert.equal((await rig.ended(id)).state, 'FAILED')
+  assert.equal(await rig.errorCode(id), 'receipt_late')
+  assert.deepEqual(await outbox(rig).names(), [])
+  await waitFor('its copy is gone', async () => (await copies(rig)).length === 0)
+  const retried = await rig.retry()
+  await waits(rig, retried.id)
+  assert.deepEqual(await outbox(rig).names(), ['b.txt'], 'the other one was taken')
+  assert.equal(await outbox(rig).take('b.txt'), 'b')
+  assert.equal((await rig.ended(retried.id)).state, 'COMPLETED')
+})
+
+testOnBoth(
+  'a reset hides what lies ready in the same moment, whatever the node does',
+  async (t, database) => {
+    const rig = (await spoolRig(t, CONFIRMED, database)).run()
+    await rig.put('a.txt', 'a')
+    const { id } = await rig.send()
+    await waits(rig, id)
+    assert.deepEqual(await outbox(rig).names(), ['a.txt'])
+    await rig.reset(CODE, { tell: false })
+    assert.deepEqual(await outbox(rig).names(), [])
+    rig.dispatcher.cancel(id)
+    await waitFor('its copy is gone', async () => (await copies(rig)).length === 0)
+  },
+)
+
+/** `write` takes the place of the engine's. */
+function standingIn(rig: Rig, write: (real: Store['write']) => Store['write']): void {
+  const store = rig.context.store as { write: Store['write'] }
+  store.write = write(store.write.bind(store))
+}
+
+const isLaidOut = (rig: Rig) =>
+  rig.store.db
+    .selectFrom('outbox_file')
+    .select('id')
+    .execute()
+    .then((rows) => rows.length > 0)
+
+test('a node that sleeps before it lays the file out shows nothing of what was cancelled meanwhile', async (t) => {
+  const rig = (await spoolRig(t, CONFIRMED)).run()
+  let slept = false
+  standingIn(rig, (real) => async (change) => {
+    const lies = (await copies(rig)).length > 0
+    const [file] = await rig.store.db.selectFrom('transfer_file').selectAll().execute()
+    // The copy is made, and it is noted that the partner may see it next.
+    if (lies && file?.maybe_visible === 1 && !slept) {
+      slept = true
+      await rig.reset(CODE, { tell: false })
+    }
+    return real(change)
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'CANCELLED')
+  assert.ok(slept)
+  await waitFor('its copy is gone', async () => (await copies(rig)).length === 0)
+  assert.deepEqual(await outbox(rig).names(), [])
+})
+
+test('where nobody knows whether the database has written it, the next attempt finds out', async (t) => {
+  const rig = (await spoolRig(t, CONFIRMED)).run()
+  let lost = false
+  standingIn(rig, (real) => async (change) => {
+    const before = await isLaidOut(rig)
+    const value = await real(change)
+    if (lost || before || !(await isLaidOut(rig))) return value
+    lost = true
+    throw new NodeError('unavailable', 'the database does not answer')
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waits(rig, id)
+  assert.ok(lost)
+  assert.equal(await outbox(rig).take('a.txt'), 'a')
+  assert.equal((await rig.ended(id)).state, 'COMPLETED')
+  assert.deepEqual(await copies(rig), [])
+})
+
+test('copies that no row speaks of go, those that lie ready stay', async (t) => {
+  const rig = (await spoolRig(t, CONFIRMED)).run()
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waits(rig, id)
+  const [ready = ''] = await copies(rig)
+  const stray = () => writeFile(join(rig.place.dataDir, 'outbox', 'stray'), 'x')
+  await stray()
+  await sweepStrays(rig.context)
+  assert.deepEqual(await copies(rig), [ready, 'stray'].toSorted(), 'it may be about to get its row')
+  await sweepStrays({ ...rig.context, now: () => Date.now() + 11 * 60_000 })
+  assert.deepEqual(await copies(rig), [ready])
+  await stray()
+  await clearStrays(rig.context)
+  assert.deepEqual(await copies(rig), [ready])
+  assert.equal(await outbox(rig).take('a.txt'), 'a')
+})
