@@ -1,4 +1,4 @@
-// Kills a node with SIGKILL again and again while eight routes are at work, at random moments and right after events,
+// Kills a node with SIGKILL again and again while twelve routes are at work, at random moments and right after events,
 // starts it anew each time, and looks at the end whether every byte, row and folder is as if nothing had happened.
 //
 // ESCLUSA_LONG=1 runs 200 rounds; ESCLUSA_SEED repeats a run's files and moments.
@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { testOnBoth } from '../support/harness.ts'
 import { NodeProcess } from './node-process.ts'
 import { visible } from './observer.ts'
+import { NETWORK_KINDS } from './network-routes.ts'
 import { ask, listen } from './operator.ts'
 import { KINDS } from './routes.ts'
 import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode, sweep } from './trial.ts'
@@ -25,7 +26,13 @@ testOnBoth(
   'a node killed again and again loses nothing, sends nothing twice, shows nothing half',
   async (t, database) => {
     t.diagnostic(`seed ${SEED}, ${ROUNDS} rounds`)
-    const trial = await prepareTrial(t, database, KINDS, { ESCLUSA_LEASE_SECONDS: '1' })
+    const trial = await prepareTrial(
+      t,
+      database,
+      KINDS,
+      { ESCLUSA_LEASE_SECONDS: '1' },
+      { overNetwork: NETWORK_KINDS },
+    )
     const { sources, observer, routes } = trial
     for (let round = 0; round < ROUNDS; round++) {
       await killOnce(trial, round)

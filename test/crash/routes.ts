@@ -1,6 +1,6 @@
 // The ways that files take through a platform under test. Each route has a folder where files are put in and one where
-// every one of them must lie at the end, whole and once; between the two there are one or two channels over the folder
-// protocol. In a relay the partner's inbox of the first channel is the outbox of the second, so what one channel
+// every one of them must lie at the end, whole and once; between the two there are one or two channels, here over the
+// folder protocol and in network-routes.ts over others. In a relay the partner's inbox of the first channel is the outbox of the second, so what one channel
 // delivers is taken away by the other, as a real partner would.
 
 import { mkdir } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import type {
   PlatformChannel,
   PlatformContact,
 } from '../../src/contract/administration/platform-file.ts'
+import type { NetworkKind } from './network-routes.ts'
 
 export const KINDS = [
   'moved',
@@ -25,7 +26,7 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number]
 
 export type Route = {
-  kind: Kind
+  kind: Kind | NetworkKind
   /** Files are put in here. */
   source: string
   /** Here each of them must be at the end. */
@@ -37,6 +38,8 @@ export type Route = {
   sends: string | undefined
   receives: string | undefined
   folders: string[]
+  /** Of this node, beside the one that all routes have. */
+  entities: string[]
   contacts: PlatformContact[]
   channels: PlatformChannel[]
 }
@@ -59,13 +62,14 @@ export function makeRoute(kind: Kind, number: number, root: string, keys: Keys):
     sends: emits ? code(number, 'OUT') : undefined,
     receives: receives ? code(number, 'IN') : undefined,
     folders: ['out', 'inbox', 'outbox', 'in', 'final', 'done', 'unused'].map(at),
+    entities: [],
     contacts: [],
     channels: [],
   }
   if (!receives) route.watched = [at('inbox')]
   else route.watched = [at('in'), at('final'), ...(kind === 'relay' ? [at('inbox')] : [])]
-  if (emits) addSender(route, number, at, keys)
-  if (receives) addReceiver(route, number, at, keys)
+  if (emits) addSender(route, kind, number, at, keys)
+  if (receives) addReceiver(route, kind, number, at, keys)
   return route
 }
 
@@ -81,8 +85,7 @@ function contact(id: string, inbox: string, outbox: string): PlatformContact {
   return { id, name: id, remoteCodes: [{ code: id }], protocol: 'folder', folder: { inbox, outbox } }
 }
 
-function addSender(route: Route, number: number, at: (name: string) => string, keys: Keys): void {
-  const { kind } = route
+function addSender(route: Route, kind: Kind, number: number, at: (name: string) => string, keys: Keys): void {
   route.contacts.push(contact(`OUT${number}`, at('inbox'), at('unused')))
   const deletes = kind === 'deleted' || kind === 'signed relay'
   route.original = kind === 'asked' ? 'stays' : deletes ? 'gone' : { folder: at('done') }
@@ -106,8 +109,13 @@ function addSender(route: Route, number: number, at: (name: string) => string, k
   })
 }
 
-function addReceiver(route: Route, number: number, at: (name: string) => string, keys: Keys): void {
-  const { kind } = route
+function addReceiver(
+  route: Route,
+  kind: Kind,
+  number: number,
+  at: (name: string) => string,
+  keys: Keys,
+): void {
   const outbox = kind.endsWith('relay') ? at('inbox') : at('outbox')
   route.contacts.push(contact(`IN${number}`, at('unused'), outbox))
   route.channels.push({
@@ -163,7 +171,10 @@ export const OPERATOR = 'operator'
 
 export function platformOf(routes: readonly Route[]): Platform {
   return {
-    localEntities: [{ code: LOCAL, name: 'Banco Azul' }],
+    localEntities: [
+      { code: LOCAL, name: 'Banco Azul' },
+      ...routes.flatMap(({ entities }) => entities.map((code) => ({ code, name: code }))),
+    ],
     users: [{ username: OPERATOR, email: 'operator@banco.example', role: 'ROLE_GLOBALADMIN' }],
     contacts: routes.flatMap((route) => route.contacts),
     channels: routes.flatMap((route) => route.channels),

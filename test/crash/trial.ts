@@ -12,6 +12,8 @@ import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
 import { NodeProcess, run } from './node-process.ts'
 import type { Settings } from './node-process.ts'
+import { makeNetwork, makeNetworkRoute } from './network-routes.ts'
+import type { NetworkKind } from './network-routes.ts'
 import { Observer } from './observer.ts'
 import { ask } from './operator.ts'
 import { seededRandom } from './random.ts'
@@ -37,10 +39,11 @@ export async function prepareTrial(
   database: TestDatabase,
   kinds: readonly Kind[],
   given: Settings,
-  older?: OlderProgram,
+  { older, overNetwork = [] }: { older?: OlderProgram; overNetwork?: readonly NetworkKind[] } = {},
 ): Promise<Trial> {
   const folder = await tempFolder(t)
   const dataDir = join(folder, 'data')
+  const network = overNetwork.length > 0 ? await makeNetwork(dataDir) : undefined
   const databaseUrl = await (older ? database.createEmpty(t) : database.create(t, dataDir))
   const files = join(folder, 'files')
   const settings: Settings = {
@@ -51,10 +54,13 @@ export async function prepareTrial(
     ESCLUSA_WORKERS: '4',
     ESCLUSA_LOG_LEVEL: 'warn',
     ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
+    ...network?.settings,
     ...given,
   }
   const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
   const routes = kinds.map((kind, index) => makeRoute(kind, index, files, keys))
+  if (network)
+    for (const kind of overNetwork) routes.push(makeNetworkRoute(kind, routes.length, files, network))
   await makeFolders(routes)
   await writeFile(join(folder, 'platform.yaml'), stringify(platformOf(routes)))
   await run(settings, ['apply', join(folder, 'platform.yaml')], older?.command)

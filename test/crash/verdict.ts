@@ -182,6 +182,7 @@ async function leftovers({ db, dataDirs }: Scene): Promise<string[]> {
   const faults: string[] = []
   for (const dataDir of new Set(dataDirs)) {
     for (const name of await entries(join(dataDir, 'outgoing'))) faults.push(`left over: outgoing/${name}`)
+    for (const name of await entries(join(dataDir, 'outbox'))) faults.push(`left over: outbox/${name}`)
     for (const name of await entries(join(dataDir, 'quarantine'))) faults.push(`in quarantine: ${name}`)
     for (const name of await entries(join(dataDir, 'partial'))) {
       const path = join(dataDir, 'partial', name)

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { visible } from '../crash/observer.ts'
 import { esclusa } from '../crash/node-process.ts'
-import type { NodeProcess } from '../crash/node-process.ts'
+import type { NodeProcess, Settings } from '../crash/node-process.ts'
 import { ask } from '../crash/operator.ts'
 import { KINDS, OPERATOR } from '../crash/routes.ts'
 import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode, sweep } from '../crash/trial.ts'
@@ -29,12 +29,10 @@ test(
     const older = await previousRelease(t)
     const kinds = Array.from({ length: CHANNELS }, (_, nth) => KINDS[nth % KINDS.length] ?? 'moved')
     const nodes: NodeProcess[] = []
-    const trial = await prepareTrial(t, postgres, kinds, SETTINGS, {
-      command: older,
-      start: async (settings) => {
-        for (let nth = 0; nth < NODES; nth++) nodes.push(await startNode(t, settings, older))
-      },
-    })
+    const start = async (settings: Settings) => {
+      for (let nth = 0; nth < NODES; nth++) nodes.push(await startNode(t, settings, older))
+    }
+    const trial = await prepareTrial(t, postgres, kinds, SETTINGS, { older: { command: older, start } })
     // prepareTrial has opened the database with today's program by now: old nodes work on the new schema.
     await assert.rejects(startNode(t, trial.settings, older), /run a newer Esclusa/)
     for (let nth = 0; nth < NODES; nth++) {
