@@ -120,7 +120,13 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
       },
       receiver: {
         code: `${outgoing}-${LOCAL}-${APPLICATION}`,
-        contact: { id: incoming, remoteCodes: [{ code: LOCAL }], protocol: 'oftp2' },
+        // Receipts of a session that a kill has ended are brought by a call of their own.
+        contact: {
+          id: incoming,
+          remoteCodes: [{ code: LOCAL }],
+          protocol: 'oftp2',
+          ...calling(network.oftp2Port),
+        },
         connection: called,
         calls: false,
       },

@@ -74,9 +74,10 @@ export async function pushFile(
     progress,
     signal,
   }
+  if (file.mayBeThere && (await deliveredBefore(job))) return done(undefined)
   const beginning = await begin(job)
   try {
-    if (await deliveredBefore(job, beginning)) return done(undefined)
+    if (beginning.target !== undefined) throw nameTaken(job)
     const remoteSha256 = await sendPart(job, beginning)
     await putInPlace(job)
     return done(remoteSha256)
@@ -124,7 +125,7 @@ async function namesIn(remote: Remote, folder: string): Promise<string[]> {
 
 const MOST_ENTRIES = 100_000
 
-/** Everything that is asked before the first byte goes out in one round trip. */
+/** Everything that is asked before the first byte goes out in one round trip, where no earlier attempt got far. */
 async function begin(job: Job): Promise<Beginning> {
   const { remote, signal, file } = job
   // Bytes that are not to be trusted need not be kept; bytes that may be must be read back first.
@@ -143,30 +144,34 @@ async function begin(job: Job): Promise<Beginning> {
   throw part.status === 'rejected' ? part.reason : abortReason(signal)
 }
 
-/** Whether an earlier attempt delivered the file; throws name_taken when another file has the name. */
-async function deliveredBefore(job: Job, { target, part, handle }: Beginning): Promise<boolean> {
-  const { context, file, remote } = job
+/**
+ * Whether an earlier attempt delivered the file; throws name_taken when another file has the name. A look before anything is
+ * opened: an attempt that died in it must not have changed what the next one goes by, which is whether the temporary name is
+ * there.
+ */
+async function deliveredBefore(job: Job): Promise<boolean> {
+  const { context, remote, signal } = job
   const { inDoubt, peer } = context
+  const [target, part] = await Promise.all([remote.lstat(job.target, signal), remote.lstat(job.part, signal)])
   // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
   const takenAlready =
     target === undefined &&
     part === undefined &&
-    file.mayBeThere &&
     inDoubt.has(peer, job.part) &&
     !/^SSH-[\d.]+-Esclusa/.test(remote.ident)
   if (target === undefined && !takenAlready) return false
-  if (target !== undefined && !(await isOurs(job, target, part)))
-    throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
-  // Closed first: some servers remove nothing that is open.
-  await remote.close(handle)
-  await dropPart(job)
+  if (target !== undefined && !(await isOurs(job, target, part))) throw nameTaken(job)
+  if (part !== undefined) await dropPart(job)
   inDoubt.settle(peer, job.part)
   return true
 }
 
+function nameTaken({ target }: Job): NodeError {
+  return new NodeError('name_taken', `the partner already has a file ${target}`)
+}
+
 async function isOurs(job: Job, target: Attrs, part: Attrs | undefined): Promise<boolean> {
-  const { file } = job
-  if (!file.mayBeThere || !isRegular(target) || target.size !== file.source.size) return false
+  if (!isRegular(target) || target.size !== job.file.source.size) return false
   return sameBytes(job, part === undefined)
 }
 
@@ -266,8 +271,7 @@ async function putInPlace(job: Job): Promise<void> {
   else status = await remote.rename(job.part, job.target)
   inDoubt.settle(peer, job.part)
   if (status.code === STATUS.OK) return
-  if ((await remote.lstat(job.target)) !== undefined)
-    throw new NodeError('name_taken', `the partner already has a file ${job.target}`)
+  if ((await remote.lstat(job.target)) !== undefined) throw nameTaken(job)
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }
 

@@ -328,6 +328,8 @@ test(
         await assert.rejects(session.push(shorter, quiet, never), failsWith('name_taken'))
       })
       assert.equal(server.host.received.length, 1)
+      // If the node dies while it looks, the next attempt must find what this one found: no temporary file.
+      assert.equal(server.host.offers.length, 1, 'a look has begun an upload')
     }),
 )
 
