@@ -9,6 +9,7 @@ import type { Channel } from '../../src/contract/channel.ts'
 import { spanMs } from '../../src/engine/scheduling/automation.ts'
 import type { Automation } from '../../src/store/channels.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
+import { Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 import type { Rig, RigOptions } from './rig.ts'
 
@@ -148,4 +149,28 @@ test('a clock that was ahead and is set back does not stop the automation', asyn
 
 test('spans are read in seconds, minutes, hours and days', () => {
   assert.deepEqual(['5s', '10m', '2h', '1d', '0s'].map(spanMs), [5000, 600_000, 7_200_000, 86_400_000, 1000])
+})
+
+test('a partner that does not bring its receipts is called for them', async (t) => {
+  const line = new Line({
+    protocol: 'oftp2',
+    capabilities: { receipts: true, remoteHash: false },
+    onPush: async (push) => ({ ...(await push()), receipt: 'awaited' }),
+  })
+  const rig = await startRig(t, { transports: [line] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: 'oftp2' })
+  const connection = { ips: ['127.0.0.1'], advancedConfigurationTransmission: { downloadConf: true } }
+  await rig.putChannel(CODE, channelOf(rig, { connection }))
+  rig.run().automate(t)
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
+  for (const session of line.sessions) await session.close()
+  const calls = line.calls.length
+  await waitFor('another call, minutes later', () => {
+    rig.setAhead(10_000)
+    return line.calls.length > calls
+  })
+  assert.equal((await rig.transfer(id)).state, 'IN_PROGRESS')
 })

@@ -20,13 +20,14 @@ import { nextCronTurn } from '../../domain/calendar/cron-turns.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
-import { contactsOwed } from '../../store/transfers/receptions.ts'
+import { contactsOwed, contactsOwing } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { filesToSend, requestSend, triedWith } from '../../transfers/request.ts'
 import type { Asking } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { ReceiptCalls } from './receipt-calls.ts'
 import { protocolFor } from './run-transfer.ts'
 import type { Runner } from './run-transfer.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -49,6 +50,7 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
   let looking: Promise<void> = Promise.resolve()
   // One turn at a time for each channel and partner. A partner that does not answer must not hold up the others.
   const busy = new Map<string, Promise<void>>()
+  const calls = new ReceiptCalls()
   const begin = (key: string, turn: () => Promise<void>) => {
     if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
     const running = turn()
@@ -70,7 +72,10 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
     for (const contactId of await contactsOwed(context.store.db, context.now() - RECEIPT_REST_MS))
-      begin(`receipts ${contactId}`, () => deliverReceipts(runner, contactId))
+      begin(`receipts ${contactId}`, () => exchangeReceipts(runner, contactId))
+    const owing = await contactsOwing(context.store.db)
+    for (const contactId of calls.due([...owing.keys()], context.now()))
+      begin(`receipts ${contactId}`, () => exchangeReceipts(runner, contactId, owing.get(contactId)))
   }
   const again = () => {
     looking = look()
@@ -259,12 +264,18 @@ function mayCall({ config }: ChannelRecord): boolean {
   )
 }
 
-/** Delivers receipts that are owed to a partner and that it has not called for. */
-async function deliverReceipts(runner: Runner, contactId: string): Promise<void> {
+/**
+ * Delivers receipts that are owed to a partner and that it has not called for, and takes those that it owes, for `codes`
+ * where only these channels matter.
+ */
+async function exchangeReceipts(runner: Runner, contactId: string, codes?: readonly string[]): Promise<void> {
   const { context } = runner
   const channels = await channelsOfContact(context.store.db, contactId)
   const channel = channels.find(
-    (one) => mayCall(one) && isOpenAt(hoursOfChannel(one), context.now(), context.zone),
+    (one) =>
+      (codes?.includes(one.code) ?? true) &&
+      mayCall(one) &&
+      isOpenAt(hoursOfChannel(one), context.now(), context.zone),
   )
   if (channel) await callAndListen(runner, channel, context.stopping)
 }

@@ -1,6 +1,7 @@
 // Files that were received whole, half files, and the receipts that are owed for them.
 
 import { sql } from 'kysely'
+import { isActive } from './active.ts'
 import { nameKey } from './file-names.ts'
 import type { Db, Tx } from '../database/store.ts'
 import { newId } from '../database/ids.ts'
@@ -193,6 +194,22 @@ export async function contactsOwed(db: Db, before: number): Promise<string[]> {
     .limit(100)
     .execute()
   return rows.map((row) => row.contact_id)
+}
+
+const owing = hot<object, { contact_id: string; code: string }>((db) =>
+  db
+    .selectFrom('transfer')
+    .innerJoin('channel', 'channel.code', 'transfer.channel_code')
+    .select(['channel.contact_id', 'channel.code'])
+    .where(isActive)
+    .where('transfer.receipts_until', 'is not', null),
+)
+
+/** Partners whose receipts transfers wait for, with the channels of those. */
+export async function contactsOwing(db: Db): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>()
+  for (const { contact_id: id, code } of await owing(db, {})) found.set(id, [...(found.get(id) ?? []), code])
+  return found
 }
 
 export async function receiptsDelivered(tx: Tx, ids: readonly string[], now: number): Promise<void> {
