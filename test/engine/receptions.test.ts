@@ -13,6 +13,7 @@ import type { Offer, Reach, Session } from '../../src/engine/transports/transpor
 import { NodeError } from '../../src/errors.ts'
 import { markOf } from '../../src/files/place.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
+import { putReceived } from '../../src/store/transfers/receptions.ts'
 import { moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
@@ -701,3 +702,32 @@ test('what another node may be writing is left alone for a day', async (t) => {
   await sweepStrays(later(25))
   assert.deepEqual(await halfFiles(first), [])
 })
+
+testOnBoth(
+  'a file that another transfer has put in place while it came is acknowledged, and fails nothing',
+  async (t, database) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig), { database })
+    const reach = reachAll('acme')
+    const first = await rig.host().offer(offerOf('a.txt', { size: 1, restartFrom: 1, reach }))
+    const again = offerOf('b.txt', { size: 1, restartFrom: 1, reach })
+    const second = await rig.host().offer(again)
+    await second.write(Buffer.from('b'), 0)
+    // What a killed node had whole is finished by the next one, here and now.
+    const key = { channelCode: CODE, ...again.key }
+    await rig.store.write((tx) => putReceived(tx, key, 'of a killed node', 1))
+    await second.complete({ size: 1 })
+    await first.write(Buffer.from('a'), 0)
+    await first.complete({ size: 1 })
+    const { state, files, error } = await rig.lastReception()
+    assert.deepEqual([state, error, files.map(({ name }) => name)], ['COMPLETED', null, ['a.txt']])
+    assert.deepEqual(await rig.list('in'), ['a.txt'])
+    assert.deepEqual(await halfFiles(rig), [])
+    // One of another size under that key is another file.
+    await rig.host().offer(offerOf('d.txt', { size: 1, restartFrom: 1, reach }))
+    const longer = offerOf('c.txt', { size: 2, restartFrom: 2, reach })
+    const other = await rig.host().offer(longer)
+    await other.write(Buffer.from('cc'), 0)
+    await rig.store.write((tx) => putReceived(tx, { ...key, ...longer.key }, 'of a killed node', 1))
+    await assert.rejects(other.complete({ size: 2 }), { code: 'duplicate_file' })
+  },
+)

@@ -5,7 +5,7 @@ import { NodeError, naming } from '../../errors.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { updateFile } from '../../store/transfers/leases.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import { removeHalfFile } from '../../store/transfers/receptions.ts'
+import { findReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import { writeHeld } from '../held-writes.ts'
 import { removeReceived } from '../staging/staging.ts'
@@ -41,6 +41,19 @@ export async function abandonFile(abandoned: Abandoned, given: unknown, keep: bo
   reception.refuse(naming(reason, name))
   // A fetch goes on with the next file: closed, it would stand in the way of its own.
   if (keep) reception.letGo()
+}
+
+/**
+ * Whether another transfer has put the very same file in place while it came here: then nothing of it is needed, and it is
+ * no reason to fail.
+ */
+export async function isHereAlready(abandoned: Abandoned, reason: unknown, size: number): Promise<boolean> {
+  const { receiving, key, file, written } = abandoned
+  if (!file || written() || !(reason instanceof NodeError) || reason.code !== 'duplicate_file') return false
+  if ((await findReceived(receiving.context.store.db, key))?.size !== size) return false
+  await file.close()
+  await remove(abandoned, file.path)
+  return true
 }
 
 /** Keeps it for a resumption or puts it into quarantine. True: nobody needs the bytes here any more. */

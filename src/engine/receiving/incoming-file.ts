@@ -24,7 +24,8 @@ import { proposeKey } from './propose-key.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { newRecord } from './incoming-record.ts'
-import { abandonFile } from './abandon-file.ts'
+import { abandonFile, isHereAlready } from './abandon-file.ts'
+import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
 import { isConflict, isUnavailable } from './refusal.ts'
@@ -228,6 +229,7 @@ export class IncomingFile implements Incoming {
     try {
       if (await this.#put(await this.#whole(end))) return this.#settle()
     } catch (thrown) {
+      if (await isHereAlready(this.#abandoned(), thrown, end.size)) return this.#end()
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
       if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
       else await this.abandon(thrown, false)
@@ -321,7 +323,9 @@ export class IncomingFile implements Incoming {
       await removeReceived(received.path)
       return false
     }
-    await this.#preScript(path)
+    const { name, hash } = this.#record
+    const script = this.#plan.channel.integrations?.preReceptionFile
+    if (script) await runStep(running, 'preReception', script, { name, path, size: this.#record.size, hash })
     await placeWhole(running, this.#record, path, this.#inbound, this.#come)
     this.#stage = 'in place'
     if (isQuick(path)) return true
@@ -353,13 +357,6 @@ export class IncomingFile implements Incoming {
     return running
   }
 
-  async #preScript(path: string): Promise<void> {
-    const script = this.#plan.channel.integrations?.preReceptionFile
-    if (!script) return
-    const { name, size, hash } = this.#record
-    await runStep(this.#run(), 'preReception', script, { name, path, size, hash })
-  }
-
   /** Acted upon at once, beside what comes next. */
   #finish(): void {
     const running = this.#run()
@@ -375,10 +372,8 @@ export class IncomingFile implements Incoming {
     if (acting) background(this.#plan.contact.id, acting)
   }
 
-  async abandon(given: unknown, keep: boolean): Promise<void> {
-    if (this.#stage === 'in place' || this.#stage === 'over') return
-    this.#stage = 'over'
-    const abandoned = {
+  #abandoned(): Abandoned {
+    return {
       receiving: this.#receiving,
       key: this.#key,
       name: this.#offer.name,
@@ -387,8 +382,13 @@ export class IncomingFile implements Incoming {
       reception: () => this.#reception,
       written: () => this.#come.written,
     }
+  }
+
+  async abandon(given: unknown, keep: boolean): Promise<void> {
+    if (this.#stage === 'in place' || this.#stage === 'over') return
+    this.#stage = 'over'
     try {
-      await abandonFile(abandoned, given, keep)
+      await abandonFile(this.#abandoned(), given, keep)
     } finally {
       // Only now: if the same file is offered again, it needs what was kept here, and a free channel.
       const last = this.#reception?.endsWithout(this) === true
