@@ -1,5 +1,5 @@
 // Routes over real lines: the node under test calls its own listeners, so that whatever kills it cuts both ends of a
-// transfer in the same moment. One channel sends what lies in `out`; the other one, of another entity or with another
+// transfer in the same moment. Of several nodes each calls whichever of them answers first. One channel sends what lies in `out`; the other one, of another entity or with another
 // contact, puts it into `in`.
 //
 //   oftp2        pushed over OFTP2, acknowledged by a receipt
@@ -20,22 +20,29 @@ import type { Route } from './routes.ts'
 export const NETWORK_KINDS = ['oftp2', 'sftp', 'picked up', 'handed over'] as const
 export type NetworkKind = (typeof NETWORK_KINDS)[number]
 
-/** Where the node listens, and how it proves itself to itself. */
+/** Where the nodes listen, each at an address of its own, and how they prove themselves to each other. */
 export type Network = {
-  settings: Settings
+  settings: Settings[]
+  addresses: string[]
   oftp2Port: number
   sftpPort: number
   hostKeys: string[]
   key: { private: string; public: string }
 }
 
-export async function makeNetwork(dataDir: string): Promise<Network> {
+export async function makeNetwork(dataDir: string, nodes: number): Promise<Network> {
   const [oftp2Port, sftpPort] = [await freePort(), await freePort()]
+  const addresses = Array.from({ length: nodes }, (_, nth) => `127.0.0.${nth + 1}`)
   const host = ssh2.utils.generateKeyPairSync('ed25519').private
   await ensureFolder(dataDir)
   await writeFile(join(dataDir, 'sftp-host-key.pem'), host, { mode: 0o600 })
   return {
-    settings: { ESCLUSA_OFTP2_PORT: String(oftp2Port), ESCLUSA_SFTP_PORT: String(sftpPort) },
+    settings: addresses.map((address) => ({
+      ESCLUSA_LISTEN_HOST: address,
+      ESCLUSA_OFTP2_PORT: String(oftp2Port),
+      ESCLUSA_SFTP_PORT: String(sftpPort),
+    })),
+    addresses,
     oftp2Port,
     sftpPort,
     hostKeys: [fingerprintOf(readPrivateKey(host, undefined).getPublicSSH())],
@@ -98,12 +105,15 @@ type Ends = {
 function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
   const outgoing = `OUT${number}`
   const incoming = `IN${number}`
-  // Restart points close together: more of them are hit. And no kill may use up the attempts.
-  const calling = (port: number) => ({ remoteIPs: [{ id: 'ip', ipAddress: '127.0.0.1', port }] })
-  const called: Connection = { ips: ['127.0.0.1'] }
+  const { addresses } = network
+  const calling = (port: number) => ({
+    remoteIPs: addresses.map((ipAddress) => ({ id: ipAddress, ipAddress, port })),
+  })
+  // No kill may use up the attempts. And restart points are close together: more of them are hit.
+  const anyOf = { retries: 99, rotations: addresses.length > 1 }
+  const called: Connection = { ips: addresses, advancedConfigurationConnection: anyOf }
   const calls: Connection = {
-    ips: ['127.0.0.1'],
-    advancedConfigurationConnection: { retries: 99 },
+    ...called,
     advancedConfigurationTransmission: { registersBlock: 256, downloadConf: kind === 'oftp2' },
   }
   if (kind === 'oftp2')
@@ -161,7 +171,6 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
       contact: server,
       connection: {
         ...called,
-        advancedConfigurationConnection: { retries: 99 },
         advancedConfigurationTransmission: { downloadConf: kind === 'picked up', timeoutAck: 9999 },
       },
     },

@@ -29,21 +29,35 @@ export const SEED = Number(process.env.ESCLUSA_SEED ?? Date.now() % 1_000_000)
 export const MIB = 1024 * 1024
 const SETTLE_MS = 300_000
 
-export type Trial = Scene & { settings: Settings; token: string; random: Random; observer: Observer }
+export type Trial = Scene & {
+  /** Those of the first node. */
+  settings: Settings
+  settingsOf: (nth: number) => Settings
+  token: string
+  random: Random
+  observer: Observer
+}
 
 /** Another version makes the platform, and has it to itself until `start` resolves. */
 export type OlderProgram = { command: string; start: (settings: Settings) => Promise<void> }
+
+export type TrialOptions = {
+  older?: OlderProgram
+  overNetwork?: readonly NetworkKind[]
+  /** How many listen. */
+  nodes?: number
+}
 
 export async function prepareTrial(
   t: TestContext,
   database: TestDatabase,
   kinds: readonly Kind[],
   given: Settings,
-  { older, overNetwork = [] }: { older?: OlderProgram; overNetwork?: readonly NetworkKind[] } = {},
+  { older, overNetwork = [], nodes = 1 }: TrialOptions = {},
 ): Promise<Trial> {
   const folder = await tempFolder(t)
   const dataDir = join(folder, 'data')
-  const network = overNetwork.length > 0 ? await makeNetwork(dataDir) : undefined
+  const network = overNetwork.length > 0 ? await makeNetwork(dataDir, nodes) : undefined
   const databaseUrl = await (older ? database.createEmpty(t) : database.create(t, dataDir))
   const files = join(folder, 'files')
   const settings: Settings = {
@@ -54,7 +68,7 @@ export async function prepareTrial(
     ESCLUSA_WORKERS: '4',
     ESCLUSA_LOG_LEVEL: 'warn',
     ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
-    ...network?.settings,
+    ...network?.settings[0],
     ...given,
   }
   const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
@@ -72,7 +86,9 @@ export async function prepareTrial(
   const sources = new Sources(random)
   const observer = new Observer(routes, sources)
   closeAfter(t, () => observer.stop())
-  return { settings, token, routes, sources, random, observer, db: store.db, dataDirs: [dataDir] }
+  const settingsOf = (nth: number) => ({ ...settings, ...network?.settings[nth] })
+  const scene = { routes, sources, db: store.db, dataDirs: [dataDir] }
+  return { ...scene, settings, settingsOf, token, random, observer }
 }
 
 export async function startNode(t: TestContext, settings: Settings, command?: string): Promise<NodeProcess> {

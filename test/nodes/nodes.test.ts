@@ -15,6 +15,7 @@ import { closeAfter, postgres, waitFor } from '../support/harness.ts'
 import type { NodeProcess } from '../crash/node-process.ts'
 import { ask, listen } from '../crash/operator.ts'
 import { visible } from '../crash/observer.ts'
+import { NETWORK_KINDS } from '../crash/network-routes.ts'
 import { KINDS } from '../crash/routes.ts'
 import type { Kind } from '../crash/routes.ts'
 import { LONG, MIB, SEED, prepareTrial, putFiles, settle, startNode, sweep } from '../crash/trial.ts'
@@ -45,8 +46,11 @@ function kindsFor(channels: number): Kind[] {
 
 test('nodes killed and frozen again and again lose nothing, and others go on', { skip }, async (t) => {
   t.diagnostic(`seed ${SEED}, ${CHANNELS} channels, ${STEPS} steps`)
-  const trial = await prepareTrial(t, postgres, kindsFor(CHANNELS), SETTINGS)
-  const nodes = await Promise.all([1, 2, 3].map(() => startNode(t, trial.settings)))
+  const trial = await prepareTrial(t, postgres, kindsFor(CHANNELS), SETTINGS, {
+    overNetwork: NETWORK_KINDS,
+    nodes: 3,
+  })
+  const nodes = await Promise.all([0, 1, 2].map((nth) => startNode(t, trial.settingsOf(nth))))
   const elsewhere = seenFromOutside(t, trial, nodes)
   const waits: TakeOver[] = []
   for (let step = 0; step < STEPS; step++) {
@@ -99,7 +103,7 @@ async function disturb(
   const taken = await takenOver(trial, node)
   if (how === 'kill') {
     await node.kill()
-    nodes[victim] = await startNode(t, trial.settings)
+    nodes[victim] = await startNode(t, trial.settingsOf(victim))
   } else {
     // At any moment of what the others do.
     await delay(random.between(0, LEASE_MS))
