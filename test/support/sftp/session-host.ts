@@ -50,6 +50,9 @@ export class HostDouble implements SessionHost {
   onComplete: (offer: Offer) => Promise<void> | void = () => {}
   onWrite: (offer: Offer) => Promise<void> | void = () => {}
 
+  /** Whether a client may read back what it has sent. */
+  readable = true
+
   constructor(folder: string) {
     this.folder = folder
   }
@@ -78,7 +81,10 @@ export class HostDouble implements SessionHost {
     let end = position
     return {
       position,
-      read: async (into, from) => (await file.read(into, 0, into.length, from)).bytesRead,
+      read: async (into, from) => {
+        if (!this.readable) throw new NodeError('forbidden', 'nobody may read here')
+        return (await file.read(into, 0, into.length, from)).bytesRead
+      },
       truncate: async (length) => {
         end = length
         await file.truncate(length)

@@ -2,7 +2,8 @@
 // under its real name without ever replacing another.
 //
 // - The temporary name is made from the file's key, so every attempt finds what the one before left. What is there is
-//   trusted only after it was read back and compared with the local bytes.
+//   trusted only after it was read back and compared with the local bytes. A server that lets nobody read gets the file from
+//   its beginning.
 // - The last step is the plain SFTP rename on OpenSSH, where it refuses a taken name in one atomic move; elsewhere a
 //   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
 //   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
@@ -127,14 +128,11 @@ const MOST_ENTRIES = 100_000
 
 /** Everything that is asked before the first byte goes out in one round trip, where no earlier attempt got far. */
 async function begin(job: Job): Promise<Beginning> {
-  const { remote, signal, file } = job
-  // Bytes that are not to be trusted need not be kept; bytes that may be must be read back first.
-  const flags =
-    file.restartFrom === 0 ? OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC : OPEN.READ | OPEN.WRITE | OPEN.CREAT
+  const { remote, signal } = job
   const [target, part, handle] = await Promise.allSettled([
     remote.lstat(job.target, signal),
     remote.lstat(job.part, signal),
-    remote.open(job.part, flags, signal),
+    openPart(job),
   ])
   if (handle.status === 'rejected') throw handle.reason
   if (target.status === 'fulfilled' && part.status === 'fulfilled' && !signal.aborted)
@@ -142,6 +140,22 @@ async function begin(job: Job): Promise<Beginning> {
   remote.closeLater(handle.value)
   if (target.status === 'rejected') throw target.reason
   throw part.status === 'rejected' ? part.reason : abortReason(signal)
+}
+
+/** Bytes that are not to be trusted need not be kept; bytes that may be must be read back first. */
+async function openPart({ remote, part, file, signal }: Job): Promise<Buffer> {
+  const anew = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC
+  if (file.restartFrom === 0) return remote.open(part, anew, signal)
+  try {
+    return await remote.open(part, OPEN.READ | OPEN.WRITE | OPEN.CREAT, signal)
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    return remote.open(part, anew, signal)
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof NodeError && error.code === 'remote_refused'
 }
 
 /**
@@ -181,7 +195,7 @@ async function sameBytes(job: Job, ifUnreadable: boolean): Promise<boolean> {
   try {
     handle = await remote.open(job.target, OPEN.READ, signal)
   } catch (error) {
-    if (ifUnreadable && error instanceof NodeError && error.code === 'remote_refused') return true
+    if (ifUnreadable && isRefusal(error)) return true
     throw error
   }
   try {
@@ -202,7 +216,12 @@ async function restartPoint(job: Job, { part, handle }: Beginning): Promise<numb
   const { remote, file, signal } = job
   const there = part?.size ?? 0
   const believed = Math.min(file.restartFrom, there, file.source.size)
-  const equal = believed === 0 ? 0 : await equalOctets(remote, handle, file.source, believed, signal)
+  const comparing =
+    believed === 0 ? Promise.resolve(0) : equalOctets(remote, handle, file.source, believed, signal)
+  const equal = await comparing.catch((error: unknown) => {
+    if (isRefusal(error)) return 0
+    throw error
+  })
   if (there > equal) {
     const status = await remote.setAttrs(handle, { size: equal }, signal)
     if (status.code !== STATUS.OK) throw refusal(status, `shorten ${job.part}`)

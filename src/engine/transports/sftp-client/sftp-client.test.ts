@@ -333,6 +333,39 @@ test(
     }),
 )
 
+for (const readable of [true, false])
+  test(
+    `what a broken line left at a server of our own is gone on with ${readable ? 'where it may be read back' : 'from its beginning, where nobody may read'}`,
+    { skip },
+    () =>
+      withListener({ inbox: '/NOMINA/in' }, async ({ server, own, call }) => {
+        const bytes = patternBytes(12 * MIB, 10)
+        const stop = new AbortController()
+        let safe = 0
+        const untilSafe = (at: number) => {
+          safe = at
+          stop.abort(new NodeError('unavailable', 'the node stops'))
+        }
+        await withSession(call, own, (session) =>
+          assert.rejects(
+            session.push(wireFile('resumed', bytes), { ...quiet, safe: untilSafe }, stop.signal),
+            failsWith('unavailable'),
+          ),
+        )
+        assert.ok(safe > 0 && safe < bytes.length)
+        server.host.readable = readable
+        let first: number | undefined
+        const file = wireFile('resumed', bytes, { restartFrom: safe, verify: readable })
+        const result = await withSession(call, own, (session) =>
+          session.push(file, { ...quiet, moved: (at) => void (first ??= at) }, never),
+        )
+        assert.equal((first ?? 0) > safe, readable, `sent again from ${first}`)
+        if (readable) assert.equal(result.remoteSha256, createHash('sha256').update(bytes).digest('hex'))
+        assert.equal(server.host.received.length, 1)
+        assert.ok((await server.host.bytesOf('resumed'))[0]?.equals(bytes))
+      }),
+  )
+
 test(
   'a file that was read and could not be kept has not been taken from a server that hands files over',
   { skip },

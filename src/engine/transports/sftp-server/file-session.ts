@@ -20,7 +20,7 @@ import type { Place } from './paths.ts'
 import { Reading } from './download-tracking.ts'
 import type { DownloadTracking } from './download-tracking.ts'
 import type { PerNameQueue } from './per-name-queue.ts'
-import { Upload } from './upload.ts'
+import { ReadBack, Upload } from './upload.ts'
 
 /** What all connections of a partner share. */
 export interface PartnerFiles {
@@ -201,9 +201,8 @@ export class FileSession {
     const place = this.#file(path)
     this.#handles.requireRoom()
     const writes = (flags & (OPEN.WRITE | OPEN.APPEND)) !== 0
-    if (writes ? place.side !== 'in' || !this.#mayPut() : place.side !== 'out' || !this.#mayGet())
-      throw refused()
-    const handle = writes ? await this.#openUpload(place, flags) : await this.#openReading(place)
+    if (place.side === 'in' ? !this.#mayPut() : writes || !this.#mayGet()) throw refused()
+    const handle = await (writes ? this.#openUpload(place, flags) : this.#openReading(place))
     if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
     if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add(handle)))
     // The channel ended while the engine was asked: nobody will close this one.
@@ -219,8 +218,9 @@ export class FileSession {
     return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, ...this.#own }, how))
   }
 
-  async #openReading({ application, name }: FilePlace): Promise<Reading> {
-    const { outbox } = this.#parts.files
+  async #openReading({ side, application, name }: FilePlace): Promise<Reading | ReadBack> {
+    const { inbox, outbox } = this.#parts.files
+    if (side === 'in') return inbox.readBack(application, name)
     const entry = await outbox.find(application, name)
     if (entry === undefined) throw missing()
     return new Reading(application, entry, await outbox.open(application, entry))
@@ -246,8 +246,7 @@ export class FileSession {
   }
 
   async #read(id: number, written: Buffer, position: number, length: number): Promise<void> {
-    const handle = this.#handles.find(written)
-    if (!(handle instanceof Reading)) throw refused()
+    const handle = this.#handles.readable(written)
     const { io } = this.#parts
     await handle.inTurn(async () => {
       await io.room()
@@ -289,7 +288,8 @@ export class FileSession {
   }
 
   async #fstat(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handles.find(written)
+    const found = this.#handles.find(written)
+    const handle = found instanceof ReadBack ? found.upload : found
     let attrs = FOLDER_ATTRS
     if (handle instanceof Upload) {
       await handle.settled()

@@ -5,10 +5,10 @@ import { NodeError } from '../../../errors.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
 import { Reading } from './download-tracking.ts'
 import { HandedOver } from './inbox.ts'
-import { Upload } from './upload.ts'
+import { ReadBack, Upload } from './upload.ts'
 
 export type Listing = { entries: { name: string; attrs: Attrs }[] }
-export type Handle = Upload | HandedOver | Reading | Listing
+export type Handle = Upload | ReadBack | HandedOver | Reading | Listing
 
 export class Handles {
   readonly #open = new Map<number, Handle>()
@@ -42,6 +42,13 @@ export class Handles {
     if (handle instanceof HandedOver) throw new NodeError('forbidden', 'the file was handed over already')
     if (!(handle instanceof Upload)) throw refused()
     return handle
+  }
+
+  readable(written: Buffer): Upload | Reading {
+    const handle = this.find(written)
+    if (handle instanceof ReadBack) return handle.upload
+    if (handle instanceof Upload || handle instanceof Reading) return handle
+    throw refused()
   }
 
   /** Takes it away, and answers with it. */

@@ -10,7 +10,7 @@ import type { Incoming, Reach, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from '../outbox.ts'
 import { isTemporaryName } from './paths.ts'
-import { Upload } from './upload.ts'
+import { ReadBack, Upload } from './upload.ts'
 
 export const REMEMBER_MS = 10 * 60_000
 const MOST_REMEMBERED = 5000
@@ -121,6 +121,14 @@ export class Inbox {
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
     const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
     return this.#begin({ ...at, restartFrom })
+  }
+
+  /** An upload that waits for its rename, to be read back. */
+  readBack(application: string, name: string): ReadBack {
+    const upload = this.#uploads.get(textKey(application, name))
+    if (upload?.state !== 'closed')
+      throw new NodeError('forbidden', 'only what waits for its name is read back')
+    return new ReadBack(upload)
   }
 
   /** The client has closed its handle. Resolves when a final file is handed over. */

@@ -46,10 +46,29 @@ export class Upload {
       if (!this.ranges.add(position, position + bytes.length))
         throw new NodeError('protocol_violation', 'the file is written in too many separate pieces')
       this.mtime = Math.floor(Date.now() / 1000)
+      this.#cutShort = false
     })
   }
 
-  /** A client sets the size: longer announces what is still to come; shorter cuts, as clients do that give up. */
+  // A client reads back what it has sent, to compare it before it goes on or gives the file its name.
+
+  left(position: number): number {
+    return Math.max(0, this.safeSize - position)
+  }
+
+  read(into: Uint8Array, position: number): Promise<number> {
+    return this.incoming.read(into, position)
+  }
+
+  async inTurn(work: () => Promise<void>): Promise<void> {
+    await this.settled()
+    await work()
+  }
+
+  /**
+   * A client sets the size: longer announces what is still to come; shorter cuts, as clients do that give up, or that go on
+   * from there: those write more.
+   */
   resize(length: number): Promise<void> {
     return this.#next(async () => {
       this.announced = length
@@ -110,5 +129,13 @@ export class Upload {
       this.#failure ??= error
     })
     return run
+  }
+}
+
+/** One that was closed, opened once more to be read back. Closing it again changes nothing. */
+export class ReadBack {
+  readonly upload: Upload
+  constructor(upload: Upload) {
+    this.upload = upload
   }
 }
