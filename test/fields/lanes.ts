@@ -303,8 +303,14 @@ export class Lane {
     })) as Outcome
   }
 
-  ended(id: string): Promise<Outcome> {
-    return this.until(id, ...OVER)
+  /** What a partner that calls had hung up before waits for its next call. */
+  async ended(id: string): Promise<Outcome> {
+    if (this.column !== 'oftp2 remote') return this.until(id, ...OVER)
+    for (;;) {
+      const row = await this.until(id, ...OVER, 'PENDING')
+      if (row.state !== 'PENDING') return row
+      await this.partnerTakes(id)
+    }
   }
 
   /** Our send, and the partner's call or visit where it must come for it. */
