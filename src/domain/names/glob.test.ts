@@ -50,7 +50,9 @@ test('any pattern of our own kind says what picomatch says of any name', () => {
     .filter((name) => name !== '.' && name !== '..')
   fc.assert(
     fc.property(globs, names, (glob, name) => {
-      assert.equal(fits(glob, name), picomatch(glob, { dot: true })(name), `${glob} on ${name}`)
+      // Its short cut for `*.*` wants something after the dot; a shell does not, nor does its long way.
+      const theirs = picomatch(glob, { dot: true, fastpaths: false })
+      assert.equal(fits(glob, name), theirs(name), `${glob} on ${name}`)
     }),
     { numRuns: 3000 },
   )
