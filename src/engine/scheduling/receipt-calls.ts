@@ -12,7 +12,8 @@ export class ReceiptCalls {
 
   /** Of those that owe receipts now, whom to call. To be asked again and again: who owes none any more is forgotten. */
   due(owing: readonly string[], now: number): string[] {
-    for (const contactId of this.#turns.keys()) if (!owing.includes(contactId)) this.#turns.delete(contactId)
+    const still = new Set(owing)
+    for (const contactId of this.#turns.keys()) if (!still.has(contactId)) this.#turns.delete(contactId)
     const due: string[] = []
     for (const contactId of owing) {
       const turn = this.#turns.get(contactId)

@@ -207,9 +207,8 @@ const owing = hot<object, { contact_id: string; code: string }>((db) =>
 
 /** Partners whose receipts transfers wait for, with the channels of those. */
 export async function contactsOwing(db: Db): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>()
-  for (const { contact_id: id, code } of await owing(db, {})) found.set(id, [...(found.get(id) ?? []), code])
-  return found
+  const found = Map.groupBy(await owing(db, {}), (row) => row.contact_id)
+  return new Map([...found].map(([contactId, rows]) => [contactId, rows.map(({ code }) => code)]))
 }
 
 export async function receiptsDelivered(tx: Tx, ids: readonly string[], now: number): Promise<void> {

@@ -112,8 +112,8 @@ export type Move = {
 }
 
 /**
- * The one compare-and-set. False: the row has left `from`, or another node holds it now. With a failure or a cancellation a
- * partner who calls finds nothing of the transfer any more, whatever becomes of this node.
+ * The one compare-and-set. False: the row has left `from`, or another node holds it now. With a failure or a cancellation
+ * what lies ready for a partner who calls, and is not handed over, is hidden, whatever becomes of this node.
  */
 export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<boolean> {
   if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
