@@ -29,7 +29,7 @@ export async function prepareFile(
   const { codePage, policy } = emission.context
   const about = { ...emission, directory, codePage, policy }
   const form = outgoingForm(about)
-  const id = formId(about)
+  const id = () => formId(about)
   return (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
 }
 
@@ -41,14 +41,14 @@ async function restoredForm(
   { plan, capabilities, context }: Emission,
   file: TransferFileRecord,
   form: WireForm,
-  id: string,
+  id: () => string,
 ): Promise<WireForm | undefined> {
   if (file.phase !== 'STAGED' || file.content === 'CERTIFICATE') return undefined
   const { stagedPath } = file
   const fits =
     stagedPath === null
       ? isPlain(form, plan)
-      : basename(stagedPath).split('.')[1] === id && (await exists(stagedPath))
+      : basename(stagedPath).split('.')[1] === id() && (await exists(stagedPath))
   if (fits)
     return settleOptional(
       form,
@@ -72,7 +72,7 @@ async function prepare(
   emission: Emission,
   file: TransferFileRecord,
   form: WireForm,
-  id: string,
+  id: () => string,
 ): Promise<WireForm> {
   const { context, plan, signal } = emission
   if (file.content === 'CERTIFICATE') return prepareCertificate(emission, file, form, id)
@@ -136,18 +136,18 @@ async function smallestForm(
 async function stagedName(
   { context, transfer, held }: Emission,
   file: TransferFileRecord,
-  id: string,
+  id: () => string,
 ): Promise<string> {
   // Removes what earlier claims left: a file that is cut off again and again must not fill the disk.
   if (held.fence > 1) await context.staging.dropOutgoing(transfer.id, `${file.index}-`)
-  return context.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id}`)
+  return context.staging.outgoing(transfer.id, `${file.index}-${held.fence}.${id()}`)
 }
 
 async function prepareCertificate(
   emission: Emission,
   file: TransferFileRecord,
   form: WireForm,
-  id: string,
+  id: () => string,
 ): Promise<WireForm> {
   const bytes = Buffer.from(certificateOf(emission.plan), 'utf8')
   const path = await stagedName(emission, file, id)

@@ -22,14 +22,16 @@ const disk = new QuickDisk()
 function readWhole(path: string, expected: Expected): Uint8Array {
   const file = opened(path)
   try {
-    requireUnchanged(path, file, expected)
+    requireAsOpened(path, fstatSync(file), expected.size, expected)
     const bytes = Buffer.allocUnsafeSlow(expected.size)
     for (let done = 0; done < bytes.length;) {
       const length = readSync(file, bytes, done, bytes.length - done, done)
       if (length === 0) throw changed(path)
       done += length
     }
-    requireUnchanged(path, file, expected)
+    const now = fstatSync(file)
+    requireAsOpened(path, now, expected.size, expected)
+    requireSameFile(path, now, lstatSync(path))
     return bytes
   } catch (thrown) {
     throw fromFileError(thrown, path)
@@ -44,12 +46,6 @@ function opened(path: string): number {
   } catch (thrown) {
     throw notOpened(path, thrown)
   }
-}
-
-function requireUnchanged(path: string, file: number, expected: Expected): void {
-  const now = fstatSync(file)
-  requireAsOpened(path, now, expected.size, expected)
-  requireSameFile(path, now, lstatSync(path))
 }
 
 export class ReadAhead implements Outgoing {

@@ -84,6 +84,8 @@ class FolderSession implements Session {
   readonly reach: Reach
   readonly encrypted = false
   readonly #over = new AbortController()
+  /** The files of a transfer come with one signal, by the thousand. */
+  readonly #either = new WeakMap<AbortSignal, AbortSignal>()
   readonly #running = new Set<Promise<unknown>>()
   readonly #folder: Settings
   readonly #markers: PushMarkers | undefined
@@ -114,7 +116,9 @@ class FolderSession implements Session {
   /** Ends with the session too, and the session is not over before it has. */
   async #untilOver<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
     this.#over.signal.throwIfAborted()
-    const running = work(AbortSignal.any([signal, this.#over.signal]))
+    let either = this.#either.get(signal)
+    if (!either) this.#either.set(signal, (either = AbortSignal.any([signal, this.#over.signal])))
+    const running = work(either)
     this.#running.add(running)
     try {
       return await running
