@@ -304,6 +304,30 @@ for (const bytes of ['', 'some octets'])
     )
   })
 
+test('a file that an earlier attempt has brought, and compared before it got its name, is not asked for its hash again', async (t) => {
+  const tried: boolean[] = []
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push, file) => {
+        tried.push(file.mayBeThere)
+        const { remoteSha256 } = await push()
+        if (tried.length > 1) return { receipt: 'none', remoteSha256: undefined, found: true }
+        assert.ok(remoteSha256)
+        throw new NodeError('connection_lost', 'cut before the answer to the rename')
+      },
+    },
+    {
+      validationHashFiles: true,
+      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 1 } },
+    },
+  )
+  await rig.put('a.bin', 'some octets')
+  const done = await rig.sendAndEnd()
+  assert.equal(done.state, 'COMPLETED', done.error ?? '')
+  assert.deepEqual(tried, [false, true])
+})
+
 function callLike(rig: Rig) {
   const security = {
     encrypted: false,

@@ -142,7 +142,25 @@ function pushes(check: Check): void {
     async ({ session }) => {
       const bytes = sampleBytes(MIB + 1)
       const file = fileOf('hashed.bin', new MemorySource(bytes), { verify: true })
-      assert.equal((await session.push(file, new Told(), never)).remoteSha256, sha256(bytes))
+      const told = new Told()
+      const heard: (string | undefined)[] = []
+      told.onPlacing = async (hash) => void heard.push(hash)
+      assert.equal((await session.push(file, told, never)).remoteSha256, sha256(bytes))
+      assert.deepEqual(heard, [sha256(bytes)], 'it is told before the file gets its name')
+    },
+    'remote hash',
+  )
+
+  check(
+    'bytes that went wrong on the way are never seen under the real name',
+    async ({ session, partner }) => {
+      const file = fileOf('wrong.bin', new MemorySource(sampleBytes(1000)), { verify: true })
+      const told = new Told()
+      told.onPlacing = async () => {
+        throw new NodeError('hash_mismatch', 'not what was sent')
+      }
+      await assert.rejects(session.push(file, told, never), { code: 'hash_mismatch' })
+      assert.deepEqual([...(await partner.received()).keys()], [])
     },
     'remote hash',
   )

@@ -208,7 +208,8 @@ async function arrived(
   const wireHash = file.wireHash ?? (await source.receiptHash())
   const sent = wireHash.length === SHA256_HEX ? wireHash : await source.finish()
   const hash = file.stagedPath === null ? sent : (file.hash ?? sent)
-  if (plan.verifyHash && capabilities.remoteHash) requireSameHash(file, result.remoteSha256, wireHash)
+  if (plan.verifyHash && capabilities.remoteHash && !result.found)
+    requireSameHash(file, result.remoteSha256, wireHash)
   const waits = result.receipt === 'awaited' && wantsReceipt(emission)
   const done = !waits && !hasAction(plan)
   const changes: Partial<TransferFileRecord> = {

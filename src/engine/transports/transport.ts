@@ -124,6 +124,8 @@ export interface PushResult {
   receipt: 'none' | 'awaited'
   /** Lower-case hex SHA-256 of the bytes at the partner's end, where the transport could learn it. */
   remoteSha256: string | undefined
+  /** An earlier attempt brought it, and what it brought was compared (`placing`) before it got its name. */
+  found?: true
 }
 
 /** A file of which an attempt may have left something at the partner's end. */
@@ -368,10 +370,7 @@ export type Reached = { applications: readonly string[]; ways: 'S' | 'R' | 'B' }
 export interface SessionHost {
   /** Looks a caller up and checks address, hours and calling end. Rejects with login_refused or remote_busy. */
   admit<Settings>(caller: Caller): Promise<Admission<Settings>>
-  /**
-   * A try to sign in with something that can be guessed: counted as failed where `check` gives nothing. Rejects with
-   * too_many, and without a check, past the limits that all doors share.
-   */
+  /** A try to sign in by what can be guessed; failed if `check` gives nothing. Past the doors' limits: too_many. */
   attempt<T>(caller: Caller, check: () => Promise<T | undefined>): Promise<T | undefined>
   /** Somebody has proven itself from that address before, at whichever door. */
   isKnown(address: string): boolean

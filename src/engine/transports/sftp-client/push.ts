@@ -75,22 +75,24 @@ export async function pushFile(
     progress,
     signal,
   }
-  if (file.mayBeThere && (await deliveredBefore(job))) return done(undefined)
+  if (file.mayBeThere && (await deliveredBefore(job))) return FOUND
   const beginning = await begin(job)
   try {
-    if (beginning.target !== undefined) throw nameTaken(job)
+    if (beginning.target !== undefined) {
+      remote.closeLater(beginning.handle)
+      await requireOurs(job, beginning.target)
+      return FOUND
+    }
     const remoteSha256 = await sendPart(job, beginning)
-    await putInPlace(job)
-    return done(remoteSha256)
+    await putInPlace(job, remoteSha256)
+    return { receipt: 'none', remoteSha256 }
   } catch (error) {
     await giveUp(job, beginning, error)
     throw signal.aborted ? abortReason(signal) : error
   }
 }
 
-function done(remoteSha256: string | undefined): PushResult {
-  return { receipt: 'none', remoteSha256 }
-}
+const FOUND: PushResult = { receipt: 'none', remoteSha256: undefined, found: true }
 
 /** Hidden, so that nobody takes it for a file, and the same on every attempt. */
 function partName(localId: string, file: Leftover): string {
@@ -169,12 +171,9 @@ async function deliveredBefore(job: Job): Promise<boolean> {
   const [target, part] = await Promise.all([remote.lstat(job.target, signal), remote.lstat(job.part, signal)])
   // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
   const takenAlready =
-    target === undefined &&
-    part === undefined &&
-    inDoubt.has(peer, job.part) &&
-    !/^SSH-[\d.]+-Esclusa/.test(remote.ident)
+    target === undefined && part === undefined && inDoubt.has(peer, job.part) && !isEsclusa(remote)
   if (target === undefined && !takenAlready) return false
-  if (target !== undefined && !(await isOurs(job, target, part))) throw nameTaken(job)
+  if (target !== undefined && !(await isOurs(job, target, part === undefined))) throw nameTaken(job)
   if (part !== undefined) await dropPart(job)
   inDoubt.settle(peer, job.part)
   return true
@@ -184,9 +183,28 @@ function nameTaken({ target }: Job): NodeError {
   return new NodeError('name_taken', `the partner already has a file ${target}`)
 }
 
-async function isOurs(job: Job, target: Attrs, part: Attrs | undefined): Promise<boolean> {
+/**
+ * What came under the real name since the look may be the file: a server that slept carries out late what an earlier attempt
+ * has asked of it. Throws name_taken where it is not.
+ */
+async function requireOurs(job: Job, target: Attrs): Promise<void> {
+  if (!job.file.mayBeThere) throw nameTaken(job)
+  // An Esclusa lets nobody read what it was handed. But what it shows its caller is what that caller has handed to it.
+  const ours = await isOurs(job, target, isEsclusa(job.remote)).catch((error: unknown) => {
+    if (isRefusal(error)) return false
+    throw error
+  })
+  if (!ours) throw nameTaken(job)
+  await dropPart(job)
+}
+
+function isEsclusa({ ident }: Remote): boolean {
+  return /^SSH-[\d.]+-Esclusa/.test(ident)
+}
+
+async function isOurs(job: Job, target: Attrs, ifUnreadable: boolean): Promise<boolean> {
   if (!isRegular(target) || target.size !== job.file.source.size) return false
-  return sameBytes(job, part === undefined)
+  return sameBytes(job, ifUnreadable)
 }
 
 async function sameBytes(job: Job, ifUnreadable: boolean): Promise<boolean> {
@@ -272,10 +290,10 @@ async function readBack(job: Job): Promise<string> {
 }
 
 /** From here on the signal is not heeded: a step that was asked for is worth its answer. */
-async function putInPlace(job: Job): Promise<void> {
+async function putInPlace(job: Job, remoteSha256: string | undefined): Promise<void> {
   const { remote, context } = job
   const { inDoubt, peer } = context
-  await job.progress.placing()
+  await job.progress.placing(remoteSha256)
   if (job.signal.aborted) throw abortReason(job.signal)
   inDoubt.add(peer, job.part)
   const isOpenSsh = /^SSH-[\d.]+-OpenSSH/.test(remote.ident)
@@ -290,7 +308,8 @@ async function putInPlace(job: Job): Promise<void> {
   else status = await remote.rename(job.part, job.target)
   inDoubt.settle(peer, job.part)
   if (status.code === STATUS.OK) return
-  if ((await remote.lstat(job.target)) !== undefined) throw nameTaken(job)
+  const target = await remote.lstat(job.target)
+  if (target !== undefined) return requireOurs(job, target)
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }
 

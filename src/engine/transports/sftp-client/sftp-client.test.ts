@@ -292,6 +292,28 @@ test('a file whose rename was never answered counts as delivered, once', { skip 
   assert.ok((await readFile(join(inbox, 'sure'))).equals(bytes))
 })
 
+test(
+  'a rename that a sleeping server carries out late, while the file is sent again, delivers it once',
+  { skip },
+  async () => {
+    const { inbox, host } = await freshFolders()
+    const bytes = patternBytes(50_000, 6)
+    const late = (content: Buffer) => ({ ...quiet, placing: () => writeFile(join(inbox, 'late'), content) })
+    const file = wireFile('late', bytes, { mayBeThere: true })
+    await withSession(callTo({ inbox }), host, async (session) => {
+      await session.push(file, late(bytes), never)
+      assert.deepEqual(await readdir(inbox), ['late'])
+      await rm(join(inbox, 'late'))
+      await assert.rejects(session.push(file, late(patternBytes(50_000, 7)), never), failsWith('name_taken'))
+      await rm(join(inbox, 'late'))
+      // Nobody has tried before: whatever lies there is not ours, even if it is the same.
+      const first = wireFile('late', bytes)
+      await assert.rejects(session.push(first, late(bytes), never), failsWith('name_taken'))
+    })
+    assert.deepEqual(await readdir(inbox), ['late'])
+  },
+)
+
 type Calling = {
   server: Awaited<ReturnType<typeof startTestListener>>
   own: HostDouble
@@ -331,6 +353,24 @@ test(
       // If the node dies while it looks, the next attempt must find what this one found: no temporary file.
       assert.equal(server.host.offers.length, 1, 'a look has begun an upload')
     }),
+)
+
+test('the same at a server that takes files over at once', { skip }, () =>
+  withListener({ inbox: '/NOMINA/in' }, async ({ server, own, call }) => {
+    const bytes = patternBytes(50_000, 8)
+    const earlier = () =>
+      withSession(call, own, (session) => session.push(wireFile('late', bytes), quiet, never))
+    const placing = async () => void (await earlier())
+    const other = { ...quiet, placing }
+    await withSession(call, own, (session) =>
+      session.push(wireFile('late', bytes, { mayBeThere: true, attempt: 'two' }), other, never),
+    )
+    assert.deepEqual(
+      server.host.received.map(({ offer }) => offer.name),
+      ['late'],
+    )
+    assert.equal(server.host.open.size, 0)
+  }),
 )
 
 for (const readable of [true, false])
