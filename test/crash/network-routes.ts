@@ -2,10 +2,12 @@
 // transfer in the same moment. Of several nodes each calls whichever of them answers first. One channel sends what lies in `out`; the other one, of another entity or with another
 // contact, puts it into `in`.
 //
-//   oftp2        pushed over OFTP2, acknowledged by a receipt
-//   sftp         pushed over SFTP into the node's own listener
-//   picked up    laid out, and fetched over SFTP by the other channel; complete when it was taken (downloadConf)
-//   handed over  the same without downloadConf: the original goes as soon as the file lies there
+//   oftp2            pushed over OFTP2, acknowledged by a receipt
+//   oftp2 protected  the same with files that are signed, compressed and encrypted, and a signed receipt
+//   sftp             pushed over SFTP into the node's own listener
+//   sftp verified    the same, read back and compared before it gets its name (validationHashFiles)
+//   picked up        laid out, and fetched over SFTP by the other channel; complete when it was taken (downloadConf)
+//   handed over      the same without downloadConf: the original goes as soon as the file lies there
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,12 +17,19 @@ import { fingerprintOf, readPrivateKey } from '../../src/engine/transports/ssh/k
 import { ensureFolder } from '../../src/files/place.ts'
 import { freePort } from '../support/free-port.ts'
 import type { Settings } from './node-process.ts'
-import type { Route } from './routes.ts'
+import type { Keys, Route } from './routes.ts'
 
-export const NETWORK_KINDS = ['oftp2', 'sftp', 'picked up', 'handed over'] as const
+export const NETWORK_KINDS = [
+  'oftp2',
+  'oftp2 protected',
+  'sftp',
+  'sftp verified',
+  'picked up',
+  'handed over',
+] as const
 export type NetworkKind = (typeof NETWORK_KINDS)[number]
 
-/** Where the nodes listen, each at an address of its own, and how they prove themselves to each other. */
+/** Where the nodes are called, each at an address of its own, and how they prove themselves to each other. */
 export type Network = {
   settings: Settings[]
   addresses: string[]
@@ -28,12 +37,22 @@ export type Network = {
   sftpPort: number
   hostKeys: string[]
   key: { private: string; public: string }
+  /** Of protected files. */
+  keys: Keys
 }
 
-export async function makeNetwork(dataDir: string, nodes: number): Promise<Network> {
+/** The port that is called instead of the node's own. */
+export type Between = (port: number) => Promise<number>
+
+export async function makeNetwork(
+  dataDir: string,
+  nodes: number,
+  keys: Keys,
+  between: Between = (port) => Promise.resolve(port),
+): Promise<Network> {
   const [oftp2Port, sftpPort] = [await freePort(), await freePort()]
   const addresses = Array.from({ length: nodes }, (_, nth) => `127.0.0.${nth + 1}`)
-  const host = ssh2.utils.generateKeyPairSync('ed25519').private
+  const host = keyPair().private
   await ensureFolder(dataDir)
   await writeFile(join(dataDir, 'sftp-host-key.pem'), host, { mode: 0o600 })
   return {
@@ -43,11 +62,17 @@ export async function makeNetwork(dataDir: string, nodes: number): Promise<Netwo
       ESCLUSA_SFTP_PORT: String(sftpPort),
     })),
     addresses,
-    oftp2Port,
-    sftpPort,
+    oftp2Port: await between(oftp2Port),
+    sftpPort: await between(sftpPort),
+    keys,
     hostKeys: [fingerprintOf(readPrivateKey(host, undefined).getPublicSSH())],
-    key: ssh2.utils.generateKeyPairSync('ed25519'),
+    key: keyPair(),
   }
+}
+
+/** Not Ed25519: one in 256 that ssh2 makes cannot be read, as a zero at its beginning is lost. */
+function keyPair(): { private: string; public: string } {
+  return ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
 }
 
 const LOCAL = 'BANCO'
@@ -55,9 +80,11 @@ const APPLICATION = 'FILES'
 
 export function makeNetworkRoute(kind: NetworkKind, number: number, root: string, network: Network): Route {
   const at = (name: string) => join(root, String(number), name)
-  const { there, sender, receiver } = endsOf(kind, number, network)
+  const { entities, sender, receiver } = endsOf(kind, number, network)
+  const both = protectionOf(kind, network.keys)
   const deletes = kind === 'handed over'
-  const sends = `${LOCAL}-OUT${number}-${APPLICATION}`
+  const [here = LOCAL] = entities
+  const sends = `${here}-OUT${number}-${APPLICATION}`
   return {
     kind,
     source: at('out'),
@@ -67,7 +94,7 @@ export function makeNetworkRoute(kind: NetworkKind, number: number, root: string
     sends,
     receives: receiver.code,
     folders: ['out', 'in', 'done'].map(at),
-    entities: there === undefined ? [] : [there],
+    entities,
     contacts: [sender.contact, receiver.contact],
     channels: [
       {
@@ -77,7 +104,9 @@ export function makeNetworkRoute(kind: NetworkKind, number: number, root: string
         directories: [{ direction: 'EMISION', filePath: at('out'), fileFormat: 'BINARIO' }],
         allowSendDuplicateFiles: false,
         automation: { watch: true },
+        validationHashFiles: kind === 'sftp verified',
         connection: sender.connection,
+        ...both,
         integrations: deletes
           ? { postEmisionAction: 'EMISION_DELETE' }
           : { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: at('done') },
@@ -88,16 +117,32 @@ export function makeNetworkRoute(kind: NetworkKind, number: number, root: string
         direction: 'RECEPCION',
         directories: [{ direction: 'RECEPCION', filePath: at('in'), fileFormat: 'BINARIO' }],
         connection: receiver.connection,
+        ...both,
         ...(receiver.calls && { automation: { watch: true } }),
       },
     ],
   }
 }
 
+function protectionOf(kind: NetworkKind, { privateKeyPem, certificatePem }: Keys): Partial<PlatformChannel> {
+  if (kind !== 'oftp2 protected') return {}
+  return {
+    svcff: true,
+    emissionff: true,
+    receptionff: true,
+    security: {
+      cryptography: true,
+      ciphrate: 'FILE',
+      rsaLocalKey: privateKeyPem + certificatePem,
+      rsaRemoteKey: certificatePem,
+    },
+  }
+}
+
 type Connection = NonNullable<PlatformChannel['connection']>
 type Ends = {
-  /** The second entity of this node, where the two ends are known by their entities alone. */
-  there?: string
+  /** Of this node, where the two ends are known by their entities alone: the one that sends comes first. */
+  entities: string[]
   sender: { contact: PlatformContact; connection: Connection }
   receiver: { code: string; contact: PlatformContact; connection: Connection; calls: boolean }
 }
@@ -105,20 +150,27 @@ type Ends = {
 function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
   const outgoing = `OUT${number}`
   const incoming = `IN${number}`
+  const here = `HERE${number}`
   const { addresses } = network
   const calling = (port: number) => ({
     remoteIPs: addresses.map((ipAddress) => ({ id: ipAddress, ipAddress, port })),
   })
   // No kill may use up the attempts. And restart points are close together: more of them are hit.
+  const oftp2 = kind === 'oftp2' || kind === 'oftp2 protected'
+  const pushes = kind === 'sftp' || kind === 'sftp verified'
   const anyOf = { retries: 99, rotations: addresses.length > 1 }
   const called: Connection = { ips: addresses, advancedConfigurationConnection: anyOf }
   const calls: Connection = {
     ...called,
-    advancedConfigurationTransmission: { registersBlock: 256, downloadConf: kind === 'oftp2' },
+    advancedConfigurationTransmission: {
+      registersBlock: 256,
+      downloadConf: oftp2,
+      ...(kind === 'oftp2 protected' && { compression: 'SI' }),
+    },
   }
-  if (kind === 'oftp2')
+  if (oftp2)
     return {
-      there: outgoing,
+      entities: [here, outgoing],
       sender: {
         contact: {
           id: outgoing,
@@ -129,11 +181,11 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
         connection: calls,
       },
       receiver: {
-        code: `${outgoing}-${LOCAL}-${APPLICATION}`,
+        code: `${outgoing}-${here}-${APPLICATION}`,
         // Receipts of a session that a kill has ended are brought by a call of their own.
         contact: {
           id: incoming,
-          remoteCodes: [{ code: LOCAL }],
+          remoteCodes: [{ code: here }],
           protocol: 'oftp2',
           ...calling(network.oftp2Port),
         },
@@ -142,8 +194,8 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
       },
     }
   const client: PlatformContact = {
-    id: kind === 'sftp' ? outgoing : incoming,
-    remoteCodes: [{ code: kind === 'sftp' ? outgoing : incoming }],
+    id: pushes ? outgoing : incoming,
+    remoteCodes: [{ code: pushes ? outgoing : incoming }],
     protocol: 'sftp',
     ...calling(network.sftpPort),
     sftp: {
@@ -155,18 +207,20 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
     },
   }
   const server: PlatformContact = {
-    id: kind === 'sftp' ? incoming : outgoing,
-    remoteCodes: [{ code: kind === 'sftp' ? incoming : outgoing }],
+    id: pushes ? incoming : outgoing,
+    remoteCodes: [{ code: pushes ? incoming : outgoing }],
     protocol: 'sftp',
     access: { username: `caller-${number}`, authorizedKeys: [network.key.public] },
   }
   const receives = `${LOCAL}-${incoming}-${APPLICATION}`
-  if (kind === 'sftp')
+  if (pushes)
     return {
+      entities: [],
       sender: { contact: client, connection: calls },
       receiver: { code: receives, contact: server, connection: called, calls: false },
     }
   return {
+    entities: [],
     sender: {
       contact: server,
       connection: {

@@ -13,7 +13,7 @@ import type { TestDatabase } from '../support/harness.ts'
 import { NodeProcess, run } from './node-process.ts'
 import type { Settings } from './node-process.ts'
 import { makeNetwork, makeNetworkRoute } from './network-routes.ts'
-import type { NetworkKind } from './network-routes.ts'
+import type { Between, NetworkKind } from './network-routes.ts'
 import { Observer } from './observer.ts'
 import { ask } from './operator.ts'
 import { seededRandom } from './random.ts'
@@ -46,6 +46,7 @@ export type TrialOptions = {
   overNetwork?: readonly NetworkKind[]
   /** How many listen. */
   nodes?: number
+  between?: Between
 }
 
 export async function prepareTrial(
@@ -53,11 +54,12 @@ export async function prepareTrial(
   database: TestDatabase,
   kinds: readonly Kind[],
   given: Settings,
-  { older, overNetwork = [], nodes = 1 }: TrialOptions = {},
+  { older, overNetwork = [], nodes = 1, between }: TrialOptions = {},
 ): Promise<Trial> {
   const folder = await tempFolder(t)
   const dataDir = join(folder, 'data')
-  const network = overNetwork.length > 0 ? await makeNetwork(dataDir, nodes) : undefined
+  const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
+  const network = overNetwork.length > 0 ? await makeNetwork(dataDir, nodes, keys, between) : undefined
   const databaseUrl = await (older ? database.createEmpty(t) : database.create(t, dataDir))
   const files = join(folder, 'files')
   const settings: Settings = {
@@ -71,7 +73,6 @@ export async function prepareTrial(
     ...network?.settings[0],
     ...given,
   }
-  const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
   const routes = kinds.map((kind, index) => makeRoute(kind, index, files, keys))
   if (network)
     for (const kind of overNetwork) routes.push(makeNetworkRoute(kind, routes.length, files, network))
