@@ -51,7 +51,7 @@ testOnBoth('lines that break at any octet lose nothing, and nothing comes twice'
 
 /** What SFTP has pushed is read back before it is gone on with: that must fit into the life of a line. */
 function bigOf({ kind }: Route): number {
-  return (kind === 'sftp' || kind === 'sftp verified' ? 2 : 12) * MIB
+  return (['sftp', 'sftp verified', 'to sshd'].includes(kind) ? 2 : 12) * MIB
 }
 
 /** Pauses between attempts, and before a partner is called again, are over at once: nobody waits for minutes here. */

@@ -8,14 +8,19 @@
 //   sftp verified    the same, read back and compared before it gets its name (validationHashFiles)
 //   picked up        laid out, and fetched over SFTP by the other channel; complete when it was taken (downloadConf)
 //   handed over      the same without downloadConf: the original goes as soon as the file lies there
+//   to sshd          pushed over SFTP to an OpenSSH server
+//   from sshd        fetched from one
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ssh2 from 'ssh2'
 import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
+import type { SftpSettings } from '../../src/contract/contact-settings.ts'
 import { fingerprintOf, readPrivateKey } from '../../src/engine/transports/ssh/keys.ts'
 import { ensureFolder } from '../../src/files/place.ts'
 import { freePort } from '../support/free-port.ts'
+import { noOpenSsh } from '../support/sftp/openssh.ts'
+import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { Settings } from './node-process.ts'
 import type { Keys, Route } from './routes.ts'
 
@@ -26,6 +31,7 @@ export const NETWORK_KINDS = [
   'sftp verified',
   'picked up',
   'handed over',
+  ...(noOpenSsh ? [] : (['to sshd', 'from sshd'] as const)),
 ] as const
 export type NetworkKind = (typeof NETWORK_KINDS)[number]
 
@@ -39,6 +45,8 @@ export type Network = {
   key: { private: string; public: string }
   /** Of protected files. */
   keys: Keys
+  /** What the channels know of the OpenSSH server, and the port at which it is called. */
+  sshd: { port: number; sftp: Pick<SftpSettings, 'username' | 'privateKey' | 'hostKeys'> } | undefined
 }
 
 /** The port that is called instead of the node's own. */
@@ -48,6 +56,7 @@ export async function makeNetwork(
   dataDir: string,
   nodes: number,
   keys: Keys,
+  sshd: OpenSsh | undefined,
   between: Between = (port) => Promise.resolve(port),
 ): Promise<Network> {
   const [oftp2Port, sftpPort] = [await freePort(), await freePort()]
@@ -65,6 +74,14 @@ export async function makeNetwork(
     oftp2Port: await between(oftp2Port),
     sftpPort: await between(sftpPort),
     keys,
+    sshd: sshd && {
+      port: await between(sshd.port),
+      sftp: {
+        username: sshd.username,
+        privateKey: sshd.userKey.private,
+        hostKeys: [sshd.hostKey.fingerprint, sshd.rsaHostKey.fingerprint],
+      },
+    },
     hostKeys: [fingerprintOf(readPrivateKey(host, undefined).getPublicSSH())],
     key: keyPair(),
   }
@@ -80,6 +97,7 @@ const APPLICATION = 'FILES'
 
 export function makeNetworkRoute(kind: NetworkKind, number: number, root: string, network: Network): Route {
   const at = (name: string) => join(root, String(number), name)
+  if (kind === 'to sshd' || kind === 'from sshd') return sshdRoute(kind, number, at, network)
   const { entities, sender, receiver } = endsOf(kind, number, network)
   const both = protectionOf(kind, network.keys)
   const deletes = kind === 'handed over'
@@ -124,6 +142,67 @@ export function makeNetworkRoute(kind: NetworkKind, number: number, root: string
   }
 }
 
+/** No kill may use up the attempts. And restart points are close together: more of them are hit. */
+const RETRIES = 99
+const REGISTERS = 256
+
+function sshdRoute(
+  kind: 'to sshd' | 'from sshd',
+  number: number,
+  at: (name: string) => string,
+  { sshd }: Network,
+): Route {
+  if (!sshd) throw new Error('there is no OpenSSH server')
+  const sends = kind === 'to sshd'
+  const id = `SSHD${number}`
+  const code = `${LOCAL}-${id}-${APPLICATION}`
+  const connection: Connection = {
+    ips: ['127.0.0.1'],
+    advancedConfigurationConnection: { retries: RETRIES },
+    advancedConfigurationTransmission: { registersBlock: REGISTERS },
+  }
+  return {
+    kind,
+    source: at('out'),
+    end: at('in'),
+    watched: [at('in')],
+    original: sends ? { folder: at('done') } : 'gone',
+    sends: sends ? code : undefined,
+    receives: sends ? undefined : code,
+    folders: ['out', 'in', 'done', 'unused'].map(at),
+    entities: [],
+    contacts: [
+      {
+        id,
+        remoteCodes: [{ code: id }],
+        remoteIPs: [{ id: 'sshd', ipAddress: '127.0.0.1', port: sshd.port }],
+        protocol: 'sftp',
+        sftp: { ...sshd.sftp, inbox: at(sends ? 'in' : 'unused'), outbox: at(sends ? 'unused' : 'out') },
+      },
+    ],
+    channels: [
+      {
+        code,
+        contact: id,
+        direction: sends ? 'EMISION' : 'RECEPCION',
+        directories: [
+          {
+            direction: sends ? 'EMISION' : 'RECEPCION',
+            filePath: at(sends ? 'out' : 'in'),
+            fileFormat: 'BINARIO',
+          },
+        ],
+        allowSendDuplicateFiles: false,
+        automation: { watch: true },
+        connection,
+        ...(sends && {
+          integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: at('done') },
+        }),
+      },
+    ],
+  }
+}
+
 function protectionOf(kind: NetworkKind, { privateKeyPem, certificatePem }: Keys): Partial<PlatformChannel> {
   if (kind !== 'oftp2 protected') return {}
   return {
@@ -147,7 +226,7 @@ type Ends = {
   receiver: { code: string; contact: PlatformContact; connection: Connection; calls: boolean }
 }
 
-function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
+function endsOf(kind: Exclude<NetworkKind, 'to sshd' | 'from sshd'>, number: number, network: Network): Ends {
   const outgoing = `OUT${number}`
   const incoming = `IN${number}`
   const here = `HERE${number}`
@@ -155,15 +234,14 @@ function endsOf(kind: NetworkKind, number: number, network: Network): Ends {
   const calling = (port: number) => ({
     remoteIPs: addresses.map((ipAddress) => ({ id: ipAddress, ipAddress, port })),
   })
-  // No kill may use up the attempts. And restart points are close together: more of them are hit.
   const oftp2 = kind === 'oftp2' || kind === 'oftp2 protected'
   const pushes = kind === 'sftp' || kind === 'sftp verified'
-  const anyOf = { retries: 99, rotations: addresses.length > 1 }
+  const anyOf = { retries: RETRIES, rotations: addresses.length > 1 }
   const called: Connection = { ips: addresses, advancedConfigurationConnection: anyOf }
   const calls: Connection = {
     ...called,
     advancedConfigurationTransmission: {
-      registersBlock: 256,
+      registersBlock: REGISTERS,
       downloadConf: oftp2,
       ...(kind === 'oftp2 protected' && { compression: 'SI' }),
     },

@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/database/open.ts'
 import { livingOwners } from '../../src/store/transfers/signs-of-life.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
+import { startOpenSsh } from '../support/sftp/openssh.ts'
 import { NodeProcess, run } from './node-process.ts'
 import type { Settings } from './node-process.ts'
 import { makeNetwork, makeNetworkRoute } from './network-routes.ts'
@@ -59,7 +60,9 @@ export async function prepareTrial(
   const folder = await tempFolder(t)
   const dataDir = join(folder, 'data')
   const keys = await generateSelfSigned({ commonName: 'trial', bits: 2048, days: 30 })
-  const network = overNetwork.length > 0 ? await makeNetwork(dataDir, nodes, keys, between) : undefined
+  const sshd = overNetwork.includes('to sshd') ? await startOpenSsh() : undefined
+  if (sshd) closeAfter(t, () => sshd.stop())
+  const network = overNetwork.length > 0 ? await makeNetwork(dataDir, nodes, keys, sshd, between) : undefined
   const databaseUrl = await (older ? database.createEmpty(t) : database.create(t, dataDir))
   const files = join(folder, 'files')
   const settings: Settings = {
