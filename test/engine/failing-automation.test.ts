@@ -206,7 +206,12 @@ test('what earlier versions left is swept at a start, but not what may be retrie
       .set({ staged_path: join(folder, '0-1.x') })
       .where('transfer_id', '=', id)
       .execute()
-    const { part } = markers.namesFor({ key: { name, date, time }, name: 'a.txt', attempt: id })
+    const { part } = markers.namesFor({
+      key: { name, date, time },
+      name: 'a.txt',
+      transferId: id,
+      attempt: 1,
+    })
     await writeFile(part, 'a')
   }
   const strange = '.esclusa-0123456789abcdef0123456789abcdef.0123456789ab.part'

@@ -168,7 +168,7 @@ async function deliverAs(
     compress: wantsCompression(emission.plan),
     verify: emission.plan.verifyHash,
     mayBeThere: file.maybeVisible,
-    attempt: `${emission.transfer.id} ${emission.held.fence}`,
+    attempt: emission.held.fence,
     // Automation keeps the keys of what failed before.
     again:
       emission.held.fence > 1 || emission.transfer.retryOf !== null || emission.transfer.type === 'AUTOMATIC',

@@ -78,8 +78,8 @@ export interface WireFile {
   readonly verify: boolean
   /** An earlier attempt got as far as placing the file and its outcome is unknown: look before sending it again. */
   readonly mayBeThere: boolean
-  /** Names this attempt among all attempts at the same file; the same for all files of a claim. */
-  readonly attempt?: string
+  /** Which attempt at the transfer this is: another number than any attempt before it that may still be under way. */
+  readonly attempt?: number
   /** False: nobody has tried before, so there is nothing to look for. */
   readonly again?: boolean
 }

@@ -177,3 +177,58 @@ export async function startCuttingProxy(targetPort: number, delayMs = 0): Promis
     },
   }
 }
+
+export interface SleepyLine {
+  port: number
+  /** From now on, so many more of the caller's writes pass, and what comes after waits. */
+  sleepAfter(writes: number): void
+  /** So many of the writes that wait, or that come, go on. */
+  wake(writes: number): void
+  /** Whether the caller has written more than passes. */
+  sleeps(): boolean
+  cut(): void
+  stop(): Promise<void>
+}
+
+/** A line whose caller falls asleep: to the other end it looks as if a node had been frozen in the middle of its work. */
+export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
+  let left = Infinity
+  let held: (() => void)[] = []
+  const open = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(from)
+      from.on('error', () => {})
+      from.on('close', () => (open.delete(from), to.destroy()))
+    }
+    far.on('data', (chunk) => near.write(chunk))
+    near.on('data', (chunk) => {
+      if (held.length === 0 && left-- > 0) far.write(chunk)
+      else held.push(() => far.write(chunk))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    sleepAfter: (writes) => (left = writes),
+    wake: (writes) => {
+      const some = held.splice(0, writes)
+      left = writes - some.length
+      for (const pass of some) pass()
+    },
+    sleeps: () => held.length > 0,
+    cut: () => {
+      held = []
+      for (const socket of open) socket.resetAndDestroy()
+    },
+    async stop() {
+      for (const socket of open) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -57,13 +57,13 @@ async function openInbox(
 
 /** The same file in a later attempt, as the engine gives it after a crash. */
 function again(file: WireFile, bytes: Buffer): WireFile {
-  return { ...file, source: new MemorySource(bytes), attempt: 'second', again: true }
+  return { ...file, source: new MemorySource(bytes), attempt: 2, again: true }
 }
 
 test('a file that the partner took before its arrival was recorded is not sent again', async (t) => {
   const { inbox, session, names } = await openInbox(t)
   const bytes = sampleBytes(5000)
-  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'first', again: false, verify: true })
+  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 1, again: false, verify: true })
   const { remoteSha256 } = await session.push(file, new Told(), never)
   await rm(join(inbox, 'a.bin'))
   const later = again(file, bytes)
@@ -77,7 +77,7 @@ test('a file that the partner took before its arrival was recorded is not sent a
 test('an attempt that died between the real name and its mark is recognised, wherever the partner put the file', async (t) => {
   const { inbox, session, names } = await openInbox(t)
   const bytes = sampleBytes(5000)
-  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'first', again: false })
+  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 1, again: false })
   await session.push(file, new Told(), never)
   const [mark] = (await names()).filter((name) => name.endsWith('.done'))
   assert.ok(mark)
@@ -91,7 +91,7 @@ test('an attempt that died between the real name and its mark is recognised, whe
 test('an attempt that sleeps through another one’s success can give nothing its real name', async (t) => {
   const { inbox, session, names } = await openInbox(t)
   const bytes = sampleBytes(3_000_000)
-  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'first', again: false })
+  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 1, again: false })
   const sleeper = new Told()
   const asleep = Promise.withResolvers<void>()
   const wakeUp = Promise.withResolvers<void>()
@@ -114,16 +114,16 @@ test('a sleeper that wakes and takes over what its successor is writing costs an
   for (const size of [5000, 3_000_000]) {
     const { inbox, session, names } = await openInbox(t)
     const bytes = sampleBytes(size)
-    const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'second', again: true })
+    const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 2, again: true })
     const holder = new Told()
     holder.onPlacing = async () => {
       const lost = new NodeError('lease_lost', 'another node has it')
       const sleeper = Object.assign(new Told(), { onPlacing: () => Promise.reject(lost) })
-      const late = { ...again(file, bytes), attempt: 'first' }
+      const late = { ...again(file, bytes), attempt: 1 }
       await assert.rejects(session.push(late, sleeper, never), { code: 'lease_lost' })
     }
     await assert.rejects(session.push(file, holder, never), { code: 'connection_lost', retry: true })
-    await session.push({ ...again(file, bytes), attempt: 'third' }, new Told(), never)
+    await session.push({ ...again(file, bytes), attempt: 3 }, new Told(), never)
     await session.settled?.(file.key)
     assert.deepEqual(await names(), ['a.bin'])
     assert.ok((await readFile(join(inbox, 'a.bin'))).equals(bytes))
@@ -133,7 +133,7 @@ test('a sleeper that wakes and takes over what its successor is writing costs an
 test('a later attempt goes on from the restart point of an earlier one, under a name of its own', async (t) => {
   const { inbox, session } = await openInbox(t)
   const bytes = sampleBytes(4_000_000)
-  const file = fileOf('a.bin', new MemorySource(bytes, 2_000_000), { attempt: 'first', again: false })
+  const file = fileOf('a.bin', new MemorySource(bytes, 2_000_000), { attempt: 1, again: false })
   await assert.rejects(session.push(file, new Told(), never))
   const left = await readdir(inbox)
   const told = new Told()
@@ -149,7 +149,7 @@ test('a later attempt goes on from the restart point of an earlier one, under a 
 test('bytes that went wrong on the way are found before the partner can see the file', async (t) => {
   const { inbox, session, names } = await openInbox(t)
   const bytes = sampleBytes(5000)
-  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 'first', again: false, verify: true })
+  const file = fileOf('a.bin', new MemorySource(bytes), { attempt: 1, again: false, verify: true })
   const told = new Told()
   // Whole and synced, and not hashed yet.
   told.safe = () => {
@@ -169,10 +169,10 @@ test('bytes that went wrong on the way are found before the partner can see the 
 test('what attempts left is discarded by key, and nothing else', async (t) => {
   const { inbox, session, names } = await openInbox(t)
   const bytes = sampleBytes(3_000_000)
-  const cut = (name: string) => fileOf(name, new MemorySource(bytes, 2_000_000), { attempt: name })
+  const cut = (name: string) => fileOf(name, new MemorySource(bytes, 2_000_000), { attempt: 1 })
   const [mine, other] = [cut('a.bin'), cut('b.bin')]
   for (const file of [mine, other]) await assert.rejects(session.push(file, new Told(), never))
-  const done = fileOf('c.bin', new MemorySource(bytes), { attempt: 'c' })
+  const done = fileOf('c.bin', new MemorySource(bytes), { attempt: 1 })
   await session.push(done, new Told(), never)
   assert.equal((await names()).length, 4)
   await folderTransport.discard?.({ inbox }, () => Promise.resolve([mine.key, done.key]))

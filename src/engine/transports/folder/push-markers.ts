@@ -34,9 +34,9 @@ export class PushMarkers {
     this.#inbox = inbox
   }
 
-  namesFor(file: Pick<WireFile, 'key' | 'name' | 'attempt'>): Names {
+  namesFor(file: Pick<WireFile, 'key' | 'name' | 'transferId' | 'attempt'>): Names {
     const stem = this.#stem(file.key)
-    const attempt = hash('sha256', file.attempt ?? randomUUID()).slice(0, 12)
+    const attempt = hash('sha256', attemptOf(file) ?? randomUUID()).slice(0, 12)
     return {
       part: join(this.#inbox, `${stem}.${attempt}.part`),
       done: this.#done(stem),
@@ -88,7 +88,8 @@ export class PushMarkers {
     else await unlink(done).catch(() => {}) // costs a name in the inbox, nothing else
   }
 
-  #listing({ attempt }: WireFile): Promise<string[]> {
+  #listing(file: WireFile): Promise<string[]> {
+    const attempt = attemptOf(file)
     const known = attempt === undefined ? undefined : this.#listings.get(attempt)
     if (known) return known
     const listing = readdir(this.#inbox).then((names) => names.filter((name) => name.startsWith('.esclusa-')))
@@ -100,6 +101,11 @@ export class PushMarkers {
     }
     return listing
   }
+}
+
+/** The same for all files of a claim. */
+function attemptOf({ transferId, attempt }: Pick<WireFile, 'transferId' | 'attempt'>): string | undefined {
+  return attempt === undefined ? undefined : `${transferId} ${attempt}`
 }
 
 async function wasRenamed(from: string, to: string): Promise<boolean> {

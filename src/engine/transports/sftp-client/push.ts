@@ -4,6 +4,10 @@
 // - The temporary name is made from the file's key, so every attempt finds what the one before left. What is there is
 //   trusted only after it was read back and compared with the local bytes. A server that lets nobody read gets the file from
 //   its beginning.
+// - A node that slept may wake in the middle of an attempt that another has taken over. So attempts take turns with a few
+//   names, and each first makes its own what those before it left: the sleeper finds nothing under its name that it could cut
+//   short or give its real name. What it still writes to a file that it has open repeats octets that are there, for nothing
+//   is cut short by its handle. An Esclusa at the other end lets the later connection have the file, so there is one name.
 // - The last step is the plain SFTP rename on OpenSSH, where it refuses a taken name in one atomic move; elsewhere a
 //   hard link and the removal of the temporary name, since a link cannot replace anything; and where there are no
 //   links a look followed by the rename. posix-rename is never used: replacing is its purpose.
@@ -45,6 +49,10 @@ interface Job {
   remote: Remote
   file: WireFile
   target: string
+  /** The beginning of the temporary name, whichever attempt it is. */
+  stem: string
+  /** Of the attempt, among the temporary names; undefined where there is one for all. */
+  turn: number | undefined
   part: string
   progress: PushProgress
   signal: AbortSignal
@@ -66,15 +74,21 @@ export async function pushFile(
   if (!isPlainName(file.name))
     throw new NodeError('file_refused', `"${file.name}" cannot be a file name at the partner`)
   const { remote, folder } = context
+  const stem = inFolder(folder, stemOf(context.localId, file))
+  const turn = isEsclusa(remote) || file.attempt === undefined ? undefined : file.attempt % TURNS
   const job: Job = {
     context,
     remote,
     file,
     target: inFolder(folder, file.name),
-    part: inFolder(folder, partName(context.localId, file)),
+    stem,
+    turn,
+    part: partName(stem, turn ?? 0),
     progress,
     signal,
   }
+  if (turn !== undefined && (file.mayBeThere || file.restartFrom > 0 || file.attempt !== 1))
+    await takeOver(job)
   if (file.mayBeThere && (await deliveredBefore(job))) return FOUND
   const beginning = await begin(job)
   try {
@@ -86,19 +100,51 @@ export async function pushFile(
     const remoteSha256 = await sendPart(job, beginning)
     await putInPlace(job, remoteSha256)
     return { receipt: 'none', remoteSha256 }
-  } catch (error) {
+  } catch (thrown) {
+    const error = (await isTakenOver(job, thrown)) ? takenOver(job) : thrown
     await giveUp(job, beginning, error)
     throw signal.aborted ? abortReason(signal) : error
   }
 }
 
+/** What was being written there is gone: a node that slept took it over before it found out that it has lost the file. */
+async function isTakenOver({ remote, part, turn }: Job, error: unknown): Promise<boolean> {
+  if (turn === undefined || !isRefusal(error)) return false
+  return (await remote.lstat(part).catch(() => 'not to be seen')) === undefined
+}
+
+function takenOver({ part }: Job): NodeError {
+  return new NodeError('connection_lost', `${part} is gone, or was taken over by another node`)
+}
+
 const FOUND: PushResult = { receipt: 'none', remoteSha256: undefined, found: true }
 
+/** A sleeper that wakes so many attempts later is not expected. */
+const TURNS = 8
+
 /** Hidden, so that nobody takes it for a file, and the same on every attempt. */
-function partName(localId: string, file: Leftover): string {
+function stemOf(localId: string, file: Leftover): string {
   const { name, date, time } = file.key
   const identity = JSON.stringify([localId, file.application, file.name, name, date, time])
-  return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}.part`
+  return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}`
+}
+
+function partName(stem: string, turn: number): string {
+  return turn === 0 ? `${stem}.part` : `${stem}.${turn}.part`
+}
+
+const PART = /^(\.esclusa-[0-9a-f]{32})(\.\d)?\.part$/
+
+/** What earlier attempts left becomes this one's own, or goes. */
+async function takeOver({ remote, stem, turn, part, signal }: Job): Promise<void> {
+  const names = Array.from({ length: TURNS }, (_, nth) => partName(stem, nth))
+  const found = await Promise.all(names.map((name) => remote.lstat(name, signal)))
+  let isHere = found[turn ?? 0] !== undefined
+  for (const [nth, name] of names.entries()) {
+    if (nth === turn || found[nth] === undefined) continue
+    if (isHere || (await remote.rename(name, part)).code !== STATUS.OK) await remote.remove(name)
+    else isHere = true
+  }
 }
 
 /** Removes the temporary files of these; who they belong to is asked only if there is any. */
@@ -106,10 +152,11 @@ export async function discardParts(
   { remote, folder, localId }: Pick<PushContext, 'remote' | 'folder' | 'localId'>,
   find: () => Promise<readonly Leftover[]>,
 ): Promise<void> {
-  const there = (await namesIn(remote, folder)).filter((name) => /^\.esclusa-[0-9a-f]{32}\.part$/.test(name))
+  const there = (await namesIn(remote, folder)).filter((name) => PART.test(name))
   if (there.length === 0) return
-  const dead = new Set((await find()).map((file) => partName(localId, file)))
-  for (const name of there) if (dead.has(name)) await remote.remove(inFolder(folder, name))
+  const dead = new Set((await find()).map((file) => stemOf(localId, file)))
+  for (const name of there)
+    if (dead.has(PART.exec(name)?.[1] ?? '')) await remote.remove(inFolder(folder, name))
 }
 
 async function namesIn(remote: Remote, folder: string): Promise<string[]> {
@@ -171,11 +218,11 @@ async function deliveredBefore(job: Job): Promise<boolean> {
   const [target, part] = await Promise.all([remote.lstat(job.target, signal), remote.lstat(job.part, signal)])
   // Our temporary name vanished in a step whose answer we never saw, and the real name is gone too: taken already.
   const takenAlready =
-    target === undefined && part === undefined && inDoubt.has(peer, job.part) && !isEsclusa(remote)
+    target === undefined && part === undefined && inDoubt.has(peer, job.stem) && !isEsclusa(remote)
   if (target === undefined && !takenAlready) return false
   if (target !== undefined && !(await isOurs(job, target, part === undefined))) throw nameTaken(job)
   if (part !== undefined) await dropPart(job)
-  inDoubt.settle(peer, job.part)
+  inDoubt.settle(peer, job.stem)
   return true
 }
 
@@ -229,7 +276,7 @@ async function dropPart(job: Job): Promise<void> {
     throw refusal(status, `remove ${job.part}`)
 }
 
-/** Where to go on from: as far as the bytes there equal ours. Anything behind that is cut off. */
+/** Where to go on from: as far as the bytes there equal ours. */
 async function restartPoint(job: Job, { part, handle }: Beginning): Promise<number> {
   const { remote, file, signal } = job
   const there = part?.size ?? 0
@@ -240,7 +287,8 @@ async function restartPoint(job: Job, { part, handle }: Beginning): Promise<numb
     if (isRefusal(error)) return 0
     throw error
   })
-  if (there > equal) {
+  // What another attempt may have open is never cut short. What lies behind is written over.
+  if (there > (job.turn === undefined ? equal : file.source.size)) {
     const status = await remote.setAttrs(handle, { size: equal }, signal)
     if (status.code !== STATUS.OK) throw refusal(status, `shorten ${job.part}`)
   }
@@ -295,25 +343,25 @@ async function putInPlace(job: Job, remoteSha256: string | undefined): Promise<v
   const { inDoubt, peer } = context
   await job.progress.placing(remoteSha256)
   if (job.signal.aborted) throw abortReason(job.signal)
-  inDoubt.add(peer, job.part)
+  inDoubt.add(peer, job.stem)
   const isOpenSsh = /^SSH-[\d.]+-OpenSSH/.test(remote.ident)
   let status =
     !isOpenSsh && remote.offers('hardlink@openssh.com') ? await remote.link(job.part, job.target) : undefined
   if (status?.code === STATUS.OK) {
-    inDoubt.settle(peer, job.part)
+    inDoubt.settle(peer, job.stem)
     return dropPart(job)
   }
   if (!isOpenSsh && (await remote.lstat(job.target)) !== undefined)
     status = { code: STATUS.FAILURE, message: '' }
   else status = await remote.rename(job.part, job.target)
-  inDoubt.settle(peer, job.part)
+  inDoubt.settle(peer, job.stem)
   if (status.code === STATUS.OK) return
   const target = await remote.lstat(job.target)
   if (target !== undefined) return requireOurs(job, target)
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }
 
-const KEEPS_PART = new Set(['connection_lost', 'timed_out', 'no_space', 'unavailable', 'lease_lost'])
+const KEEPS_PART = new Set(['connection_lost', 'timed_out', 'no_space', 'unavailable'])
 
 /** Leaves the temporary file where a later attempt can use it, removes it where none will come. */
 async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<void> {
@@ -322,5 +370,7 @@ async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<
   remote.closeLater(handle)
   const fault = signal.aborted ? abortReason(signal) : error
   if (fault instanceof NodeError && KEEPS_PART.has(fault.code)) return
+  // Another node goes on with it, where it has the same name there.
+  if (fault instanceof NodeError && fault.code === 'lease_lost' && job.turn === undefined) return
   await remote.remove(job.part).catch(() => {})
 }

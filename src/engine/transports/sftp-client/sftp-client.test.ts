@@ -3,21 +3,29 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
-import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/support/sftp/openssh.ts'
-import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
+import {
+  makeKey,
+  noOpenSsh,
+  startCuttingProxy,
+  startOpenSsh,
+  startSleepyLine,
+} from '../../../../test/support/sftp/openssh.ts'
+import type { CuttingProxy, OpenSsh, SleepyLine } from '../../../../test/support/sftp/openssh.ts'
 import { startTestListener } from '../../../../test/support/sftp/listener.ts'
 import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
+import { waitFor } from '../../../../test/support/harness.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
 
 const skip = noOpenSsh
@@ -314,6 +322,100 @@ test(
   },
 )
 
+/** Asleep from its first write on, from the second … and it wakes as its successor names the file, or a while later. */
+const SLEEPS = Array.from({ length: 7 }, (_, writes) => writes)
+
+for (const wakes of ['as its successor names the file', 'when the partner has taken the file'] as const)
+  test(
+    `a node that slept through an attempt of its successor, and wakes ${wakes}, leaves the file whole and sends nothing twice`,
+    { skip },
+    async (t) => {
+      const line = await startSleepyLine(sshd.port)
+      let slept = 0
+      try {
+        for (const writes of SLEEPS)
+          for (const restartFrom of [0, 40_000])
+            // It finds out at once that it has lost the file, or later.
+            for (const awake of [1, 2, Infinity])
+              slept += await sleepThrough(line, wakes, { writes, restartFrom, awake })
+      } finally {
+        await line.stop()
+      }
+      t.diagnostic(`asleep in ${slept} of ${SLEEPS.length * 6} attempts`)
+      assert.ok(slept >= SLEEPS.length * 3, 'most of them end before they are asleep')
+    },
+  )
+
+async function sleepThrough(
+  line: SleepyLine,
+  wakes: 'as its successor names the file' | 'when the partner has taken the file',
+  { writes, restartFrom, awake }: { writes: number; restartFrom: number; awake: number },
+): Promise<number> {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(120_000, writes)
+  let holder = 1
+  let mayBeThere = false
+  const pushed = (session: Session, attempt: number, placing: () => Promise<void>) => {
+    const mine = async () => {
+      if (holder !== attempt) throw new NodeError('lease_lost', 'another node has it')
+      mayBeThere = true
+      await placing()
+    }
+    const change = { attempt, restartFrom, mayBeThere, again: attempt > 1 }
+    return session.push(wireFile('pay', bytes, change), { ...quiet, placing: mine }, never)
+  }
+  // What an attempt before both of them left.
+  const name = createHash('sha256')
+    .update(JSON.stringify(['BANCO', 'NOMINA', 'pay', ...Object.values(keyFor('pay'))]))
+    .digest('hex')
+  if (restartFrom > 0)
+    await writeFile(join(inbox, `.esclusa-${name.slice(0, 32)}.part`), bytes.subarray(0, restartFrom + 5000))
+
+  const transport = sftpClientTransport()
+  line.wake(Infinity)
+  const sleeper = await transport.connect(callTo({ inbox }, { port: line.port }), host)
+  line.sleepAfter(writes)
+  const end = { come: false }
+  const sleeping = pushed(sleeper, 1, async () => {})
+    .catch(() => {})
+    .finally(() => (end.come = true))
+  await waitFor('the sleeper to sleep', () => end.come || line.sleeps())
+  const isAsleep = !end.come
+  const wake = async () => {
+    line.wake(awake)
+    await Promise.race([sleeping, delay(150)])
+    line.cut()
+  }
+  const taken = join(inbox, '..', 'taken')
+  await withSession(callTo({ inbox }), host, async (session) => {
+    for (holder = 2; ; holder++) {
+      const isFirst = holder === 2
+      try {
+        await pushed(session, holder, async () => {
+          if (isFirst && wakes === 'as its successor names the file') await wake()
+        })
+        break
+      } catch (error) {
+        assert.ok(error instanceof NodeError && error.retry && isFirst, String(error))
+      }
+    }
+  })
+  const what = `asleep after ${writes} writes, from ${restartFrom}, awake for ${awake}`
+  assert.ok((await readFile(join(inbox, 'pay'))).equals(bytes), what)
+  await rename(join(inbox, 'pay'), taken)
+  if (wakes === 'when the partner has taken the file') await wake()
+  line.cut()
+  await sleeping
+  await sleeper.close()
+  assert.deepEqual(
+    (await readdir(inbox)).filter((one) => !one.startsWith('.')),
+    [],
+    `${what}: it came twice`,
+  )
+  assert.ok((await readFile(taken)).equals(bytes), `${what}: it was changed after it was taken`)
+  return isAsleep ? 1 : 0
+}
+
 type Calling = {
   server: Awaited<ReturnType<typeof startTestListener>>
   own: HostDouble
@@ -363,7 +465,7 @@ test('the same at a server that takes files over at once', { skip }, () =>
     const placing = async () => void (await earlier())
     const other = { ...quiet, placing }
     await withSession(call, own, (session) =>
-      session.push(wireFile('late', bytes, { mayBeThere: true, attempt: 'two' }), other, never),
+      session.push(wireFile('late', bytes, { mayBeThere: true, attempt: 2 }), other, never),
     )
     assert.deepEqual(
       server.host.received.map(({ offer }) => offer.name),

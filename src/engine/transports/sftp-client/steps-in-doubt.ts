@@ -7,18 +7,18 @@ const MOST = 10_000
 export class StepsInDoubt {
   readonly #steps = new Set<string>()
 
-  add(peer: string, part: string): void {
-    this.#steps.add(`${peer} ${part}`)
+  add(peer: string, name: string): void {
+    this.#steps.add(`${peer} ${name}`)
     if (this.#steps.size <= MOST) return
     const [oldest] = this.#steps
     if (oldest !== undefined) this.#steps.delete(oldest)
   }
 
-  has(peer: string, part: string): boolean {
-    return this.#steps.has(`${peer} ${part}`)
+  has(peer: string, name: string): boolean {
+    return this.#steps.has(`${peer} ${name}`)
   }
 
-  settle(peer: string, part: string): void {
-    this.#steps.delete(`${peer} ${part}`)
+  settle(peer: string, name: string): void {
+    this.#steps.delete(`${peer} ${name}`)
   }
 }
