@@ -186,6 +186,8 @@ export interface SleepyLine {
   wake(writes: number): void
   /** Whether the caller has written more than passes. */
   sleeps(): boolean
+  /** How many times the other end has said something. */
+  answers(): number
   cut(): void
   stop(): Promise<void>
 }
@@ -193,6 +195,7 @@ export interface SleepyLine {
 /** A line whose caller falls asleep: to the other end it looks as if a node had been frozen in the middle of its work. */
 export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
   let left = Infinity
+  let answers = 0
   let held: (() => void)[] = []
   const open = new Set<Socket>()
   const server = createServer((near) => {
@@ -205,7 +208,10 @@ export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
       from.on('error', () => {})
       from.on('close', () => (open.delete(from), to.destroy()))
     }
-    far.on('data', (chunk) => near.write(chunk))
+    far.on('data', (chunk) => {
+      answers++
+      near.write(chunk)
+    })
     near.on('data', (chunk) => {
       if (held.length === 0 && left-- > 0) far.write(chunk)
       else held.push(() => far.write(chunk))
@@ -222,6 +228,7 @@ export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
       for (const pass of some) pass()
     },
     sleeps: () => held.length > 0,
+    answers: () => answers,
     cut: () => {
       held = []
       for (const socket of open) socket.resetAndDestroy()
