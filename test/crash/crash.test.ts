@@ -1,4 +1,4 @@
-// Kills a node with SIGKILL again and again while fourteen routes are at work, at random moments and right after events,
+// Kills a node with SIGKILL again and again while all routes are at work, at random moments and right after events,
 // starts it anew each time, and looks at the end whether every byte, row and folder is as if nothing had happened.
 //
 // ESCLUSA_LONG=1 runs 200 rounds; ESCLUSA_SEED repeats a run's files and moments.

@@ -119,7 +119,7 @@ function takenOver({ part }: Job): NodeError {
 
 const FOUND: PushResult = { receipt: 'none', remoteSha256: undefined, found: true }
 
-/** A sleeper that wakes so many attempts later is not expected. */
+/** A sleeper that wakes so many attempts later, or after somebody has asked for a retry, is not expected. */
 const TURNS = 8
 
 /** Hidden, so that nobody takes it for a file, and the same on every attempt. */
