@@ -5,8 +5,9 @@
 //   shut     one end is told that no more comes, and the other hears nothing for a while
 //   stalled  neither hears anything for a while
 
-import { createConnection, createServer } from 'node:net'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { startTcpLine } from '../support/tcp-line.ts'
+import type { TcpLine } from '../support/tcp-line.ts'
 import type { Random } from './random.ts'
 
 const WAYS = ['cut', 'shut', 'stalled'] as const
@@ -14,8 +15,7 @@ const STALL_MS = 1500
 
 export class BrokenLines {
   readonly #random: Random
-  readonly #servers: Server[] = []
-  readonly #open = new Set<Socket>()
+  readonly #lines: TcpLine[] = []
   #state: 'breaking' | 'whole' = 'breaking'
   carried = 0
   broken = 0
@@ -26,25 +26,25 @@ export class BrokenLines {
 
   /** A port that leads to that one. */
   async before(port: number): Promise<number> {
-    const server = createServer((caller) => this.#carry(caller, port))
-    this.#servers.push(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return (server.address() as AddressInfo).port
+    const line = await startTcpLine(
+      () => port,
+      (caller, called) => this.#carry(caller, called),
+    )
+    this.#lines.push(line)
+    return line.port
   }
 
   /** From now on none breaks. Those that are to break do so now. */
   mend(): void {
     this.#state = 'whole'
-    for (const socket of this.#open) socket.resetAndDestroy()
+    for (const { open } of this.#lines) for (const socket of open) socket.resetAndDestroy()
   }
 
   async close(): Promise<void> {
-    this.mend()
-    await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    await Promise.all(this.#lines.map((line) => line.stop()))
   }
 
-  #carry(caller: Socket, port: number): void {
-    const called = createConnection({ port, host: '127.0.0.1' })
+  #carry(caller: Socket, called: Socket): void {
     this.carried++
     // Most often within the greetings or in a small file, now and then far inside a big one.
     let left =
@@ -56,13 +56,6 @@ export class BrokenLines {
       [caller, called],
       [called, caller],
     ] as const) {
-      this.#open.add(from)
-      from.setNoDelay(true)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        this.#open.delete(from)
-        to.destroy()
-      })
       from.on('end', () => to.end())
       from.on('data', (piece) => {
         if (left <= 0) return // lost

@@ -3,8 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -19,6 +17,7 @@ import { openStore } from '../../src/store/database/open.ts'
 import { makeSeal } from '../../src/store/seal.ts'
 import { NodeProcess } from '../crash/node-process.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { startTcpLine } from '../support/tcp-line.ts'
 import { startPair } from './pair.ts'
 import type { ChannelSetting, Pair, Relation, Side } from './pair.ts'
 import { WireTap } from './wire-tap.ts'
@@ -227,34 +226,23 @@ async function configure(
 /** Lets the first connection pass `octets` and then stand still; later ones pass. `stalled` resolves when it stands. */
 async function startStallingProxy(t: TestContext, target: () => number, octets: number) {
   const stalled = Promise.withResolvers<void>()
-  const open = new Set<Socket>()
   let left = octets
-  const server = createServer((near) => {
+  const line = await startTcpLine(target, (near, far) => {
     const budget = left
     left = Number.POSITIVE_INFINITY
     let passed = 0
-    const far = connect(target(), '127.0.0.1')
     for (const [from, to] of [
       [near, far],
       [far, near],
-    ] as const) {
-      open.add(from)
-      from.on('error', () => {})
-      from.on('close', () => (open.delete(from), to.destroy()))
+    ] as const)
       from.on('data', (chunk: Buffer) => {
         if (passed + chunk.length > budget) return stalled.resolve()
         passed += chunk.length
         to.write(chunk)
       })
-    }
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  closeAfter(t, async () => {
-    for (const socket of open) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return { port: (server.address() as AddressInfo).port, stalled: stalled.promise }
+  closeAfter(t, () => line.stop())
+  return { port: line.port, stalled: stalled.promise }
 }
 
 async function dies(t: TestContext, victim: 'sender' | 'receiver'): Promise<void> {

@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../free-port.ts'
+import { startTcpLine } from '../tcp-line.ts'
 
 export { freePort }
 
@@ -197,30 +198,21 @@ export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
   let left = Infinity
   let answers = 0
   let held: (() => void)[] = []
-  const open = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(from)
-      from.on('error', () => {})
-      from.on('close', () => (open.delete(from), to.destroy()))
-    }
-    far.on('data', (chunk) => {
-      answers++
-      near.write(chunk)
-    })
-    near.on('data', (chunk) => {
-      if (held.length === 0 && left-- > 0) far.write(chunk)
-      else held.push(() => far.write(chunk))
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  const line = await startTcpLine(
+    () => targetPort,
+    (near, far) => {
+      far.on('data', (chunk) => {
+        answers++
+        near.write(chunk)
+      })
+      near.on('data', (chunk) => {
+        if (held.length === 0 && left-- > 0) far.write(chunk)
+        else held.push(() => far.write(chunk))
+      })
+    },
+  )
   return {
-    port: (server.address() as AddressInfo).port,
+    port: line.port,
     sleepAfter: (writes) => (left = writes),
     wake: (writes) => {
       const some = held.splice(0, writes)
@@ -231,11 +223,8 @@ export async function startSleepyLine(targetPort: number): Promise<SleepyLine> {
     answers: () => answers,
     cut: () => {
       held = []
-      for (const socket of open) socket.resetAndDestroy()
+      for (const socket of line.open) socket.resetAndDestroy()
     },
-    async stop() {
-      for (const socket of open) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    stop: () => line.stop(),
   }
 }
