@@ -107,7 +107,17 @@ export function directoriesFor(
 ): { index: number; directory: Directory }[] {
   return (channel.directories ?? [])
     .map((directory, index) => ({ index, directory }))
-    .filter(({ directory }) => allows(directory.direction, way) && directory.filePath !== undefined)
+    .filter(({ directory }) => isFor(directory, way))
+}
+
+/** The one with that number, if it is for files that go that way. */
+export function directoryFor(channel: Channel, way: TransferDirection, index: number): Directory | undefined {
+  const directory = channel.directories?.[index]
+  return directory && isFor(directory, way) ? directory : undefined
+}
+
+function isFor({ direction, filePath }: Directory, way: TransferDirection): boolean {
+  return allows(direction, way) && filePath !== undefined
 }
 
 /** A direction left out allows both ways. */

@@ -1,7 +1,7 @@
 // A transfer that is being sent, with the session it goes through.
 
 import type { Directory } from '../../contract/channel.ts'
-import { directoriesFor } from '../../domain/channel.ts'
+import { directoryFor } from '../../domain/channel.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { Capabilities, Session } from '../transports/transport.ts'
@@ -19,9 +19,7 @@ export type Emission = RunningTransfer & {
 }
 
 export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
-  return (
-    directoriesFor(plan.channel, 'EMISION').find(({ index }) => index === file.directory)?.directory ?? {}
-  )
+  return (file.directory !== null && directoryFor(plan.channel, 'EMISION', file.directory)) || {}
 }
 
 export function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {

@@ -57,6 +57,10 @@ function transferData({ id, direction, type, requested_by }: TransferColumns) {
 
 type FileState = Pick<TransferFileRow, 'phase' | 'receipt'>
 
+/** What is told of a file, and what decides when. */
+export const TOLD_OF_FILE = ['transfer_id', 'name', 'size', 'hash', 'phase', 'receipt'] as const
+export type ToldOfFile = Pick<TransferFileRow, (typeof TOLD_OF_FILE)[number]>
+
 /**
  * A file has come to the partner when it has arrived and no receipt is awaited; it has come to us when it lies in its
  * place. Each is true from one change of its row on.
@@ -67,7 +71,7 @@ export function isDelivered({ phase, receipt }: FileState): boolean {
 }
 
 /** The way it went, and its channel, are the transfer's: one statement finds them. */
-export async function tellFile(tx: Tx, row: TransferFileRow, at: number): Promise<void> {
+export async function tellFile(tx: Tx, row: ToldOfFile, at: number): Promise<void> {
   const body = JSON.stringify({
     transferId: row.transfer_id,
     fileName: row.name,

@@ -12,7 +12,8 @@ import { hot } from '../database/prepared-queries.ts'
 import type { Arg } from '../database/prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
-import { isDelivered, tellFile } from '../events/told.ts'
+import { TOLD_OF_FILE, isDelivered, tellFile } from '../events/told.ts'
+import type { ToldOfFile } from '../events/told.ts'
 import { toTransfer } from './transfer-rows.ts'
 import { nameKey } from './file-names.ts'
 import { isActive } from './active.ts'
@@ -270,7 +271,7 @@ const fileState = hot((db, arg: Arg<FileOf>) =>
     .where('idx', '=', arg('index')),
 )
 
-type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Promise<TransferFileRow[]>
+type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Promise<ToldOfFile[]>
 
 /** There are about a dozen sets of columns that change together. */
 const fileUpdates = new Map<string, FileUpdate>()
@@ -285,7 +286,7 @@ function fileUpdate(changes: Partial<TransferFileRow>): FileUpdate {
       .set(Object.fromEntries(columns.map((column) => [column, arg(column)])))
       .where('transfer_id', '=', arg('transferId'))
       .where('idx', '=', arg('index'))
-      .returningAll(),
+      .returning(TOLD_OF_FILE),
   )
   fileUpdates.set(columns.join(), made)
   return made
