@@ -15,6 +15,7 @@ import { insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
 import { hurry, writeHeld } from './held-writes.ts'
 
 const CODE = 'BANCO-ACME-NOMINA'
+const STEPS = Array.from({ length: 20 }, (_, nth) => String.fromCharCode(97 + nth))
 
 /** A transfer that this node has, and how often it has written since. */
 async function withHeld(t: TestContext, database: TestDatabase) {
@@ -61,13 +62,25 @@ testOnBoth(
       await note('half')(tx)
       throw new NodeError('duplicate_file', 'this one')
     }
-    const changes = [note('A'), fails, note('B')]
+    // One that the database refuses, and one that still has steps to take when the others have failed.
+    const refused = async (tx: Tx) => {
+      await note('again')(tx)
+      const again = { channel_code: CODE, name: 'a', hash: 'again', size: 1 }
+      await tx.insertInto('sent_file').values(again).execute()
+    }
+    let tries = 0
+    const steps = async (tx: Tx) => {
+      tries++
+      for (const step of STEPS) await note(`try ${tries} ${step}`)(tx)
+    }
+    const changes = [note('A'), steps, fails, refused, note('B')]
     const ends = await Promise.allSettled(changes.map((change) => writeHeld(store, held, change)))
     assert.deepEqual(
       ends.map(({ status }) => status),
-      ['fulfilled', 'rejected', 'fulfilled'],
+      ['fulfilled', 'fulfilled', 'rejected', 'rejected', 'fulfilled'],
     )
-    assert.deepEqual(await noted(store), [...hashes, '7', '8', 'A', 'B'])
+    const written = [...hashes, '7', '8', 'A', 'B', ...STEPS.map((step) => `try 2 ${step}`)]
+    assert.deepEqual(await noted(store), written)
 
     // Another node has taken it: nothing is written any more.
     await store.write((tx) => claimNew(tx, { ...held, fence: 2 }, { owner: 'other', until: 9e15 }))
@@ -77,6 +90,6 @@ testOnBoth(
       assert.equal(end.status, 'rejected')
       assert.equal((end.reason as NodeError).code, 'lease_lost')
     }
-    assert.equal((await noted(store)).length, 10)
+    assert.deepEqual(await noted(store), written)
   },
 )

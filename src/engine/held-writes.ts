@@ -88,7 +88,13 @@ class HeldWriter {
 
   async #write(tx: Tx, entries: readonly Entry[]): Promise<void> {
     await requireHeld(tx, this.#store.dialect, this.#held)
-    for (const { change } of entries) await change(tx)
+    // Each is about files of its own, so none has to wait for another. But none may still write when this ends.
+    const changes = entries.map(({ change }) => change(tx))
+    try {
+      await Promise.all(changes)
+    } finally {
+      await Promise.allSettled(changes)
+    }
   }
 
   async #oneByOne(entries: readonly Entry[]): Promise<void> {

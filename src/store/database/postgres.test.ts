@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { test } from 'node:test'
 import { postgres, waitFor, withStore } from '../../../test/support/harness.ts'
 import { NodeError } from '../../errors.ts'
-import type { Db } from './store.ts'
+import { hot } from './prepared-queries.ts'
+import type { Arg } from './prepared-queries.ts'
+import type { Db, Store, Tx } from './store.ts'
 
 const { skip = false } = postgres
 
@@ -61,4 +63,93 @@ test('what is urgent does not wait for a connection behind ordinary work', { ski
   assert.equal(busy, 10)
   gate.resolve()
   await Promise.all(work)
+})
+
+/** A statement of its own for each test: all columns of a table, planned once for each connection. */
+const entityLike = () =>
+  hot((db, arg: Arg<{ code: string }>) =>
+    db.selectFrom('local_entity').selectAll().where('code', '=', arg('code')),
+  )
+
+/** Another node, of the next version, changes the table. */
+async function addColumn(store: Store, name: string): Promise<void> {
+  await sql`alter table local_entity add column ${sql.ref(name)} text default 'new'`.execute(store.urgent.db)
+}
+
+test(
+  'a table that changes under a statement’s plan costs neither a read nor a write',
+  { skip },
+  async (t) => {
+    const store = await withStore(t, postgres)
+    const entity = entityLike()
+    const write = () =>
+      store.write(async (tx) => {
+        await tx
+          .insertInto('local_entity')
+          .values({ code: 'A', name: 'A' })
+          .onConflict((c) => c.doNothing())
+          .execute()
+        return entity(tx, { code: 'A' })
+      })
+    assert.equal((await write()).length, 1)
+    // All connections of the pool have the plan.
+    await Promise.all(
+      Array.from({ length: 10 }, () => Promise.all([entity(store.db, { code: 'A' }), write()])),
+    )
+    await addColumn(store, 'later')
+    assert.deepEqual(
+      (await entity(store.db, { code: 'A' })).map((row) => Reflect.get(row, 'later')),
+      ['new'],
+    )
+    await addColumn(store, 'latest')
+    assert.deepEqual(
+      (await write()).map((row) => Reflect.get(row, 'latest')),
+      ['new'],
+    )
+  },
+)
+
+test('plans that somebody has cleared away are made anew', { skip }, async (t) => {
+  const store = await withStore(t, postgres)
+  const entity = entityLike()
+  let tries = 0
+  const rows = await store.write(async (tx) => {
+    await entity(tx, { code: 'A' })
+    if (++tries === 1) await sql`deallocate all`.execute(tx)
+    return entity(tx, { code: 'A' })
+  })
+  assert.deepEqual([rows, tries], [[], 2])
+})
+
+test(
+  'statements of one transaction need not wait for each other, and none goes after its end',
+  { skip },
+  async (t) => {
+    const store = await withStore(t, postgres)
+    const entity = entityLike()
+    const codes = Array.from({ length: 100 }, (_, nth) => String(nth))
+    let tx: Tx | undefined
+    await store.write(async (one) => {
+      tx = one
+      const values = codes.map((code) => ({ code, name: code }))
+      await one.insertInto('local_entity').values(values).execute()
+      const found = await Promise.all(codes.map((code) => entity(one, { code })))
+      assert.deepEqual(
+        found.map((rows) => rows.map(({ code }) => code)),
+        codes.map((code) => [code]),
+      )
+    })
+    assert.ok(tx)
+    await assert.rejects(entity(tx, { code: 'A' }), /the transaction is over/)
+  },
+)
+
+test('a transaction in which a statement failed is not taken for written', { skip }, async (t) => {
+  const store = await withStore(t, postgres)
+  const write = store.write(async (tx) => {
+    await tx.insertInto('local_entity').values({ code: 'A', name: 'A' }).execute()
+    await sql`select 1 / 0`.execute(tx).catch(() => {})
+  })
+  await assert.rejects(write, /rolled back/)
+  assert.deepEqual(await entityLike()(store.db, { code: 'A' }), [])
 })

@@ -1,11 +1,13 @@
 // PostgreSQL as a Store: a pool for ordinary work, a small pool for urgent work that must not wait behind it, and
 // LISTEN.
 
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import type { CompiledQuery } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely'
 import pg from 'pg'
 import { systemCode } from '../../errors.ts'
 import { translate } from './driver-errors.ts'
+import { PostgresDriver, askPool, isStalePlan, openPool } from './postgres-driver.ts'
+import type { PooledConnection } from './postgres-driver.ts'
+import { runDirectly } from './prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -19,7 +21,7 @@ const POSTGRES: Dialect = {
 
 const POOL_SIZE = 10
 const URGENT_SIZE = 2
-const DEADLOCK_TRIES = 5
+const TRIES = 5
 
 export function openPostgres(url: string, leaseSeconds: number | undefined): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
@@ -32,52 +34,64 @@ export function openPostgres(url: string, leaseSeconds: number | undefined): Sto
       idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
     }),
   }
-  const db = openPool(settings, POOL_SIZE)
-  const aside = openPool(settings, URGENT_SIZE)
+  const [pool, aside] = [openPool(settings, POOL_SIZE), openPool(settings, URGENT_SIZE)]
+  const [db, urgent] = [builderOn(pool), builderOn(aside)]
   return {
     db,
     dialect: POSTGRES,
-    write: (change) => writeAgain(db, change, DEADLOCK_TRIES),
-    urgent: { db: aside, write: (change) => writeAgain(aside, change, DEADLOCK_TRIES) },
+    write: (change) => writeAgain(db, change, TRIES),
+    urgent: { db: urgent, write: (change) => writeAgain(urgent, change, TRIES) },
     listen: (channel, heard) => listenForever(settings, channel, heard),
     notify: async (channel, payload) =>
       void (await sql`select pg_notify(${channel}, ${payload})`.execute(db)),
     close: async () => {
-      await db.destroy()
-      await aside.destroy()
+      await Promise.all([db.destroy(), urgent.destroy()])
+      await Promise.all([pool.end(), aside.end()])
     },
   }
 }
 
-/** A connection may break at any moment. Only a query that is using it gets the error. */
-function openPool(settings: pg.PoolConfig, max: number): Db {
-  const pool = new pg.Pool({ ...settings, max, connectionTimeoutMillis: 10_000 })
-  // Without a listener the error would end the process.
-  const unheard = () => {}
-  pool.on('error', unheard)
-  pool.on('connect', (client) => client.on('error', unheard))
-  const dialect = new PostgresDialect({
-    pool: { connect: () => pool.connect().catch(raise), end: () => pool.end(), options: pool.options },
-    onCreateConnection: (connection) => {
-      const run = connection.executeQuery.bind(connection)
-      connection.executeQuery = <R>(query: CompiledQuery) => run<R>(query).catch(raise)
-      return Promise.resolve()
+function builderOn(pool: pg.Pool): Db {
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new PostgresDriver(pool),
+      createIntrospector: (one) => new PostgresIntrospector(one),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   })
-  return new Kysely<Tables>({ dialect })
+  runDirectly(db, (text) => (values) => askPool(pool, text, values))
+  return db
 }
 
-function raise(thrown: unknown): never {
-  throw translate(thrown)
-}
-
-/** A write changes nothing but the database, so after a deadlock it is simply run again. */
+/**
+ * A write changes nothing but the database, so after a deadlock it is simply run again; and so it is if a table was
+ * changed under the plan of a statement.
+ */
 async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: number): Promise<T> {
   try {
-    return await db.transaction().execute(change)
+    return await db.transaction().execute((tx) => withItsConnection(tx, change))
   } catch (thrown) {
-    if (tries > 1 && systemCode(thrown) === '40P01') return writeAgain(db, change, tries - 1)
+    if (tries > 1 && (systemCode(thrown) === '40P01' || isStalePlan(thrown)))
+      return writeAgain(db, change, tries - 1)
     throw translate(thrown)
+  }
+}
+
+/** Statements that run often go to the connection itself. The builder would let none begin before the last has ended. */
+async function withItsConnection<T>(tx: Tx, change: (tx: Tx) => Promise<T>): Promise<T> {
+  const connection = (await tx
+    .getExecutor()
+    .provideConnection((one) => Promise.resolve(one))) as PooledConnection // its driver makes no other
+  let isOver = false
+  runDirectly(tx, (text) => async (values) => {
+    if (isOver) throw new Error(`the transaction is over: ${text}`)
+    return connection.ask(text, values)
+  })
+  try {
+    return await change(tx)
+  } finally {
+    isOver = true
   }
 }
 

@@ -1,6 +1,7 @@
 // Queries that run at every request are compiled once per database handle and kept. Building and compiling a query
-// takes about ten times as long as SQLite needs to run it. SQLite runs them directly: the query builder's queue of
-// connections costs more than the statement itself.
+// takes about ten times as long as SQLite needs to run it. Both databases run them directly: the query builder's queue of
+// connections costs SQLite more than the statement itself, and on PostgreSQL it would let none begin before the last has
+// ended.
 
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
