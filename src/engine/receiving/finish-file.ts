@@ -55,12 +55,8 @@ export async function recordDone(
   { pathPost, owesReceipts }: { pathPost: string | null; owesReceipts: boolean },
 ): Promise<void> {
   const action = running.plan.channel.integrations?.postReceptionAction ?? null
-  await updateFile(tx, running.held, file.index, {
-    phase: 'DONE',
-    position: file.position,
-    action_post: action,
-    path_post: pathPost,
-  })
+  const done = { phase: 'DONE', position: file.position, action_post: action, path_post: pathPost }
+  await updateFile(tx, running.held, file.index, done, file)
   if (owesReceipts) await owe(running, file, tx, undefined)
 }
 

@@ -170,7 +170,7 @@ export async function recordPlaced(
   const phase = hasAction(plan, file) ? 'PLACED' : 'DONE'
   const write = async (tx: Tx) => {
     if (phase === 'DONE') await recordDone(tx, running, file, { pathPost: null, owesReceipts })
-    else await updateFile(tx, held, file.index, { phase, position: file.position })
+    else await updateFile(tx, held, file.index, { phase, position: file.position }, file)
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
     if (!isQuick(received)) await removeHalfFile(tx, key, received)
   }

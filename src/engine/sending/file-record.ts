@@ -17,7 +17,7 @@ export async function record(
   when?: 'now' | 'soon',
 ): Promise<void> {
   const write = async (tx: Tx) => {
-    await updateFile(tx, held, file.index, toColumns(changes))
+    await updateFile(tx, held, file.index, toColumns(changes), file)
     await also?.(tx)
   }
   await writeHeld(context.store, held, write, when)

@@ -47,6 +47,28 @@ test('a read on a connection that ended says that the database does not answer',
   await Promise.all([assert.rejects(reading, isUnavailable), end(store.urgent.db, Number(backend))])
 })
 
+test(
+  'a connection that ends with many statements under way fails all of them, and nothing else',
+  { skip },
+  async (t) => {
+    const store = await withStore(t, postgres)
+    const nap = hot((db, arg: Arg<{ seconds: number }>) => ({
+      compile: () => sql`select pg_sleep(${arg('seconds')})`.compile(db),
+    }))
+    const ends: PromiseSettledResult<unknown>[] = []
+    const write = store.write(async (tx) => {
+      const backend = await backendOf(tx)
+      const naps = Promise.allSettled(Array.from({ length: 20 }, () => nap(tx, { seconds: 60 })))
+      await end(store.db, backend)
+      ends.push(...(await naps))
+    })
+    await assert.rejects(write, isUnavailable)
+    assert.equal(ends.length, 20)
+    for (const one of ends) assert.ok(one.status === 'rejected' && isUnavailable(one.reason))
+    assert.deepEqual((await store.write((tx) => nap(tx, { seconds: 0 }))).length, 1)
+  },
+)
+
 test('what is urgent does not wait for a connection behind ordinary work', { skip }, async (t) => {
   const store = await withStore(t, postgres)
   const gate = Promise.withResolvers<void>()

@@ -55,7 +55,7 @@ function transferData({ id, direction, type, requested_by }: TransferColumns) {
   }
 }
 
-type FileState = Pick<TransferFileRow, 'phase' | 'receipt'>
+export type FileState = Pick<TransferFileRow, 'phase' | 'receipt'>
 
 /** What is told of a file, and what decides when. */
 export const TOLD_OF_FILE = ['transfer_id', 'name', 'size', 'hash', 'phase', 'receipt'] as const

@@ -13,7 +13,7 @@ import type { Arg } from '../database/prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { TOLD_OF_FILE, isDelivered, tellFile } from '../events/told.ts'
-import type { ToldOfFile } from '../events/told.ts'
+import type { FileState, ToldOfFile } from '../events/told.ts'
 import { toTransfer } from './transfer-rows.ts'
 import { nameKey } from './file-names.ts'
 import { isActive } from './active.ts'
@@ -244,15 +244,20 @@ async function requireOurs(look: typeof heldRow, db: Db, held: Held): Promise<vo
     throw new NodeError('lease_lost', `transfer ${held.id} is no longer held by this node`)
 }
 
-/** Changes of one file, under the claim. The one that delivers it is told. */
+/**
+ * Changes of one file, under the claim. The one that delivers it is told. `known`: the file as its holder knows it. A
+ * receipt may come at any moment, so where one is awaited the row is asked.
+ */
 export async function updateFile(
   tx: Tx,
   held: Held,
   index: number,
   changes: Partial<TransferFileRow>,
+  known?: FileState,
 ): Promise<void> {
   const file = { transferId: held.id, index }
-  const [before] = TELLING.has(changes.phase ?? '') ? await fileState(tx, file) : []
+  const sure = known?.receipt === 'NONE' ? [known] : undefined
+  const [before] = TELLING.has(changes.phase ?? '') ? (sure ?? (await fileState(tx, file))) : []
   const set = changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) }
   const [after] = await fileUpdate(set)(tx, { ...set, ...file })
   // The moment of the write itself: what it tells is true from now on.

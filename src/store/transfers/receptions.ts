@@ -212,7 +212,7 @@ export async function contactsOwing(db: Db): Promise<Map<string, string[]>> {
 }
 
 export async function receiptsDelivered(tx: Tx, ids: readonly string[], now: number): Promise<void> {
-  for (const id of ids) await receiptDelivered(tx, { id, now })
+  await Promise.all(ids.map((id) => receiptDelivered(tx, { id, now })))
 }
 
 const receiptDelivered = hot((db, arg: Arg<{ id: string; now: number }>) =>
