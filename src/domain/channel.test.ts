@@ -79,6 +79,9 @@ test('a path goes to the directory of its way, else to one that serves both, els
   assert.deepEqual(withPath(both, 'RECEPCION', '/x').directories, [
     { direction: 'BIDIRECCIONAL', filePath: '/x' },
   ])
+  assert.deepEqual(withPath({ directories: [{ filePath: '/any' }] }, 'EMISION', '/x').directories, [
+    { filePath: '/x' },
+  ])
   assert.deepEqual(withPath(own, 'EMISION', '/x').directories, [
     { direction: 'BIDIRECCIONAL', filePath: '/b' },
     { direction: 'EMISION', filePath: '/x', crc: 1 },

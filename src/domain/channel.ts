@@ -90,11 +90,11 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Sets the path of the directory for one direction, or of the BIDIRECCIONAL one if there is none for it. */
+/** Sets the path of the directory for one direction, or of the one for both if there is none for it. */
 export function withPath(channel: Channel, way: TransferDirection, filePath: string): Channel {
   const directories = [...(channel.directories ?? [])]
   let index = directories.findIndex((directory) => directory.direction === way)
-  if (index < 0) index = directories.findIndex((directory) => directory.direction === 'BIDIRECCIONAL')
+  if (index < 0) index = directories.findIndex((directory) => allows(directory.direction, way))
   if (index < 0) directories.push({ direction: way, filePath })
   else directories[index] = { ...directories[index], filePath }
   return { ...channel, directories }

@@ -47,6 +47,14 @@ test('a directory gives its regular files: not hidden, not partial, not locked, 
   assert.equal(busy, 2)
 })
 
+test('a file that is named is meant, whatever its name; a pattern finds hidden ones where it asks for them', async (t) => {
+  const root = await folderWith(t, '.hidden', '.other', 'x.part', 'y.lck', 'plain.txt')
+  for (const name of ['.hidden', 'x.part', 'y.lck'])
+    assert.deepEqual(await names(root, { filePath: join(root, name) }), [name])
+  assert.deepEqual(await names(root, { filePath: join(root, '.*') }), ['.hidden', '.other'])
+  assert.deepEqual(await names(root, { filePath: join(root, '*') }), ['plain.txt'])
+})
+
 test('locks beside many files, in several folders, are found; a folder is no lock', async (t) => {
   const plain = Array.from({ length: 40 }, (_, number) => `f${String(number).padStart(2, '0')}.txt`)
   const held = ['held.txt', 'held.txt.lock', 'h2.txt', 'h2.txt.lck', 'free.txt']

@@ -44,23 +44,24 @@ export async function findSendSet(
   fileRoots: readonly string[],
   now: number,
 ): Promise<SendSet> {
-  const found = new Map<string, Candidate>()
+  const files = new Map<string, Candidate>()
   const places: string[] = []
   let busy = 0
   for (const { index, directory } of directoriesFor(channel, 'EMISION')) {
     const place = directory.filePath ?? ''
     places.push(directory.fileGroupsName ? `${place} (${directory.fileGroupsName})` : place)
     const belongs = groupMatcher(directory.fileGroupsName)
-    const paths = (await pathsAt(place, fileRoots)).filter((path) => {
+    const found = await pathsAt(place, fileRoots)
+    const paths = found.paths.filter((path) => {
       const name = basename(path)
-      return isSendable(name) && belongs(name)
+      return SENT[found.by](name) && belongs(name)
     })
     const locks = new LockFiles(paths.length)
     for await (const { path, stat } of looksAt(paths)) {
-      if (found.has(path)) continue
+      if (files.has(path)) continue
       if (await locks.lie(path)) busy++
       else
-        found.set(path, {
+        files.set(path, {
           directory: index,
           name: basename(path),
           path,
@@ -68,24 +69,24 @@ export async function findSendSet(
           modifiedAt: Math.floor(stat.mtimeMs),
           changedAt: stat.ctimeMs,
         })
-      if (found.size > MOST_FILES)
+      if (files.size > MOST_FILES)
         throw new NodeError(
           'conflict',
           `more than ${MOST_FILES} files lie in ${place}: narrow it with fileGroupsName`,
         )
     }
   }
-  const growing = await stillGrowing([...found.values()], now)
-  for (const path of growing) found.delete(path)
-  const files = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { files, places, busy: busy + growing.length }
+  const growing = await stillGrowing([...files.values()], now)
+  for (const path of growing) files.delete(path)
+  const sorted = [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  return { files: sorted, places, busy: busy + growing.length }
 }
 
 /** Names of all that lies in the channel's outbound directories, whether it would be sent now or not. */
 export async function outboundNames(channel: Channel, fileRoots: readonly string[]): Promise<Set<string>> {
   const names = new Set<string>()
   for (const { directory } of directoriesFor(channel, 'EMISION'))
-    for (const path of await pathsAt(directory.filePath ?? '', fileRoots)) names.add(basename(path))
+    for (const path of (await pathsAt(directory.filePath ?? '', fileRoots)).paths) names.add(basename(path))
   return names
 }
 
@@ -95,23 +96,41 @@ export function groupMatcher(groups: string | undefined): NameTest {
   return tests.length === 0 ? () => true : (name) => tests.some((test) => test(name))
 }
 
+/** Of a directory. `.part` is still being written, `.lock` and `.lck` say that of the file beside them (LockFiles). */
 export function isSendable(name: string): boolean {
-  // U+FFFD: the name is not UTF-8, so the file cannot be opened by this text.
-  return !name.startsWith('.') && !/\.(part|lock|lck)$/i.test(name) && !name.includes('\uFFFD')
+  return !name.startsWith('.') && isFinished(name) && isReadable(name)
 }
 
-async function pathsAt(place: string, fileRoots: readonly string[]): Promise<string[]> {
+function isFinished(name: string): boolean {
+  return !/\.(part|lock|lck)$/i.test(name)
+}
+
+/** U+FFFD: the name is not UTF-8, so the file cannot be opened by this text. */
+function isReadable(name: string): boolean {
+  return !name.includes('\uFFFD')
+}
+
+/** Who names a file means it. A pattern finds hidden names only where it asks for them. */
+const SENT = {
+  name: isReadable,
+  pattern: (name: string) => isFinished(name) && isReadable(name),
+  directory: isSendable,
+}
+
+type Found = { by: keyof typeof SENT; paths: string[] }
+
+async function pathsAt(place: string, fileRoots: readonly string[]): Promise<Found> {
   // A path that exists is taken as it is, even if it could be read as a glob.
   const base = (await exists(place)) ? place : fixedPart(place)
   if (confined(base, fileRoots) === undefined)
     throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
-  if (base !== place) return globPaths(place, base, fileRoots)
+  if (base !== place) return { by: 'pattern', paths: await globPaths(place, base, fileRoots) }
   try {
     const stat = await lstat(place)
-    if (!stat.isDirectory()) return [place]
-    return (await readdir(place)).map((name) => join(place, name))
+    if (!stat.isDirectory()) return { by: 'name', paths: [place] }
+    return { by: 'directory', paths: (await readdir(place)).map((name) => join(place, name)) }
   } catch (thrown) {
-    if (systemCode(thrown) === 'ENOENT') return []
+    if (systemCode(thrown) === 'ENOENT') return { by: 'name', paths: [] }
     throw new NodeError('conflict', `${place} cannot be read (${systemCode(thrown) ?? 'error'})`, {
       cause: thrown,
     })

@@ -29,6 +29,11 @@ test('a sealed value opens neither elsewhere, nor with another master key, nor c
       .join('.')
     assert.throws(() => seal.open('channel A localKey', changed), /does not open/, `part ${index}`)
   }
+  const tag = Buffer.from(parts[3] ?? '', 'base64url')
+  for (const octets of [4, 8, 15]) {
+    const cut = parts.with(3, tag.subarray(0, octets).toString('base64url')).join('.')
+    assert.throws(() => seal.open('channel A localKey', cut), /does not open/, `${octets} octets of its tag`)
+  }
   for (const text of ['', 'v1', 'secret', 'v1.a.b'])
     assert.throws(() => seal.open('x', text), /does not open/)
 })

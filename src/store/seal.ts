@@ -17,6 +17,8 @@ export type Seal = {
 }
 
 const VERSION = 'v1'
+/** Of a shorter tag, which OpenSSL would take as well, somebody who may write to the database could guess one that fits. */
+const WHOLE_TAG = { authTagLength: 16 }
 
 type Keys = (salt: Buffer, place: string) => KeyObject
 
@@ -38,7 +40,7 @@ export function makeSeal(masterKey: string | KeyRing): Seal {
     seal(place, secret) {
       const salt = randomBytes(16)
       const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', keys()[0](salt, place), iv)
+      const cipher = createCipheriv('aes-256-gcm', keys()[0](salt, place), iv, WHOLE_TAG)
       const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
       return [
         VERSION,
@@ -75,7 +77,7 @@ function partsOf(text: string): Parts | undefined {
 /** Undefined: it was sealed with another key, for another place, or changed since. */
 function unseal(keyFor: Keys, place: string, { salt, iv, tag, sealed }: Parts): string | undefined {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', keyFor(salt, place), iv)
+    const decipher = createDecipheriv('aes-256-gcm', keyFor(salt, place), iv, WHOLE_TAG)
     decipher.setAuthTag(tag)
     return decipher.update(sealed, undefined, 'utf8') + decipher.final('utf8')
   } catch {
