@@ -17,20 +17,28 @@ const SILENT: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ])
-/** PostgreSQL: a broken connection, a server that stops or starts, too many connections, a transaction left idle. */
-const SILENT_POSTGRES = /^(08...|57P0[1-3]|53300|25P03)$/
+/**
+ * PostgreSQL: a broken connection, a server that stops, starts or has become another one's copy, too many connections, a
+ * session or a transaction left idle.
+ */
+const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03|25006)$/
 
 export function translate(thrown: unknown): unknown {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown) ?? ''
   const gone = code === '' && thrown instanceof Error && GONE.test(thrown.message)
-  if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code))
-    return new NodeError('unavailable', 'the database does not answer', {
-      cause: thrown,
-      retryAfterSeconds: 1,
-    })
+  if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
   if (code === 'SQLITE_FULL' || code === '53100')
     return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
   return thrown
+}
+
+export function noAnswer(cause: unknown): NodeError {
+  return new NodeError('unavailable', 'the database does not answer', { cause, retryAfterSeconds: 1 })
 }

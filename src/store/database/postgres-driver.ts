@@ -5,8 +5,8 @@
 
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult, TransactionSettings } from 'kysely'
 import pg from 'pg'
-import { systemCode } from '../../errors.ts'
-import { translate } from './driver-errors.ts'
+import { NodeError } from '../../errors.ts'
+import { noAnswer, translate } from './driver-errors.ts'
 
 type Row = Record<string, unknown>
 
@@ -21,14 +21,13 @@ function nameOf(text: string): string {
 }
 
 /**
- * The server's plan no longer fits, because another node has changed the table (0A000), or it has none, because somebody
- * cleared it (26000). The next try makes a new one.
+ * The server's plan no longer fits, because another node has changed the table, or it has none, because somebody cleared it
+ * (26000). The next try makes a new one. The first is told by the place in the server's own code, for its code is that of
+ * whatever the server cannot do, and its text is in the server's language.
  */
 export function isStalePlan(thrown: unknown): boolean {
-  const code = systemCode(thrown)
-  return (
-    code === '26000' || (code === '0A000' && thrown instanceof Error && /cached plan/.test(thrown.message))
-  )
+  if (!(thrown instanceof pg.DatabaseError)) return false
+  return thrown.code === '26000' || thrown.routine === 'RevalidateCachedQuery'
 }
 
 function forgetPlans(): void {
@@ -136,8 +135,12 @@ export class PostgresDriver implements Driver {
     await connection.tell(isolationLevel ? `begin isolation level ${isolationLevel}` : 'begin')
   }
 
+  /** Without the server's answer nobody knows whether it was written: then it is not to be tried in another way. */
   async commitTransaction(connection: PooledConnection): Promise<void> {
-    const done = await connection.tell('commit')
+    const done = await connection.tell('commit').catch((thrown: unknown) => {
+      if (thrown instanceof pg.DatabaseError || thrown instanceof NodeError) throw thrown
+      throw noAnswer(thrown)
+    })
     if (done !== 'COMMIT') throw new Error('a statement of the transaction had failed: it was rolled back')
   }
 
