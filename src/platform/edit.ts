@@ -9,7 +9,7 @@ import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { applyPlatform, readKnown } from './apply.ts'
 import type { Applied, ApplyOptions } from './apply.ts'
-import type { Present, Removals } from './plan.ts'
+import type { ChangePlan, Present, Removals } from './plan.ts'
 import { platformFindings } from './rules.ts'
 
 export type Editing = {
@@ -27,7 +27,7 @@ export type Edit = {
   /** The channels it may concern; all of them where it is left out. */
   onlyChannels?: readonly string[]
   /** Looked at in the transaction, before anything is written; throws what forbids it. */
-  forbid?: (present: Present) => void
+  forbid?: (present: Present, plan: ChangePlan) => void
   dryRun?: boolean
 }
 
@@ -47,8 +47,8 @@ export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited
     remove,
     onlyChannels,
     dryRun,
-    forbid: (present) => {
-      forbid?.(present)
+    forbid: (present, plan) => {
+      forbid?.(present, plan)
       requireUnused(present, remove)
     },
     audit: { trail, actor, isFile: false },

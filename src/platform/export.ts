@@ -24,25 +24,31 @@ import { toPlatformSubscription } from './subscription-record.ts'
 export type ExportOptions = {
   /** Password hashes and keys too: opened with the seal. */
   secrets: boolean
+  /** Whose password hash is left out all the same: applied, such a user keeps the password. */
+  hidesHash?: ((account: Account) => boolean) | undefined
 }
 
 export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions): Promise<string> {
   const head = options.secrets
     ? '# A platform file WITH its secrets: keep it as you keep a key.\n'
     : '# A platform file without its secrets: applied to the same platform it keeps those that are there.\n'
-  const platform = await describePlatform(db, options.secrets ? seal : undefined)
+  const platform = await describePlatform(db, options.secrets ? seal : undefined, options)
   return head + stringify(platform, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
 /** The platform as the object that such a file holds; with a seal the secrets too. */
-export async function describePlatform(db: Db, seal: Seal | undefined): Promise<Platform> {
+export async function describePlatform(
+  db: Db,
+  seal: Seal | undefined,
+  { hidesHash }: Omit<ExportOptions, 'secrets'> = {},
+): Promise<Platform> {
   const entities = byKey(await listLocalEntities(db), ({ code }) => code)
   const contacts = byKey(await listContacts(db), ({ id }) => id)
   const accounts = byKey(await listAccounts(db), ({ username }) => username)
   const channels = byKey(await listChannels(db), ({ code }) => code)
   return inOrder(Platform, {
     localEntities: entities.map(toEntity),
-    users: accounts.map((account) => toUser(account, seal !== undefined)),
+    users: accounts.map((account) => toUser(account, seal !== undefined && !hidesHash?.(account))),
     contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
     channels: channels.map((channel) => toPlatformChannel(channel, seal)),
     ...(await describeNotices(db, seal)),

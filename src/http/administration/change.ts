@@ -10,6 +10,7 @@ import type { Account } from '../../store/accounts.ts'
 import { actorOf } from '../actor.ts'
 import type { Context } from '../context.ts'
 import { requireMatch, tagOf } from '../revision.ts'
+import { requireAllowed } from './change-rules.ts'
 
 export type ChangeCall = {
   user: Account
@@ -25,7 +26,14 @@ export async function changePlatform(context: Context, call: ChangeCall, edit: E
   const now = context.now()
   const changed = await editPlatform(
     { store, seal, roots, trail: audit, actor: actorOf(call), now },
-    { ...edit, dryRun },
+    {
+      ...edit,
+      dryRun,
+      forbid: (present, plan) => {
+        edit.forbid?.(present, plan)
+        requireAllowed(call.user, present, plan)
+      },
+    },
   )
   if (!dryRun && changed.lines.length > 0) context.wake({ kind: 'due' })
   return changed

@@ -2,8 +2,10 @@
 // and { file }, is refused here: a caller far away has no business in this machine's environment and folders.
 
 import { NodeError } from '../../errors.ts'
+import { listAccounts } from '../../store/accounts.ts'
 import { actorOf } from '../actor.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
+import { requireAllowed, requireNoPasswords } from './change-rules.ts'
 
 const FILE_NAME = 'platform.yaml'
 
@@ -17,10 +19,12 @@ const applyPlatformFile: PlatformHandler<'applyPlatformFile'> = async (context, 
   const known = await readKnown(store.db, prune)
   try {
     const { platform, warnings } = readPlatformText(file, FILE_NAME, { env: undefined, roots, known })
+    requireNoPasswords(call.user, await listAccounts(store.db), platform.users ?? [])
     const applied = await applyPlatform(store, seal, platform, {
       prune,
       dryRun,
       now: context.now(),
+      forbid: (present, plan) => requireAllowed(call.user, present, plan),
       audit: { trail: audit, actor: actorOf(call), note: 'a file through the console' },
     })
     if (!dryRun && applied.lines.length > 0) context.wake({ kind: 'due' })
@@ -36,7 +40,10 @@ const applyPlatformFile: PlatformHandler<'applyPlatformFile'> = async (context, 
 const exportPlatformFile: PlatformHandler<'exportPlatformFile'> = async (context, call) => {
   const { exportPlatform } = await import('../../platform/export.ts')
   const secrets = call.input.secrets === 'true'
-  const file = await exportPlatform(context.store.db, context.seal, { secrets })
+  const file = await exportPlatform(context.store.db, context.seal, {
+    secrets,
+    hidesHash: ({ role }) => role === 'ROLE_GLOBALADMIN' && call.user.role !== 'ROLE_GLOBALADMIN',
+  })
   await context.store.write((tx) =>
     context.audit.add(tx, actorOf(call), [{ action: 'PLATFORM_EXPORTED', facts: { secrets } }]),
   )

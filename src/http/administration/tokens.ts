@@ -15,7 +15,7 @@ import { askedPage } from '../integration/paging.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
 import { wordsOf } from '../words.ts'
 import { requireThere } from './change.ts'
-import { requireGlobal } from './users.ts'
+import { requireGlobal } from './change-rules.ts'
 
 const listTokens: PlatformHandler<'listTokens'> = async (context, { input }) => {
   const words = wordsOf(input.search ?? '')
@@ -36,7 +36,7 @@ const createToken: PlatformHandler<'createToken'> = async (context, { body, user
   const { store, audit } = context
   const now = context.now()
   const account = requireThere(await findAccount(store.db, body.user), `user ${body.user}`)
-  requireGlobal({ user }, account.role)
+  requireGlobal(user, account.role)
   if (account.disabled)
     throw new NodeError('conflict', `user ${body.user} is disabled: a token would not work`)
   const name = body.name ?? `for ${body.user}`
@@ -61,7 +61,7 @@ const revokeToken: PlatformHandler<'revokeToken'> = async (context, { input, use
     all.find(({ id }) => id === input.tokenId),
     `token ${input.tokenId}`,
   )
-  if (found.role !== undefined) requireGlobal({ user }, found.role)
+  if (found.role !== undefined) requireGlobal(user, found.role)
   await store.write(async (tx) => {
     if (!(await markRevoked(tx, found.id, context.now())))
       throw new NodeError('conflict', `token ${found.id} was revoked already`)

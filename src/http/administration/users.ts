@@ -1,9 +1,7 @@
-// Users made, changed and removed. Nobody locks the last administrator out, and nobody gives what they do not have: a
-// ROLE_ADMIN neither makes nor touches a ROLE_GLOBALADMIN.
+// Users made, changed and removed. Who may do what to whom stands in change-rules.ts.
 
 import { makePage } from '../../contract/page.ts'
 import type { UserAccount } from '../../contract/administration/users.ts'
-import { NodeError } from '../../errors.ts'
 import type { Present } from '../../platform/plan.ts'
 import { findAccount, listAccounts } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
@@ -13,6 +11,7 @@ import { showTag, tagOf } from '../revision.ts'
 import { wordsOf } from '../words.ts'
 import { changePlatform, current, requireNew, requireThere } from './change.ts'
 import type { ChangeCall } from './change.ts'
+import { requireGlobal } from './change-rules.ts'
 
 const listUsers: PlatformHandler<'listUsers'> = async (context, { input }) => {
   const words = wordsOf(input.search ?? '')
@@ -34,32 +33,20 @@ const readUser: PlatformHandler<'readUser'> = async (context, { input, reply }) 
 }
 
 const createUser: PlatformHandler<'createUser'> = (context, call) => {
-  const { username, role } = call.body
+  const { username } = call.body
   return changePlatform(context, call, {
     put: { users: [{ ...call.body, password: call.body.password ?? null }] },
     onlyChannels: [],
-    forbid: (present) => {
-      requireNew(accountOf(present, username), `user ${username}`)
-      requireGlobal(call, role)
-    },
+    forbid: (present) => requireNew(accountOf(present, username), `user ${username}`),
   })
 }
 
 const changeUser: PlatformHandler<'changeUser'> = (context, call) => {
   const { username } = call.input
-  const after = { username, ...call.body }
   return changePlatform(context, call, {
-    put: { users: [after] },
+    put: { users: [{ username, ...call.body }] },
     onlyChannels: [],
-    forbid: (present) => {
-      const before = touchable(call, present, username)
-      requireGlobal(call, after.role)
-      const stays = after.role === 'ROLE_GLOBALADMIN' && after.disabled !== true
-      if (!stays) requireAnother(present, before)
-      const own = before.username === call.user.username
-      if (own && (after.disabled === true || after.role !== before.role))
-        throw new NodeError('conflict', 'you cannot disable yourself or give yourself another role')
-    },
+    forbid: (present) => requireTouchable(call, present, username),
   })
 }
 
@@ -70,7 +57,7 @@ const setUserPassword: PlatformHandler<'setUserPassword'> = async (context, call
   return changePlatform(context, call, {
     put: { users: [{ ...fields, password: call.body.password }] },
     onlyChannels: [],
-    forbid: (present) => void touchable(call, present, username),
+    forbid: (present) => requireTouchable(call, present, username),
   })
 }
 
@@ -79,10 +66,7 @@ const removeUser: PlatformHandler<'removeUser'> = (context, call) => {
   return changePlatform(context, call, {
     remove: { accounts: [username] },
     onlyChannels: [],
-    forbid: (present) => {
-      requireAnother(present, touchable(call, present, username))
-      if (username === call.user.username) throw new NodeError('conflict', 'you cannot remove yourself')
-    },
+    forbid: (present) => requireTouchable(call, present, username),
   })
 }
 
@@ -99,25 +83,10 @@ function accountOf({ accounts }: Present, username: string): Account | undefined
   return accounts.find((one) => one.username === username)
 }
 
-function touchable(call: ChangeCall, present: Present, username: string): Account {
+/** Even where nothing would change, a ROLE_ADMIN has no business with a ROLE_GLOBALADMIN. */
+function requireTouchable(call: ChangeCall, present: Present, username: string): void {
   const account = current(call, present, (all) => accountOf(all, username), `user ${username}`)
-  requireGlobal(call, account.role)
-  return account
-}
-
-export function requireGlobal({ user }: Pick<ChangeCall, 'user'>, role: string): void {
-  if (role === 'ROLE_GLOBALADMIN' && user.role !== 'ROLE_GLOBALADMIN')
-    throw new NodeError('forbidden', 'only a ROLE_GLOBALADMIN makes or changes a ROLE_GLOBALADMIN')
-}
-
-/** Without one that can sign in nobody could ever make one again from outside. */
-function requireAnother({ accounts }: Present, { username, role, disabled }: Account): void {
-  if (role !== 'ROLE_GLOBALADMIN' || disabled) return
-  const others = accounts.filter(
-    (one) => one.username !== username && one.role === 'ROLE_GLOBALADMIN' && !one.disabled,
-  )
-  if (others.length === 0)
-    throw new NodeError('conflict', `${username} is the only ROLE_GLOBALADMIN: make another one first`)
+  requireGlobal(call.user, account.role)
 }
 
 function toWire(account: Account): UserAccount {

@@ -1,0 +1,58 @@
+// What a change through the node may not do, whoever asks for it and by whichever operation: one user, or a whole
+// platform file. Nobody locks the last administrator out, and nobody gives what they do not have: a ROLE_ADMIN neither
+// makes nor touches a ROLE_GLOBALADMIN. The command line has none of these rules.
+
+import type { PlatformUser } from '../../contract/administration/platform-file.ts'
+import { NodeError } from '../../errors.ts'
+import type { ChangePlan, Changes, Present } from '../../platform/plan.ts'
+import type { Account, NewAccount } from '../../store/accounts.ts'
+
+export function requireAllowed(user: Account, present: Present, plan: ChangePlan): void {
+  requireAccountRules(user, present.accounts, plan.accounts)
+}
+
+export function requireGlobal(user: Pick<Account, 'role'>, role: string): void {
+  if (role === 'ROLE_GLOBALADMIN' && user.role !== 'ROLE_GLOBALADMIN')
+    throw new NodeError('forbidden', 'only a ROLE_GLOBALADMIN makes or changes a ROLE_GLOBALADMIN')
+}
+
+/**
+ * A password that fits changes nothing, so the plan does not show it. To be asked before passwords are compared:
+ * otherwise a ROLE_ADMIN could try passwords of a ROLE_GLOBALADMIN as often as they like.
+ */
+export function requireNoPasswords(
+  user: Account,
+  accounts: readonly Account[],
+  wanted: readonly PlatformUser[],
+): void {
+  const roles = new Map(accounts.map(({ username, role }) => [username, role]))
+  for (const { username, password } of wanted)
+    if (password !== undefined) requireGlobal(user, roles.get(username) ?? '')
+}
+
+function requireAccountRules(user: Account, before: readonly Account[], changes: Changes<NewAccount>): void {
+  const known = new Map(before.map((account) => [account.username, account]))
+  const after = changes.changed.map((one) => one.after)
+  const touched = [...changes.added, ...after, ...changes.removed]
+  const roles = [...touched, ...after.flatMap(({ username }) => known.get(username) ?? [])]
+  for (const { role } of roles) requireGlobal(user, role)
+  requireGlobalLeft(before, changes)
+  const self = after.find(({ username }) => username === user.username)
+  if (self && (self.disabled || self.role !== known.get(user.username)?.role))
+    throw new NodeError('conflict', 'you cannot disable yourself or give yourself another role')
+  if (changes.removed.some(({ username }) => username === user.username))
+    throw new NodeError('conflict', 'you cannot remove yourself')
+}
+
+/** Without one that can sign in nobody could ever make one again from outside. */
+function requireGlobalLeft(before: readonly Account[], changes: Changes<NewAccount>): void {
+  const isGlobal = ({ role, disabled }: NewAccount) => role === 'ROLE_GLOBALADMIN' && !disabled
+  const after = changes.changed.map((one) => one.after)
+  const gone = new Set([...after, ...changes.removed].map(({ username }) => username))
+  const lost = before.filter((one) => isGlobal(one) && gone.has(one.username))
+  const left = [...before.filter(({ username }) => !gone.has(username)), ...changes.added, ...after]
+  if (lost.length === 0 || left.some(isGlobal)) return
+  const names = lost.map(({ username }) => username).join(', ')
+  const are = lost.length === 1 ? 'is the only ROLE_GLOBALADMIN' : 'are the only ROLE_GLOBALADMINs'
+  throw new NodeError('conflict', `${names} ${are}: make another one first`)
+}

@@ -1,0 +1,97 @@
+// The platform file through the node goes around none of the rules that the other operations of administration keep.
+
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { ClientError, createClient } from '../../sdk/index.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import { startTestHttp } from '../support/harness.ts'
+import { accountOf, PASSWORD } from '../support/seed.ts'
+
+type User = { username: string; email?: string; role: string; [field: string]: unknown }
+
+async function scene(t: TestContext) {
+  const node = await startTestHttp(t)
+  const as = async (user: string) => createClient({ url: node.url, token: await node.token(user) }).platform
+  const users = (...all: User[]) =>
+    JSON.stringify({ users: all.map((one) => ({ ...accountFields(one.username), ...one })) })
+  const [globaladmin, admin] = [await as('globaladmin'), await as('admin')]
+  /** Refused with and without dryRun. */
+  const refused = async (client: typeof admin, body: Body, status: number, message: RegExp) => {
+    for (const dryRun of ['true', 'false'] as const)
+      await assert.rejects(client.applyPlatformFile({ dryRun, body }), refusal(status, message))
+  }
+  return { node, users, globaladmin, admin, refused }
+}
+
+/** As the accounts are already. */
+function accountFields(username: string) {
+  const { email, name, lastName, language } = accountOf(username, null)
+  return { email, name, lastName, language }
+}
+
+type Body = { file: string; prune?: boolean }
+
+const refusal = (status: number, message: RegExp) => (thrown: unknown) => {
+  assert.ok(thrown instanceof ClientError, String(thrown))
+  assert.match(thrown.message, message)
+  assert.equal(thrown.status, status)
+  return true
+}
+
+const GLOBAL = { username: 'globaladmin', role: 'ROLE_GLOBALADMIN' }
+const ADMIN = { username: 'admin', role: 'ROLE_ADMIN' }
+const EVA = { username: 'eva', role: 'ROLE_GLOBALADMIN' }
+
+test('a ROLE_ADMIN neither makes nor touches a ROLE_GLOBALADMIN by a file; one that stays as it is may stand in it', async (t) => {
+  const { node, users, globaladmin, admin, refused } = await scene(t)
+  const before = await findAccount(node.store.db, 'globaladmin')
+  const attempts: Body[] = [
+    { file: users(EVA) },
+    { file: users({ ...ADMIN, role: 'ROLE_GLOBALADMIN' }) },
+    { file: users({ ...GLOBAL, password: 'taken over by now' }) },
+    { file: users({ ...GLOBAL, password: null }) },
+    { file: users({ ...GLOBAL, passwordHash: before?.passwordHash?.replace(/.$/, 'x') }) },
+    { file: users({ ...GLOBAL, email: 'mine@banco.example' }) },
+    { file: users({ ...GLOBAL, role: 'ROLE_OPERATOR' }) },
+    { file: users({ ...GLOBAL, disabled: true }) },
+    { file: users(ADMIN), prune: true },
+  ]
+  for (const body of attempts) await refused(admin, body, 403, /only a ROLE_GLOBALADMIN/)
+  // The right password changes nothing. If it were answered differently from a wrong one, passwords could be tried here.
+  await refused(admin, { file: users({ ...GLOBAL, password: PASSWORD }) }, 403, /only a ROLE_GLOBALADMIN/)
+  assert.deepEqual(await findAccount(node.store.db, 'globaladmin'), before)
+  const file = users(GLOBAL, { ...ADMIN, name: 'Ada' })
+  assert.deepEqual((await admin.applyPlatformFile({ body: { file } })).lines, ['~ user admin (name)'])
+  assert.deepEqual((await globaladmin.applyPlatformFile({ body: { file: users(EVA) } })).lines, [
+    '+ user eva',
+  ])
+})
+
+test('by a file nobody removes the last ROLE_GLOBALADMIN, or disables, removes or re-roles themselves', async (t) => {
+  const { users, globaladmin, admin, refused } = await scene(t)
+  const only = /globaladmin is the only ROLE_GLOBALADMIN/
+  await refused(globaladmin, { file: users(ADMIN), prune: true }, 409, only)
+  await refused(globaladmin, { file: users({ ...GLOBAL, disabled: true }) }, 409, only)
+  await refused(globaladmin, { file: users({ ...GLOBAL, role: 'ROLE_ADMIN' }) }, 409, only)
+  const yourself = /you cannot disable yourself or give yourself another role/
+  await refused(globaladmin, { file: users({ ...GLOBAL, role: 'ROLE_ADMIN' }, EVA) }, 409, yourself)
+  await refused(globaladmin, { file: users(EVA), prune: true }, 409, /you cannot remove yourself/)
+  await refused(admin, { file: users({ ...ADMIN, disabled: true }) }, 409, yourself)
+  await refused(admin, { file: users({ ...ADMIN, role: 'ROLE_OPERATOR' }) }, 409, yourself)
+  await refused(admin, { file: users(GLOBAL), prune: true }, 409, /you cannot remove yourself/)
+})
+
+test('an export with secrets shows a ROLE_ADMIN no hash of a ROLE_GLOBALADMIN, and applied it keeps the password', async (t) => {
+  const { node, globaladmin, admin } = await scene(t)
+  const hash = (await findAccount(node.store.db, 'globaladmin'))?.passwordHash ?? ''
+  const blockOf = (file: string, username: string) =>
+    file.split('- username: ').find((block) => block.startsWith(`${username}\n`)) ?? ''
+  const own = await (await admin.exportPlatformFile({ secrets: 'true' })).text()
+  assert.doesNotMatch(blockOf(own, 'globaladmin'), /passwordHash/)
+  assert.match(blockOf(own, 'operator'), /passwordHash: \$argon2id/)
+  const whole = await (await globaladmin.exportPlatformFile({ secrets: 'true' })).text()
+  assert.match(blockOf(whole, 'globaladmin'), /passwordHash: \$argon2id/)
+  assert.deepEqual((await admin.applyPlatformFile({ body: { file: own, prune: true } })).lines, [])
+  assert.equal((await findAccount(node.store.db, 'globaladmin'))?.passwordHash, hash)
+})
