@@ -48,6 +48,8 @@ import { unparkTransfers } from '../store/transfers/leases.ts'
 export type ApplyOptions = {
   /** Also removes what the file does not name. */
   prune?: boolean | undefined
+  /** Contact persons that are left out stay: for callers that may not have been shown them. */
+  keepPeople?: boolean | undefined
   /** Only says what would change. */
   dryRun?: boolean | undefined
   now: number
@@ -80,8 +82,9 @@ export async function applyPlatform(
   const hashed: Platform = platform.contacts
     ? { ...platform, contacts: await hashAccess(store.db, seal, platform.contacts, options.now) }
     : platform
+  const { remove, keepPeople } = options
   const planFor = (present: Present) => {
-    const plan = planChanges(hashed, present, { prune, remove: options.remove, seal, hashes })
+    const plan = planChanges(hashed, present, { prune, remove, seal, hashes, keepPeople })
     options.forbid?.(present, plan)
     requireSound(plan, present)
     return plan

@@ -10,13 +10,18 @@ import type { PlatformContact } from '../contract/administration/platform-file.t
 
 type Json = Record<string, unknown>
 
-/** A secret that is left out keeps its value in the database, as long as its section is there. Null clears it. */
+/**
+ * A secret that is left out keeps its value in the database, as long as its section is there. Null clears it. With
+ * `keepPeople` contactInfo that is left out stays too: an empty list clears it.
+ */
 export function contactOf(
   contact: PlatformContact,
   before: ContactRecord | undefined,
-  seal: Seal,
+  { seal, keepPeople = false }: { seal: Seal; keepPeople?: boolean | undefined },
 ): ContactRecord {
-  const { protocol = 'oftp2', folder, oftp2, sftp, access, quota, ...data } = contact
+  const { protocol = 'oftp2', folder, oftp2, sftp, access, quota, ...given } = contact
+  const people = keepPeople && before?.data.contactInfo
+  const data = people ? { contactInfo: people, ...given } : given
   const settings: ContactSections = structuredClone(withoutUndefined({ folder, oftp2, sftp, access, quota }))
   const secrets: Record<string, string> = {}
   for (const pointer of CONTACT_SECRETS) {

@@ -46,6 +46,7 @@ export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited
     now,
     remove,
     onlyChannels,
+    keepPeople: true,
     dryRun,
     forbid: (present, plan) => {
       forbid?.(present, plan)

@@ -26,6 +26,8 @@ export type ExportOptions = {
   secrets: boolean
   /** Whose password hash is left out all the same: applied, such a user keeps the password. */
   hidesHash?: ((account: Account) => boolean) | undefined
+  /** Contact persons are left out. */
+  withoutPeople?: boolean | undefined
 }
 
 export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions): Promise<string> {
@@ -40,7 +42,7 @@ export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions)
 export async function describePlatform(
   db: Db,
   seal: Seal | undefined,
-  { hidesHash }: Omit<ExportOptions, 'secrets'> = {},
+  { hidesHash, withoutPeople = false }: Omit<ExportOptions, 'secrets'> = {},
 ): Promise<Platform> {
   const entities = byKey(await listLocalEntities(db), ({ code }) => code)
   const contacts = byKey(await listContacts(db), ({ id }) => id)
@@ -49,7 +51,9 @@ export async function describePlatform(
   return inOrder(Platform, {
     localEntities: entities.map(toEntity),
     users: accounts.map((account) => toUser(account, seal !== undefined && !hidesHash?.(account))),
-    contacts: contacts.map((contact) => toPlatformContact(contact, seal)),
+    contacts: contacts
+      .map((contact) => toPlatformContact(contact, seal))
+      .map(({ contactInfo, ...rest }) => (withoutPeople ? rest : { ...rest, contactInfo })),
     channels: channels.map((channel) => toPlatformChannel(channel, seal)),
     ...(await describeNotices(db, seal)),
   })

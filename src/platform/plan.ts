@@ -52,7 +52,13 @@ export type Removals = {
   expectations?: readonly string[]
 }
 
-export type PlanOptions = { prune: boolean; remove?: Removals | undefined; seal: Seal; hashes: Hashes }
+export type PlanOptions = {
+  prune: boolean
+  remove?: Removals | undefined
+  seal: Seal
+  hashes: Hashes
+  keepPeople?: boolean | undefined
+}
 
 export function planChanges(platform: Platform, present: Present, options: PlanOptions): ChangePlan {
   const { localEntities = [], contacts = [], channels = [], users } = platform
@@ -73,7 +79,9 @@ export function planChanges(platform: Platform, present: Present, options: PlanO
     },
   )
   const contactsBefore = new Map(present.contacts.map((contact) => [contact.id, contact]))
-  const contactsWanted = contacts.map((contact) => contactOf(contact, contactsBefore.get(contact.id), seal))
+  const contactsWanted = contacts.map((contact) =>
+    contactOf(contact, contactsBefore.get(contact.id), options),
+  )
   const channelsBefore = new Map(present.channels.map((channel) => [channel.code, channel]))
   const accountsBefore = new Map(present.accounts.map((account) => [account.username, account]))
   return {

@@ -5,8 +5,9 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { ClientError, createClient } from '../../sdk/index.ts'
 import { findAccount } from '../../src/store/accounts.ts'
+import { findContact } from '../../src/store/contacts.ts'
 import { startTestHttp } from '../support/harness.ts'
-import { accountOf, PASSWORD } from '../support/seed.ts'
+import { accountOf, PASSWORD, PERSON } from '../support/seed.ts'
 
 type User = { username: string; email?: string; role: string; [field: string]: unknown }
 
@@ -94,4 +95,23 @@ test('an export with secrets shows a ROLE_ADMIN no hash of a ROLE_GLOBALADMIN, a
   assert.match(blockOf(whole, 'globaladmin'), /passwordHash: \$argon2id/)
   assert.deepEqual((await admin.applyPlatformFile({ body: { file: own, prune: true } })).lines, [])
   assert.equal((await findAccount(node.store.db, 'globaladmin'))?.passwordHash, hash)
+})
+
+test('an export without the permission contactChannels shows no contact persons, and applied it keeps them', async (t) => {
+  const { node, users, globaladmin, admin } = await scene(t)
+  const people = async () => (await findContact(node.store.db, 'acme'))?.data.contactInfo
+  const whole = await (await admin.exportPlatformFile()).text()
+  assert.ok(whole.includes(PERSON.email ?? ''))
+  const narrowed = users({ ...ADMIN, auths: { contactChannels: false } })
+  await globaladmin.applyPlatformFile({ body: { file: narrowed } })
+  const file = await (await admin.exportPlatformFile({ secrets: 'true' })).text()
+  assert.doesNotMatch(file, /contactInfo/)
+  assert.ok(!file.includes(PERSON.email ?? ''))
+  for (const client of [admin, globaladmin])
+    assert.deepEqual((await client.applyPlatformFile({ body: { file, prune: true } })).lines, [])
+  assert.deepEqual(await people(), [PERSON])
+  const cleared = whole.replace(/contactInfo:\n( {6}.*\n)+/, 'contactInfo: []\n')
+  const { lines } = await globaladmin.applyPlatformFile({ body: { file: cleared } })
+  assert.ok(lines.includes('~ contact acme (contactInfo)'), lines.join())
+  assert.deepEqual(await people(), [])
 })

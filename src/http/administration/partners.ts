@@ -6,7 +6,6 @@ import type {
   ContactSummary,
   LocalEntityFacts,
 } from '../../contract/administration/partners.ts'
-import type { PlatformContact } from '../../contract/administration/platform-file.ts'
 import { toPlatformContact } from '../../platform/contact-record.ts'
 import type { Present } from '../../platform/plan.ts'
 import type { View } from '../../store/channel-access.ts'
@@ -142,11 +141,10 @@ const createContact: PlatformHandler<'createContact'> = (context, call) => {
   })
 }
 
-const changeContact: PlatformHandler<'changeContact'> = async (context, call) => {
+const changeContact: PlatformHandler<'changeContact'> = (context, call) => {
   const id = call.input.contactId
-  const put = await withPeople(context, { ...call.body, id })
   return changePlatform(context, call, {
-    put: { contacts: [put] },
+    put: { contacts: [{ ...call.body, id }] },
     onlyChannels: [],
     forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
   })
@@ -162,13 +160,6 @@ const removeContact: PlatformHandler<'removeContact'> = (context, call) => {
 
 function contactOf({ contacts }: Present, id: string): ContactRecord | undefined {
   return contacts.find((one) => one.id === id)
-}
-
-/** People are not shown here, so whoever sends back what was read must not lose them. */
-async function withPeople(context: Context, contact: PlatformContact): Promise<PlatformContact> {
-  if (contact.contactInfo !== undefined) return contact
-  const contactInfo = (await findContact(context.store.db, contact.id))?.data.contactInfo
-  return { ...contact, ...(contactInfo && { contactInfo }) }
 }
 
 function summaryOf({ id, protocol, data, settings }: ContactRecord, channels: number): ContactSummary {
