@@ -87,7 +87,7 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
       const { db } = store
       const { seal } = context
       return testContact(
-        { db, seal, sshPacketMemory: config.sshPacketMemory, signal: ending.signal },
+        { db, seal, places: config, sshPacketMemory: config.sshPacketMemory, signal: ending.signal },
         contact,
       )
     },
@@ -95,6 +95,7 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
     roots: {
       fileRoots: config.fileRoots,
       scriptRoots: config.scriptRoots,
+      dataDir: config.dataDir,
       leastRsaBits: config.leastRsaBits,
     },
     maxPageSize: config.maxPageSize,

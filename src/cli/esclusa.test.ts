@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -405,7 +405,7 @@ test('doctor looks at the folders of a partner whatever callingEnd says: nobody 
           id: 'acme',
           protocol: 'folder',
           remoteCodes: [{ code: 'ACME' }],
-          folder: { inbox, outbox: folder },
+          folder: { inbox, outbox: join(folder, 'out') },
         },
       ],
       channels: [{ code: 'BANCO-ACME-NOMINA', contact: 'acme', connection }],
@@ -598,7 +598,9 @@ test('a file is uploaded and sent; a partner is called step by step by contact t
   assert.deepEqual([status, files.length], ['PENDING', 2], sent.stdout)
 
   const contact = { id: 'beside', protocol: 'folder', remoteCodes: [{ id: '1', code: 'BESIDE' }] }
-  const body = { ...contact, folder: { inbox: folder, outbox: folder } }
+  const beside = join(node.files, 'beside')
+  mkdirSync(beside)
+  const body = { ...contact, folder: { inbox: beside, outbox: beside } }
   const made = await run('call createContact --body -', { input: JSON.stringify(body) })
   assert.equal(made.exit, 0, made.stderr)
   const good = await run('contact test beside')

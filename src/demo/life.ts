@@ -29,7 +29,7 @@ export function writeSamples({ bank, partner, now }: DemoParts): void {
   bankFile('files/norte/cierre/out/cierre.txt', payrollFile(10))
   // 79 characters where 80 are agreed: what a refused file looks like.
   bankFile('files/norte/tarifas/out/tarifas.txt', fixedLines(10, 79))
-  bankFile('norte/out/lista-1.txt', fixedLines(500, 80))
+  bankFile('files/partners/norte/out/lista-1.txt', fixedLines(500, 80))
   bankFile('files/levante/recibos/out/recibos.txt', payrollFile(900))
   bankFile('files/hansa/sepa/out/pacs.008.xml', paymentsFile('H1', 800))
   bankFile('files/cantabria/devolucion/out/devoluciones.xml', paymentsFile('D1', 60))
@@ -45,7 +45,8 @@ export function keepAlive({ bank, partner }: DemoParts): void {
   const stamp = at.toISOString().slice(11, 19).replaceAll(':', '')
   const turns = [
     () => put(join(bank.folder, `files/acme/extracto/out/extracto-${stamp}.txt`), statementFile(at)),
-    () => put(join(bank.folder, `cantabria/out/recibos-${stamp}.xml`), paymentsFile(stamp, 120)),
+    () =>
+      put(join(bank.folder, `files/partners/cantabria/out/recibos-${stamp}.xml`), paymentsFile(stamp, 120)),
     () => put(join(partner.folder, `files/banco/extracto/out/acme-${stamp}.txt`), statementFile(at)),
     () => put(join(bank.folder, `files/lago/sepa/out/pain.001-${stamp}.xml`), paymentsFile(stamp, 40)),
   ]

@@ -11,12 +11,18 @@ export const SILENT = 'lejano'
 /** Its folder appears only after the first send to it has failed. */
 export const LATE = 'levante'
 
-export function partnersOf({ bank, partner, closedPort }: DemoParts): PlatformContact[] {
+/** Of a partner beside the bank, with its `in` and `out`. */
+export function folderOf({ bank }: Pick<DemoParts, 'bank'>, id: string): string {
+  return `${bank.folder}/files/partners/${id}`
+}
+
+export function partnersOf(parts: DemoParts): PlatformContact[] {
+  const { partner, closedPort } = parts
   const beside = (id: string, name: string, os: string, people: Person[]): PlatformContact => ({
     ...described(id, name, people),
     os,
     protocol: 'folder',
-    folder: { inbox: `${bank.folder}/${id}/in`, outbox: `${bank.folder}/${id}/out` },
+    folder: { inbox: `${folderOf(parts, id)}/in`, outbox: `${folderOf(parts, id)}/out` },
   })
   return [
     called('acme', 'Acme SA', partner.oftp2TlsPort, [

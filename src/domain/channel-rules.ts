@@ -27,6 +27,8 @@ type NodeRule = 'roots' | 'scriptsOff' | 'key'
 export type Roots = {
   fileRoots: readonly string[]
   scriptRoots: readonly string[]
+  /** The node's own folder, which no partner's folder may touch; not looked at where it is left out. */
+  dataDir?: string
   /** What a message calls the file roots; the setting without it. */
   fileRootsName?: string
   /** Shortest RSA key that is taken; 2048 where it is left out. */

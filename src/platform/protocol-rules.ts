@@ -9,6 +9,8 @@ import { parseCode } from '../domain/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
 import { idleFields } from '../domain/fields/idle.ts'
 import type { Carrier } from '../domain/fields/idle.ts'
+import { partnerFolderFault } from '../files/partner-folders.ts'
+import type { NodePlaces } from '../files/partner-folders.ts'
 import { cmsFindings } from './cms-rules.ts'
 import { UNREAD } from './references.ts'
 import type { PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
@@ -24,7 +26,7 @@ export function oftp2IdFits(text: string): boolean {
   return /^[A-Z0-9/.&() -]{1,25}$/.test(text)
 }
 
-export function contactFindings(contact: PlatformContact): Findings {
+export function contactFindings(contact: PlatformContact, places: NodePlaces): Findings {
   const found: Findings = { faults: [], warnings: [] }
   const fault = (pointer: string, message: string) => found.faults.push({ pointer, message })
   const warn = (pointer: string, message: string) => found.warnings.push({ pointer, message })
@@ -44,8 +46,12 @@ export function contactFindings(contact: PlatformContact): Findings {
   if (protocol !== 'oftp2' && oftp2) warn('/oftp2', `has no effect: the protocol is ${protocol}`)
   for (const name of ['inbox', 'outbox'] as const) {
     const path = folder?.[name]
-    if (path !== undefined && (!isAbsolute(path) || path.split('/').includes('..')))
-      fault(`/folder/${name}`, 'must be an absolute path without ..')
+    if (path === undefined) continue
+    const message =
+      !isAbsolute(path) || path.split('/').includes('..')
+        ? 'must be an absolute path without ..'
+        : partnerFolderFault(path, places)
+    if (message !== undefined) fault(`/folder/${name}`, message)
   }
   sftpFindings(sftp, fault, warn)
   accessFindings(access, fault, warn)

@@ -61,7 +61,7 @@ export function platformFindings(platform: Platform, roots: Roots, known: Known)
       )
   }
   for (const [index, contact] of (platform.contacts ?? []).entries())
-    add(`/contacts/${index}`, contactFindings(contact))
+    add(`/contacts/${index}`, contactFindings(contact, roots))
   const around = surroundings(platform, known)
   for (const [index, channel] of (platform.channels ?? []).entries())
     add(`/channels/${index}`, oneChannel(channel, around, roots))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { PushMarkers } from '../../src/engine/transports/folder/push-markers.ts'
-import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import { createFolder } from '../../src/engine/transports/folder/folder.ts'
 import { clearLeftovers } from '../../src/engine/staging/leftovers.ts'
 import type { Transport } from '../../src/engine/transports/transport.ts'
 import type { FolderSettings } from '../../src/contract/contact-settings.ts'
@@ -15,6 +15,8 @@ import { testOnBoth, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 const MINUTE = 60_000
 const PATIENCE_MS = 180_000

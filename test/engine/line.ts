@@ -2,7 +2,7 @@
 // faults that can be looked at and ordered. It plays any protocol name, since the engine goes by that.
 
 import { NodeError } from '../../src/errors.ts'
-import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import { createFolder } from '../../src/engine/transports/folder/folder.ts'
 import type {
   Call,
   Capabilities,
@@ -17,6 +17,8 @@ import type {
 import { OFTP2 } from '../../src/engine/transports/oftp2/oftp2.ts'
 import { SFTP } from '../../src/engine/transports/ssh/sftp-protocol.ts'
 import type { Rig } from './rig.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 export type LineOptions = {
   protocol?: string

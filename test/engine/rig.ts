@@ -29,7 +29,7 @@ import { SessionPool } from '../../src/engine/sessions/session-pool.ts'
 import { makeSlots } from '../../src/engine/scheduling/slots.ts'
 import { Quotas } from '../../src/engine/staging/quotas.ts'
 import { makeStaging } from '../../src/engine/staging/staging.ts'
-import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import { createFolder } from '../../src/engine/transports/folder/folder.ts'
 import type { Protocol, SessionHost, Transport } from '../../src/engine/transports/transport.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -51,6 +51,8 @@ import { requestRetry } from '../../src/transfers/retry.ts'
 import { resetChannel } from '../../src/transfers/reset.ts'
 import { closeAfter, sqlite, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 export const CODE = 'BANCO-ACME-NOMINA'
 

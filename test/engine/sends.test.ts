@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
 import { clearLeftovers } from '../../src/engine/staging/leftovers.ts'
 import { MemorySource } from '../support/transport-ends.ts'
-import { folderTransport } from '../../src/engine/transports/folder/folder.ts'
+import { createFolder } from '../../src/engine/transports/folder/folder.ts'
 import type { FolderSettings } from '../../src/contract/contact-settings.ts'
 import type { Transport } from '../../src/engine/transports/transport.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
@@ -23,6 +23,8 @@ import type { Rig, RigOptions } from './rig.ts'
 import { offerOf } from './wire.ts'
 import type { TestContext } from 'node:test'
 import { reachAll } from '../support/reach.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 async function lineRig(t: TestContext, options: LineOptions, change: Channel = {}, more: RigOptions = {}) {
   const line = new Line(options)

@@ -1,12 +1,15 @@
 // The platform file through the node goes around none of the rules that the other operations of administration keep.
 
 import assert from 'node:assert/strict'
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { ClientError, createClient } from '../../sdk/index.ts'
 import { findAccount } from '../../src/store/accounts.ts'
 import { findContact } from '../../src/store/contacts.ts'
-import { startTestHttp } from '../support/harness.ts'
+import { applyPlatform } from '../../src/platform/apply.ts'
+import { startTestHttp, tempFolder } from '../support/harness.ts'
 import { accountOf, PASSWORD, PERSON } from '../support/seed.ts'
 
 type User = { username: string; email?: string; role: string; [field: string]: unknown }
@@ -114,4 +117,38 @@ test('an export without the permission contactChannels shows no contact persons,
   const { lines } = await globaladmin.applyPlatformFile({ body: { file: cleared } })
   assert.ok(lines.includes('~ contact acme (contactInfo)'), lines.join())
   assert.deepEqual(await people(), [])
+})
+
+test('a partner’s folder that is new or changed lies inside the file roots, by whichever operation; one that was there may lie elsewhere', async (t) => {
+  const { node, admin, refused } = await scene(t)
+  const outside = await tempFolder(t)
+  await mkdir(node.files, { recursive: true })
+  await symlink(outside, join(node.files, 'way-out'))
+  const contact = (inbox: string, outbox: string) => ({
+    id: 'beside',
+    protocol: 'folder' as const,
+    remoteCodes: [{ id: '1', code: 'BESIDE' }],
+    folder: { inbox, outbox },
+  })
+  const file = (one: object) => JSON.stringify({ contacts: [one] })
+  const [into, out] = [join(node.files, 'beside/in'), join(node.files, 'beside/out')]
+  const says = (field: string) => new RegExp(`/folder/${field} .*ESCLUSA_FILE_ROOTS.*esclusa apply`)
+  for (const place of [join(outside, 'in'), join(node.files, 'way-out'), join(node.files, 'way-out/new')]) {
+    await assert.rejects(admin.createContact({ body: contact(place, out) }), refusal(400, says('inbox')))
+    await refused(admin, { file: file(contact(into, place)) }, 400, says('outbox'))
+  }
+  assert.deepEqual((await admin.createContact({ body: contact(into, out) })).lines, ['+ contact beside'])
+  const { id: contactId, ...changed } = contact(join(outside, 'in'), out)
+  await assert.rejects(admin.changeContact({ contactId, body: changed }), refusal(400, says('inbox')))
+  await applyPlatform(
+    node.store,
+    node.context.seal,
+    { contacts: [{ ...changed, id: contactId }] },
+    { now: 1 },
+  )
+  const named = { ...changed, name: 'Beside' }
+  const lines = ['~ contact beside (name)']
+  assert.deepEqual((await admin.changeContact({ contactId, body: named })).lines, lines)
+  const renamed = file({ ...named, id: contactId, name: 'Besides' })
+  assert.deepEqual((await admin.applyPlatformFile({ body: { file: renamed } })).lines, lines)
 })

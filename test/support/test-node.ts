@@ -89,10 +89,13 @@ export async function startHttpDoor(t: TestContext, options: HttpOptions): Promi
         store: { db },
         seal,
       } = context
-      return testContact({ db, seal, sshPacketMemory: true, signal: new AbortController().signal }, contact)
+      return testContact(
+        { db, seal, places: config, sshPacketMemory: true, signal: new AbortController().signal },
+        contact,
+      )
     },
     zone: zoneOf(config.timezone),
-    roots: { fileRoots: config.fileRoots, scriptRoots: config.scriptRoots },
+    roots: config,
     maxPageSize: config.maxPageSize,
     uploads: uploadSettings(config),
     dataDir: config.dataDir,

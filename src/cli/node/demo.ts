@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { createClient } from '../../../sdk/index.ts'
 import { readConfig } from '../../config.ts'
 import { keepAlive, makeFolders, writeSamples } from '../../demo/life.ts'
-import { LATE } from '../../demo/partners.ts'
+import { folderOf, LATE } from '../../demo/partners.ts'
 import { writePast } from '../../demo/past.ts'
 import { bankPlatform, partnerPlatform } from '../../demo/platforms.ts'
 import type { DemoNode, DemoParts } from '../../demo/demo-parts.ts'
@@ -204,7 +204,7 @@ async function firstSends({ bank, password }: DemoParts): Promise<void> {
     if (status === 'FAILED') break
     await new Promise((done) => setTimeout(done, 100))
   }
-  for (const name of ['in', 'out']) mkdirSync(join(bank.folder, LATE, name), { recursive: true })
+  for (const name of ['in', 'out']) mkdirSync(join(folderOf({ bank }, LATE), name), { recursive: true })
 }
 
 function welcome({ bank, partner, password }: DemoParts, folder: string): void {

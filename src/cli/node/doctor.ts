@@ -17,6 +17,8 @@ import { messageOf } from '../../errors.ts'
 import { listenerCertificates } from '../../files/listener-certificates.ts'
 import { readSecrets } from '../../files/secrets.ts'
 import { overlaps } from '../../files/root-overlap.ts'
+import { partnerFolderFault } from '../../files/partner-folders.ts'
+import type { NodePlaces } from '../../files/partner-folders.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -191,7 +193,7 @@ async function database(config: Config, store: Store, calls: boolean): Promise<F
   for (const channel of channels)
     findings.push(...channelFindings(rootsOf(config, entities.get(channel.localCode)), seal, channel))
   findings.push(
-    ...(calls ? await calledPartners(config, store, seal) : await partners(store, seal, channels)),
+    ...(calls ? await calledPartners(config, store, seal) : await partners(store, seal, channels, config)),
   )
   return findings
 }
@@ -258,7 +260,7 @@ function certificateFindings(about: string, pems: readonly (string | undefined)[
 async function calledPartners(config: Config, store: Store, seal: Seal): Promise<Finding[]> {
   const { testContact } = await import('../../engine/probing/test-contact.ts')
   const { signal } = new AbortController()
-  const testing = { db: store.db, seal, sshPacketMemory: config.sshPacketMemory, signal }
+  const testing = { db: store.db, seal, places: config, sshPacketMemory: config.sshPacketMemory, signal }
   const findings: Finding[] = []
   for (const contact of await listContacts(store.db))
     for (const { address = '', steps } of (await testContact(testing, contact)).ways)
@@ -273,7 +275,12 @@ async function calledPartners(config: Config, store: Store, seal: Seal): Promise
 const VERDICTS = { OK: 'ok', FAILED: 'wrong', SKIPPED: 'warning' } as const
 
 /** One TCP connection to each address that a channel may call. */
-async function partners(store: Store, seal: Seal, channels: readonly ChannelRecord[]): Promise<Finding[]> {
+async function partners(
+  store: Store,
+  seal: Seal,
+  channels: readonly ChannelRecord[],
+  places: NodePlaces,
+): Promise<Finding[]> {
   const contacts = await listContacts(store.db)
   const looks = contacts.flatMap((contact) => {
     const called = channels.filter(
@@ -285,7 +292,7 @@ async function partners(store: Store, seal: Seal, channels: readonly ChannelReco
         folder?: { inbox?: string; outbox?: string }
       }
       return [folder?.inbox, folder?.outbox].flatMap((path) =>
-        path === undefined ? [] : [folderFinding(contact.id, path)],
+        path === undefined ? [] : [folderFinding(contact.id, path, places)],
       )
     }
     const addresses = (contact.data.remoteIPs ?? []).flatMap(({ ipAddress, port }) =>
@@ -296,7 +303,9 @@ async function partners(store: Store, seal: Seal, channels: readonly ChannelReco
   return Promise.all(looks)
 }
 
-async function folderFinding(contact: string, path: string): Promise<Finding> {
+async function folderFinding(contact: string, path: string, places: NodePlaces): Promise<Finding> {
+  const fault = partnerFolderFault(path, places)
+  if (fault !== undefined) return wrong(`partner ${contact}`, `${path} ${fault}`)
   return existsSync(path)
     ? writable(`partner ${contact}`, path)
     : wrong(`partner ${contact}`, `${path} does not exist`)

@@ -9,6 +9,7 @@ import type { ConnectionTest, TestedLine } from '../../contract/administration/c
 import type { Oftp2Settings, SftpSettings } from '../../contract/contact-settings.ts'
 import { applicationOf, partnerMustCall } from '../../domain/channel.ts'
 import { fromSocketError, messageOf, NodeError } from '../../errors.ts'
+import type { NodePlaces } from '../../files/partner-folders.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { openProtocolSections } from '../../store/contacts.ts'
@@ -33,6 +34,7 @@ import { Failed, STEP_MS, Steps } from './steps.ts'
 export type Testing = {
   db: Db
   seal: Seal
+  places: NodePlaces
   sshPacketMemory: boolean
   signal: AbortSignal
 }
@@ -58,7 +60,7 @@ export async function testContact(testing: Testing, contact: ContactRecord): Pro
 }
 
 async function folderLine(
-  { seal }: Testing,
+  { seal, places: nodePlaces }: Testing,
   contact: ContactRecord,
   channels: readonly ChannelRecord[],
 ): Promise<TestedLine> {
@@ -68,7 +70,7 @@ async function folderLine(
   if (places.length === 0) steps.fail('RIGHTS', 'neither inbox nor outbox is set', 'CHECK_RIGHTS')
   for (const place of new Set(places))
     await steps.take('RIGHTS', 'CHECK_RIGHTS', async () => {
-      await tryFolder(place)
+      await tryFolder(place, nodePlaces)
       return { seen: place, value: undefined }
     })
   return steps.line

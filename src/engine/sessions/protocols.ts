@@ -13,7 +13,7 @@ import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { outboxOf } from '../sending/outbox-spool.ts'
 import { makeSessionCrypto } from './session-crypto.ts'
-import { folderTransport } from '../transports/folder/folder.ts'
+import { createFolder } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
 import { SFTP } from '../transports/ssh/sftp-protocol.ts'
 import { NAME_ALONE } from '../transports/transport.ts'
@@ -36,7 +36,7 @@ export async function openProtocols(config: Config, context: EngineContext): Pro
     connect: async (call, host) => (await (calling ??= ssh().then(sftpCalls))).connect(call, host),
   }
   const oftp2 = createOftp2({ crypto: makeSessionCrypto(context.policy) })
-  const all = [folderTransport, oftp2, sftp] as Transport<never>[]
+  const all = [createFolder(config), oftp2, sftp] as Transport<never>[]
   return {
     transports: new Map(all.map((transport) => [transport.protocol, transport])),
     listen: async (hostOf, wake) => [

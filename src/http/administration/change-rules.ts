@@ -1,14 +1,20 @@
 // What a change through the node may not do, whoever asks for it and by whichever operation: one user, or a whole
 // platform file. Nobody locks the last administrator out, and nobody gives what they do not have: a ROLE_ADMIN neither
-// makes nor touches a ROLE_GLOBALADMIN. The command line has none of these rules.
+// makes nor touches a ROLE_GLOBALADMIN. And nobody far away makes the node read and write folders that are not for files.
+// The command line has none of these rules.
 
 import type { PlatformUser } from '../../contract/administration/platform-file.ts'
 import { NodeError } from '../../errors.ts'
 import type { ChangePlan, Changes, Present } from '../../platform/plan.ts'
+import { confined } from '../../files/roots.ts'
 import type { Account, NewAccount } from '../../store/accounts.ts'
+import type { ContactRecord } from '../../store/contacts.ts'
 
-export function requireAllowed(user: Account, present: Present, plan: ChangePlan): void {
+export type Asking = { user: Account; fileRoots: readonly string[] }
+
+export function requireAllowed({ user, fileRoots }: Asking, present: Present, plan: ChangePlan): void {
   requireAccountRules(user, present.accounts, plan.accounts)
+  requireFoldersInside(fileRoots, present.contacts, plan.contacts)
 }
 
 export function requireGlobal(user: Pick<Account, 'role'>, role: string): void {
@@ -55,4 +61,23 @@ function requireGlobalLeft(before: readonly Account[], changes: Changes<NewAccou
   const names = lost.map(({ username }) => username).join(', ')
   const are = lost.length === 1 ? 'is the only ROLE_GLOBALADMIN' : 'are the only ROLE_GLOBALADMINs'
   throw new NodeError('conflict', `${names} ${are}: make another one first`)
+}
+
+/** Elsewhere on the machine the operator alone lets a partner in. A folder that stays as it is was let in before. */
+function requireFoldersInside(
+  fileRoots: readonly string[],
+  before: readonly ContactRecord[],
+  changes: Changes<ContactRecord>,
+): void {
+  const known = new Map(before.map(({ id, settings }) => [id, settings.folder]))
+  for (const { id, settings } of [...changes.added, ...changes.changed.map(({ after }) => after)])
+    for (const name of ['inbox', 'outbox'] as const) {
+      const path = settings.folder?.[name]
+      if (path === undefined || path === known.get(id)?.[name]) continue
+      if (confined(path, fileRoots) === undefined)
+        throw new NodeError(
+          'bad_request',
+          `/folder/${name} of contact ${id} must lie inside one of ESCLUSA_FILE_ROOTS; the operator can set another with esclusa apply`,
+        )
+    }
 }

@@ -31,7 +31,7 @@ export async function changePlatform(context: Context, call: ChangeCall, edit: E
       dryRun,
       forbid: (present, plan) => {
         edit.forbid?.(present, plan)
-        requireAllowed(call.user, present, plan)
+        requireAllowed({ user: call.user, fileRoots: roots.fileRoots }, present, plan)
       },
     },
   )

@@ -26,7 +26,8 @@ const applyPlatformFile: PlatformHandler<'applyPlatformFile'> = async (context, 
       // An export for a caller without contactChannels has none.
       keepPeople: true,
       now: context.now(),
-      forbid: (present, plan) => requireAllowed(call.user, present, plan),
+      forbid: (present, plan) =>
+        requireAllowed({ user: call.user, fileRoots: roots.fileRoots }, present, plan),
       audit: { trail: audit, actor: actorOf(call), note: 'a file through the console' },
     })
     if (!dryRun && applied.lines.length > 0) context.wake({ kind: 'due' })

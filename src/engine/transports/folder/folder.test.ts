@@ -16,8 +16,11 @@ import {
 } from '../../../../test/support/transport-ends.ts'
 import type { Call, SessionHost } from '../transport.ts'
 import type { FolderSettings } from '../../../contract/contact-settings.ts'
-import { folderTransport } from './folder.ts'
+import { createFolder } from './folder.ts'
+import { tryFolder } from './try-folder.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 const never = new AbortController().signal
 
@@ -153,4 +156,20 @@ test('a folder is no encrypted session, and a missing one cannot be called', asy
   await assert.rejects(folderTransport.connect(absent, new MemoryHost()), { code: 'connect_failed' })
   const file = callTo({ inbox: '/etc/hostname' })
   await assert.rejects(folderTransport.connect(file, new MemoryHost()), NodeError)
+})
+
+test('a folder that a link has led into the data folder is not used, neither to send, to fetch nor to sweep', async (t) => {
+  const home = await tempFolder(t)
+  const data = join(home, 'data')
+  await mkdir(data)
+  await writeFile(join(data, 'jwt-secret'), 'secret')
+  await symlink(data, join(home, 'partner'))
+  const guarded = createFolder({ dataDir: data, scriptRoots: [] })
+  const inbox = join(home, 'partner')
+  for (const folders of [{ inbox }, { outbox: inbox }])
+    await assert.rejects(guarded.connect(callTo(folders), new MemoryHost()), { code: 'no_rights' })
+  await assert.rejects(async () => guarded.discard?.({ inbox }, () => Promise.resolve([])), {
+    code: 'no_rights',
+  })
+  await assert.rejects(tryFolder(inbox, { dataDir: data, scriptRoots: [] }), { code: 'no_rights' })
 })

@@ -15,6 +15,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
 import { syncFolder } from '../../../files/folder-sync.ts'
+import { requirePartnerFolder } from '../../../files/partner-folders.ts'
+import type { NodePlaces } from '../../../files/partner-folders.ts'
 import type {
   Call,
   Capabilities,
@@ -47,29 +49,35 @@ const CAPABILITIES: Capabilities = {
   defaultPort: undefined,
 }
 
-export const folderTransport: Transport<Settings> = {
-  protocol: 'folder',
-  capabilities: CAPABILITIES,
-  sections: { calling: 'folder', called: 'folder' },
-  // Nobody calls through a folder.
-  callerIds: () => [],
-  keyName: (name) => name,
-  async connect(call, host) {
-    const folder = call.settings
-    if (call.security.encrypted)
-      throw new NodeError(
-        'insecure_session',
-        'a folder is no encrypted session: the channel asks for one (ciphrate)',
-      )
-    for (const path of [folder.inbox, folder.outbox]) if (path !== undefined) await requireFolder(path)
-    return new FolderSession(call, folder, host)
-  },
-  async discard({ inbox }, find) {
-    if (inbox !== undefined) await new PushMarkers(inbox).discard(find)
-  },
+/** `places`: what the folders of partners must stay away from. */
+export function createFolder(places: NodePlaces): Transport<Settings> {
+  return {
+    protocol: 'folder',
+    capabilities: CAPABILITIES,
+    sections: { calling: 'folder', called: 'folder' },
+    // Nobody calls through a folder.
+    callerIds: () => [],
+    keyName: (name) => name,
+    async connect(call, host) {
+      const folder = call.settings
+      if (call.security.encrypted)
+        throw new NodeError(
+          'insecure_session',
+          'a folder is no encrypted session: the channel asks for one (ciphrate)',
+        )
+      for (const path of [folder.inbox, folder.outbox])
+        if (path !== undefined) await requireFolder(path, places)
+      return new FolderSession(call, folder, host)
+    },
+    async discard({ inbox }, find) {
+      if (inbox === undefined) return
+      await requireFolder(inbox, places)
+      await new PushMarkers(inbox).discard(find)
+    },
+  }
 }
 
-async function requireFolder(path: string): Promise<void> {
+async function requireFolder(path: string, places: NodePlaces): Promise<void> {
   const found = await stat(path).catch((thrown: unknown) => {
     if (systemCode(thrown) === 'ENOENT')
       throw new NodeError('connect_failed', `the partner’s folder ${path} does not exist`, { cause: thrown })
@@ -77,6 +85,8 @@ async function requireFolder(path: string): Promise<void> {
   })
   if (!found.isDirectory())
     throw new NodeError('connect_failed', `the partner’s folder ${path} is not a folder`)
+  // Only now: this waits for the disk, and a disk that does not answer would hold up the whole engine.
+  requirePartnerFolder(path, places)
 }
 
 class FolderSession implements Session {

@@ -15,8 +15,10 @@ import {
   sampleBytes,
 } from '../../../../test/support/transport-ends.ts'
 import type { Session, WireFile } from '../transport.ts'
-import { folderTransport } from './folder.ts'
+import { createFolder } from './folder.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
+
+const folderTransport = createFolder({ scriptRoots: [] })
 
 const never = new AbortController().signal
 const security = {
