@@ -23,19 +23,23 @@ export function confined(path: string, roots: readonly string[]): string | undef
   return roots.some((root) => isInside(real, realPlace(root))) ? real : undefined
 }
 
-/** The real place of a path, with links followed as far as it exists. */
+/**
+ * The real place of a path, with links followed as far as it exists. The rest is without empty steps and `.`, so that
+ * places can be compared as text. A `..` stays until the links before it have been followed.
+ */
 export function realPlace(path: string): string {
-  let existing = path
+  const plain = path.replaceAll(/\/(\.?\/)+/g, '/').replace(/(.)\/\.?$/, '$1')
+  let existing = plain
   let rest = ''
   for (;;) {
     try {
       return realpathSync.native(existing) + rest
     } catch (thrown) {
-      if (systemCode(thrown) !== 'ENOENT' && systemCode(thrown) !== 'ENOTDIR') return path
+      if (systemCode(thrown) !== 'ENOENT' && systemCode(thrown) !== 'ENOTDIR') return plain
       // A dangling link is not a missing name: a file made there would be where the link points.
       if (isLink(existing)) return '/dev/null/dangling link'
       const parent = dirname(existing)
-      if (parent === existing) return path
+      if (parent === existing) return plain
       rest = existing.slice(parent === '/' ? 0 : parent.length) + rest
       existing = parent
     }

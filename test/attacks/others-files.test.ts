@@ -119,3 +119,25 @@ test('a local entity’s own file roots hold for whoever asks, and for a platfor
     assert.match(answer.body.message, /^\/path must lie inside the file roots of local entity BANCO \(/)
   }
 })
+
+test('nor by another spelling of a folder that is not there yet', async (t) => {
+  const bank = await startBank(t)
+  const secret = bank.folder('not-yet/secret')
+  await bank.apply({
+    channels: [
+      {
+        code: 'BANCO-PAGOS-SECRETO',
+        contact: 'pagos',
+        users: ['jefa'],
+        directories: [{ direction: 'EMISION', filePath: secret }],
+      },
+    ],
+  })
+  const before = await paths(bank)
+  const spelled = ['//secret', '/./secret', '//secret//deep', '/secret/./deep/', '/secret/.', '/.//./secret/']
+  for (const path of ['/secret/deep', ...spelled].map((rest) => bank.folder('not-yet') + rest)) {
+    const answer = await bank.call('setOutboundPath', { code: PROPIO, as, body: { path } })
+    assert.equal(answer.status, 403, `${path}: ${answer.text}`)
+  }
+  assert.deepEqual(await paths(bank), before)
+})
