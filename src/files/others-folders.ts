@@ -1,17 +1,24 @@
-// Folders of channels that are closed to a user. The user may not send from them or put files into them. A path is
-// refused if it is such a folder, lies inside one or contains one. Links are resolved first.
+// Folders of channels that are closed to a user, and of the partners that such channels bring files to or fetch them
+// from on this machine. The user may not send from them or put files into them. A path is refused if it is such a folder,
+// lies inside one or contains one. Links are resolved first.
 
 import type { Channel, Directory } from '../contract/channel.ts'
+import type { FolderSettings } from '../contract/contact-settings.ts'
 import { isInside } from '../domain/channel-rules.ts'
 import type { MissingTrust } from '../domain/channel-trust.ts'
 import { fixedPart, realPlace } from './roots.ts'
 
 type Named = { pointer: string; path: string }
 
-export function pathsOfOthers(before: Channel, after: Channel, closed: readonly Channel[]): MissingTrust[] {
+export type Closed = { channels: readonly Channel[]; partnerFolders: readonly FolderSettings[] }
+
+export function pathsOfOthers(before: Channel, after: Channel, closed: Closed): MissingTrust[] {
   const wanted = changedPaths(before, after)
   if (wanted.length === 0) return []
-  const folders = closed.flatMap(pathsOf).map(({ path }) => placeOf(path))
+  const folders = [
+    ...closed.channels.flatMap(pathsOf).map(({ path }) => placeOf(path)),
+    ...closed.partnerFolders.flatMap(({ inbox, outbox }) => [inbox, outbox]).map(realPlace),
+  ]
   return wanted
     .filter(({ path }) => {
       const place = placeOf(path)

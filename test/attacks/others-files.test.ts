@@ -141,3 +141,19 @@ test('nor by another spelling of a folder that is not there yet', async (t) => {
   }
   assert.deepEqual(await paths(bank), before)
 })
+
+test('nor by the folders of the partner that a closed channel brings files to', async (t) => {
+  const bank = await startBank(t)
+  const folder = { inbox: bank.folder('vecino/in'), outbox: bank.folder('vecino/out') }
+  await bank.apply({
+    contacts: [{ id: 'vecino', remoteCodes: [{ code: 'VECINO' }], protocol: 'folder', folder }],
+    channels: [{ code: 'BANCO-VECINO-SECRETO', contact: 'vecino', users: ['jefa'] }],
+  })
+  const set = async (user: string, path: string) =>
+    (await bank.call('setOutboundPath', { code: PROPIO, as: user, body: { path } })).status
+  for (const path of [folder.inbox, `${folder.outbox}/deep`, bank.folder('vecino'), `${folder.inbox}/*.txt`])
+    assert.equal(await set(as, path), 403, path)
+  assert.equal(await set(as, bank.folder('partner-inbox')), 200, 'no closed channel leads there')
+  assert.equal(await set('jefa', folder.inbox), 200, 'whoever reaches the channel may')
+  assert.equal(await set('root', folder.outbox), 200)
+})

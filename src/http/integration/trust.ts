@@ -6,9 +6,10 @@ import { missingTrust } from '../../domain/channel-trust.ts'
 import { isAdministrator, mayReach } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
 import { pathsOfOthers } from '../../files/others-folders.ts'
+import type { Closed } from '../../files/others-folders.ts'
 import type { Account } from '../../store/accounts.ts'
 import { channelsNamingUsers } from '../../store/channels.ts'
-import { findContact } from '../../store/contacts.ts'
+import { findContact, findContacts } from '../../store/contacts.ts'
 import type { Tx } from '../../store/database/store.ts'
 
 export type Asked = {
@@ -35,8 +36,14 @@ export async function requireTrust(tx: Tx, asked: Asked): Promise<void> {
   throw new NodeError('forbidden', `${inBody(missing.pointer) || missing.pointer} ${missing.needs}`)
 }
 
-async function closedTo(tx: Tx, user: Account): Promise<Channel[]> {
-  if (isAdministrator(user)) return []
-  const named = await channelsNamingUsers(tx)
-  return named.map(({ config }) => config).filter(({ users }) => !mayReach(user, users))
+async function closedTo(tx: Tx, user: Account): Promise<Closed> {
+  if (isAdministrator(user)) return { channels: [], partnerFolders: [] }
+  const closed = (await channelsNamingUsers(tx)).filter(({ config }) => !mayReach(user, config.users))
+  const contacts = await findContacts(tx, [...new Set(closed.map(({ contactId }) => contactId))])
+  return {
+    channels: closed.map(({ config }) => config),
+    partnerFolders: contacts.flatMap(({ protocol, settings }) =>
+      protocol === 'folder' && settings.folder ? [settings.folder] : [],
+    ),
+  }
 }
