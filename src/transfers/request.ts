@@ -117,11 +117,17 @@ function goneOnWith(
     ({ path, size, modifiedAt }) =>
       path === file.path && size === file.size && floor(modifiedAt) === floor(file.modifiedAt),
   )
-  // One that may have arrived goes before later tries.
-  const same = all.find(({ maybeVisible }) => maybeVisible) ?? all[0]
+  // What is known under a key is what its last try came to: one that the partner has refused since may not be there.
+  const last = all.filter((file, index) => all.findIndex((other) => isSameKey(other, file)) === index)
+  // One that may have arrived goes before later tries under other keys.
+  const same = last.find(({ maybeVisible }) => maybeVisible) ?? last[0]
   if (!same) return {}
   const { keyDate, keyTime, stagedPath, position, maybeVisible } = same
   return { keyDate, keyTime, ...(stagedPath === null && { position, maybeVisible }) }
+}
+
+function isSameKey(one: TransferFileRecord, other: TransferFileRecord): boolean {
+  return one.keyDate === other.keyDate && one.keyTime === other.keyTime
 }
 
 function floor(time: number | null): number {

@@ -306,6 +306,35 @@ for (const bytes of ['', 'some octets'])
     )
   })
 
+test('a file that the partner says it does not have is not looked for by the next automatic emission', async (t) => {
+  const told: boolean[] = []
+  const faults = [
+    new NodeError('connection_lost', 'cut'),
+    new NodeError('remote_refused', 'no', { cause: { placed: false } }),
+  ]
+  const { rig } = await lineRig(t, {
+    onPush: async (push, file, progress) => {
+      told.push(file.mayBeThere)
+      const fault = faults.shift()
+      if (!fault) return push()
+      await progress.placing()
+      throw fault
+    },
+  })
+  await rig.put('a.bin', 'some octets')
+  const { store } = rig
+  const asking = { store, fileRoots: [rig.place.files], now: () => Date.now(), requestedBy: null }
+  const keys: string[] = []
+  for (const state of ['FAILED', 'FAILED', 'COMPLETED']) {
+    const { id, files } = await requestSend(asking, await rig.channel(), 'AUTOMATIC')
+    keys.push(...files.map(({ keyDate, keyTime }) => keyDate + keyTime))
+    rig.wake()
+    assert.equal((await rig.ended(id)).state, state)
+  }
+  assert.equal(new Set(keys).size, 1)
+  assert.deepEqual(told, [false, true, false])
+})
+
 test('a file that an earlier attempt has brought, and compared before it got its name, is not asked for its hash again', async (t) => {
   const tried: boolean[] = []
   const { rig } = await lineRig(

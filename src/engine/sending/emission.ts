@@ -4,7 +4,7 @@ import type { Directory } from '../../contract/channel.ts'
 import { directoryFor } from '../../domain/channel.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import type { Capabilities, Session } from '../transports/transport.ts'
+import type { Capabilities, PartnerAnswer, Session } from '../transports/transport.ts'
 import type { MoreLines } from './lines.ts'
 
 export type Emission = RunningTransfer & {
@@ -35,8 +35,17 @@ export function wantsReceipt({ plan, capabilities }: Emission): boolean {
   return plan.awaitReceipt || (plan.verifyHash && !capabilities.remoteHash)
 }
 
-/** The error stands for the partner's answer that it takes no compressed files (CompressionRefused). */
+/** The error stands for the partner's answer that it takes no compressed files. */
 export function isCompressionRefused(error: unknown): boolean {
+  return answerIn(error).refuses === 'compression'
+}
+
+/** The error stands for the partner's answer, after the whole file, that it does not have it. */
+export function isNotPlaced(error: unknown): boolean {
+  return answerIn(error).placed === false
+}
+
+function answerIn(error: unknown): PartnerAnswer {
   const cause: unknown = error instanceof Error ? error.cause : undefined
-  return typeof cause === 'object' && cause !== null && 'refuses' in cause && cause.refuses === 'compression'
+  return typeof cause === 'object' && cause !== null ? cause : {}
 }

@@ -11,7 +11,7 @@ import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import { hurry } from '../held-writes.ts'
 import { requireHeldNow } from '../../store/transfers/leases.ts'
-import { directoryOf, wantsReceipt, wantsSignedReceipt } from './emission.ts'
+import { directoryOf, isNotPlaced, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
 
@@ -22,7 +22,7 @@ export function watchPush(
   progress: ProgressMeter,
 ): PushProgress & {
   /** The push has failed. */
-  broken: () => Promise<void>
+  broken: (thrown: unknown) => Promise<void>
   /** The file has gone, whether or not its octets were told one by one. */
   travelled: () => Promise<void>
   settled: () => Promise<void>
@@ -95,9 +95,12 @@ export function watchPush(
       if (notedBefore) await requireHeldNow(emission.context.store.db, emission.held)
       ahead = undefined
     },
-    broken: async () => {
+    broken: async (thrown) => {
       over = true
       keepSoon()
+      // Must not be lost: a later attempt would take it that the file may be there. If it cannot be written, that is
+      // what the attempt fails by, and not the refusal.
+      if (isNotPlaced(thrown)) return record(emission, file, NOT_PLACED)
       if (!ahead) return
       // Its turn never came, or it did not get as far: the next attempt need not look. Lost, this costs that look.
       await ahead.catch(() => {})
@@ -110,6 +113,9 @@ export function watchPush(
     },
   }
 }
+
+/** The partner has dropped all of it. No hash either: one in a STAGED row means the same as `maybeVisible`. */
+const NOT_PLACED = { position: 0, maybeVisible: false, wireHash: null, receipt: 'NONE' } as const
 
 export function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
   if (there !== sent)

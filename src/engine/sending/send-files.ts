@@ -5,7 +5,7 @@
 //   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
 //               later attempt looks before sending again, and that a receipt may come from now on. Of small files that
 //               wait for their turn on a line it is noted while they wait, for many in one write, and taken back if
-//               their turn never comes
+//               their turn never comes. It is also taken back if the partner then says that it does not have the file
 //   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
 //               receipt is awaited that memory is written when it has come)
 //   5 action    delete, move or execute, and only then DONE
@@ -179,7 +179,7 @@ async function deliverAs(
     result = await emission.session.push(wire, watched, emission.signal)
     await watched.travelled()
   } catch (thrown) {
-    await watched.broken()
+    await watched.broken(thrown)
     throw thrown
   } finally {
     // No restart point may be written after this, whatever happens.

@@ -230,8 +230,8 @@ export interface Transport<Settings = unknown> extends Protocol {
 /** What is wrong with a file, finer than the error's code says: the cause of the error that refuses it. */
 export type FileFlaw = { flaw: 'name' | 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
 
-/** The cause of an error that stands for the partner's answer: it takes no compressed files. */
-export type CompressionRefused = { refuses: 'compression' }
+/** The cause of an error that stands for an answer: no compressed files; or, after `placing`, that it has not the file. */
+export type PartnerAnswer = { refuses?: 'compression'; placed?: false }
 
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {

@@ -128,7 +128,11 @@ async function offerFile(
   offered: RestartPoint,
 ): Promise<number | 'there'> {
   const answer = await conversation.ask(startFile(file, conversation.known, offered))
-  // An earlier attempt ended before the answer to its EFID came. `Duplicate` is that answer, come late.
+  // An earlier attempt ended before the answer to its EFID was recorded. `Duplicate` is that answer, come late. It was
+  // EFPA, or the partner would not have the file: this key was never given to another one. An EFNA takes `mayBeThere`
+  // back, so a refused file that is offered again and is a duplicate fails. If a crash came between that EFNA and the
+  // record of it, 13 is still the partner's word that it has the file, and there is no better one to have: to send it
+  // anew under another key would bring it twice wherever an EFPA was lost.
   if (answer.kind === 'SFNA' && answer.reason === '13' && file.mayBeThere) return 'there'
   if (answer.kind === 'SFNA')
     throw errorOfFileAnswer('SFNA', answer.reason, answer.text, answer.retry === 'Y')

@@ -520,6 +520,8 @@ test('a refused file leaves the session usable, and says whether to try again', 
       [new NodeError('not_found', 'no channel takes it'), 'remote_refused', /SFNA 02.*no channel takes it/],
       [new NodeError('no_space', 'no space in /secret/path'), 'remote_busy', /SFNA 06/],
       [new NodeError('duplicate_file', 'again'), 'duplicate_file', /SFNA 13/],
+      [new NodeError('conflict', 'not just now'), 'remote_busy', /SFNA 99.*not just now/],
+      [new NodeError('name_taken', '/secret/path exists'), 'remote_refused', /SFNA 01/],
       [new NodeError('internal', 'at line 7 of /secret/path'), 'remote_refused', /SFNA 99/],
     ]
     for (const [thrown, code, message] of answers) {

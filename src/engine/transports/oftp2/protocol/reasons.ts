@@ -4,7 +4,7 @@
 // answer of the partner becomes a NodeError whose code tells whether trying again can help. Nothing matches on text.
 import type { ErrorCode } from '../../../../errors.ts'
 import { NodeError } from '../../../../errors.ts'
-import type { CompressionRefused, FileFlaw } from '../../transport.ts'
+import type { FileFlaw, PartnerAnswer } from '../../transport.ts'
 
 export const ESID_REASONS = {
   '00': 'normal end of session',
@@ -121,12 +121,15 @@ const ESID_OF_CODE: Partial<Record<ErrorCode, EsidReason>> = {
   protocol_violation: '02',
 }
 
-/** Where the engine says nothing finer, its code picks the reason of SFNA and EFNA. */
+/**
+ * Where the engine says nothing finer, its code picks the reason of SFNA and EFNA. 13 is for a file that is here and for
+ * nothing else: a partner that lost our EFPA takes it for that. A name that is taken is a problem of mapping the Virtual
+ * File to a real one, which the standard counts under 01 (5.3.5).
+ */
 const FILE_REASON_OF_CODE: Partial<Record<ErrorCode, FileReason>> = {
   not_found: '02',
   duplicate_file: '13',
-  name_taken: '13',
-  conflict: '13',
+  name_taken: '01',
   file_refused: '04',
   forbidden: '14',
   too_large: '06',
@@ -175,7 +178,8 @@ export function fileReasonOf(error: unknown): { reason: FileReason; retry: boole
   const reason = named ?? FILE_REASON_OF_CODE[error.code] ?? '99'
   return {
     reason,
-    retry: error.retry,
+    // What stands in the way now need not do so later: another reception, a refusal a moment ago.
+    retry: error.retry || error.code === 'conflict',
     text: textOf(error, reason),
   }
 }
@@ -185,6 +189,7 @@ const NAMES_A_PATH = /(^|[\s"'“(:])\/[^\s/]/u
 
 function textOf({ code, message }: NodeError, reason: FileReason): string {
   if (code === 'no_space') return 'no room for the file now'
+  if (code === 'name_taken') return 'a file of that name is here already'
   return SPEAKABLE.has(code) && !NAMES_A_PATH.test(message) ? message : FILE_REASONS[reason]
 }
 
@@ -250,8 +255,6 @@ export function errorOfFileAnswer(
   return refusal(code, command, reason, `the partner refused the file: ${means} (${command} ${reason})`, text)
 }
 
-const NO_COMPRESSION: CompressionRefused = { refuses: 'compression' }
-
 function refusal(
   code: ErrorCode,
   command: Refusal['command'],
@@ -259,8 +262,12 @@ function refusal(
   means: string,
   text: string,
 ): NodeError {
-  const refused: Refusal = { command, reason }
-  const cause = reason === '18' ? { ...refused, ...NO_COMPRESSION } : refused
+  const cause: Refusal & PartnerAnswer = {
+    command,
+    reason,
+    ...(reason === '18' && { refuses: 'compression' }),
+    ...(command === 'EFNA' && { placed: false }),
+  }
   return new NodeError(code, said(means, text), { cause })
 }
 
