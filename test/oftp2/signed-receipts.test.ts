@@ -203,6 +203,85 @@ async function oursUnsigned(t: TestContext, { node, keys }: Bench): Promise<void
   }
 }
 
+/** Lines here, V records on the wire. */
+const variable = (foreign: Foreign) => ({
+  directories: (['EMISION', 'RECEPCION'] as const).map((direction) => ({
+    direction,
+    filePath: foreign.folder(direction === 'EMISION' ? 'out' : 'in'),
+    fileFormat: 'VARIABLE' as const,
+    registerLength: 100,
+    delimitator: 'UNIX' as const,
+  })),
+})
+const RECORDS = ['abc', '', 'hello']
+/** The Virtual File that is transmitted: its records end with the sub-records and have no lengths in them (7.2, 6.1). */
+const inRecords = (digest: string) => createHash(digest).update(RECORDS.join('')).digest()
+
+async function recordsSent(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const lines = RECORDS.map((record) => `${record}\n`).join('')
+  // The last one is so long that it is hashed in a thread.
+  for (const [suite, times] of [
+    ['02', 1],
+    ['04', 1],
+    ['06', 1],
+    ['04', 150_000],
+  ] as const) {
+    const digest = DIGEST_OF_SUITE[suite]
+    const foreign = await node.relate(
+      t,
+      (made) => ({ validationHashFiles: true, security: keysOf(keys), ...variable(made) }),
+      { suite },
+    )
+    const id = await foreign.send('a.txt', lines.repeat(times))
+    const { line } = await foreign.called('5')
+    const sfid = text(await line.expect('H'))
+    assert.equal(sfid.slice(106, 112), 'V00100', 'SFIDFMT, SFIDLRECL')
+    line.say(`2${n(0, 17)}`)
+    const { content, records } = await line.expectFile(CREDIT)
+    assert.equal(records, RECORDS.length * times)
+    line.say('4N')
+    await line.expect('R')
+    const sent = { dataset: sfid.slice(1, 27), stamp: sfid.slice(30, 48), suite, sign: 'Y' }
+    const hash = createHash(digest).update(content).digest()
+    line.say(eerp(sent, foreign, hash, signed(keys.theirs, covered(sent, foreign, hash), digest)))
+    await line.expect('P')
+    line.say('R')
+    const { state, error } = await foreign.ended(id)
+    assert.equal(state, 'COMPLETED', error ?? '')
+    const local = createHash('sha256').update(lines.repeat(times)).digest('hex')
+    const file = await foreign.file(id)
+    assert.deepEqual([file.hash, file.wire_hash], [local, hash.toString('hex')])
+  }
+}
+
+async function recordsReceived(t: TestContext, { node, keys }: Bench): Promise<void> {
+  for (const [suite, digest] of Object.entries(DIGEST_OF_SUITE)) {
+    const foreign = await node.relate(t, (made) => ({ security: keysOf(keys), ...variable(made) }))
+    const { line } = await foreign.calls(t, '5')
+    line.say(
+      `H${x('FROM-THERE', 26)}   202611161213140007${x('FILES', 8)}${x(NODE_ID, 25)}${x(foreign.id, 25)}V00100`,
+      `${n(1, 13)}${n(1, 13)}${n(0, 17)}00${suite}00Y000`,
+    )
+    await line.expect('2')
+    const subrecords = RECORDS.flatMap((record) => [Uint8Array.of(0x80 | record.length), record])
+    line.say('D', ...subrecords)
+    line.say(`T${n(RECORDS.length, 17)}${n(RECORDS.join('').length, 17)}`)
+    await line.expect('4')
+    line.say('R')
+    const receipt = await line.expect('E')
+    const hash = inRecords(digest)
+    assert.deepEqual(
+      receipt.subarray(HEAD, HEAD + 2 + hash.length),
+      octets(u2(hash.length), hash),
+      `EERPHSH by suite ${suite}`,
+    )
+    line.say('P')
+    await line.expect('R')
+    line.say('F00000\r')
+    assert.equal((await foreign.arrived('FROM-THERE')).toString(), 'abc\n\nhello\n')
+  }
+}
+
 /** The deadline passes; then the partner calls and says what became of the file. */
 async function late(t: TestContext, { node }: Bench): Promise<void> {
   for (const answer of ['EERP', 'NERP'] as const) {
@@ -258,6 +337,8 @@ const CASES: readonly [string, (t: TestContext, bench: Bench) => Promise<void>][
   ['without keys no hash is asked for, and the receipt counts', withoutKeys],
   ['a partner below 2.0 gets no file that must be proven', olderLevel],
   ['ours shows the hash of the suite that the partner announced, and is signed', ourHash],
+  ['the hash of plain variable records is that of what they hold, for files that go', recordsSent],
+  ['and for files that come', recordsReceived],
   ['ours is not signed and has no hash where the partner did not ask', oursUnsigned],
   ['a receipt that comes after its deadline is kept and shown', late],
 ]

@@ -1,8 +1,7 @@
 // Turns the received bytes into the file that the channel wants: decrypted, unpacked, verified, translated, on disk and
 // synced. If the file does not open or is not signed, this throws and leaves only the received bytes.
 
-import { createHash } from 'node:crypto'
-import { createReadStream, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeError } from '../../errors.ts'
@@ -16,10 +15,10 @@ import { openedName } from '../staging/gz-name.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { Inbound } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
-import { FileHash } from '../staging/hash-thread.ts'
+import { FileHash, RecordHash } from '../staging/hash-thread.ts'
 import { isQuick, localPath, stage } from '../staging/staging.ts'
 import type { Step } from '../transforms/step.ts'
-import type { Digest, FileFlaw, Offer } from '../transports/transport.ts'
+import type { FileFlaw, Offer } from '../transports/transport.ts'
 import { incomingSteps, openingLimit } from '../staging/wire-form.ts'
 
 export type Received = { path: string; size: number; sha256: string }
@@ -89,7 +88,7 @@ async function unwrapChecked(
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
       cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
-  const wireHash = await receiptHash(received, offer.receiptDigest)
+  const wireHash = await receiptHash(received, offer, signal)
   const opened = openedName(offer.name)
   let name: string | undefined
   const isGzip = opened === undefined ? undefined : () => void (name = opened)
@@ -138,11 +137,24 @@ function maxOpened({ limits }: EngineContext, { maxOpenedOctets }: TransferPlan)
   return maxOpenedOctets ?? limits.maxOpenedOctets
 }
 
-/** The hash that our receipt shows: of the bytes as transmitted, in the digest that the partner announced. */
-async function receiptHash({ path, sha256 }: Received, digest: Digest | undefined): Promise<string | null> {
+/**
+ * The hash that our receipt shows: of the bytes as transmitted, in the digest that the partner announced. Only in an
+ * envelope are the lengths of V records among them; of a plain file they are this node's own.
+ */
+async function receiptHash(
+  { path, sha256 }: Received,
+  { receiptDigest: digest, format, envelope }: Offer,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const isPlainV = format.kind === 'V' && envelope === undefined
   if (digest === undefined) return null
-  if (digest === 'sha256') return sha256
-  const hash = createHash(digest)
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
-  return hash.digest('hex')
+  if (digest === 'sha256' && !isPlainV) return sha256
+  const hash = isPlainV ? new RecordHash([digest]) : new FileHash([digest])
+  try {
+    for await (const piece of bytesOf(path, signal)) await hash.update(piece)
+  } catch (thrown) {
+    hash.drop()
+    throw thrown
+  }
+  return (await hash.digest())[0] ?? null
 }

@@ -73,7 +73,7 @@ export function watchPush(
   let noting: Promise<void> | undefined
   const noteLine = () => (noting ??= isEncrypted ? noteEncryption(emission) : Promise.resolve())
   return {
-    receiptDigest: (digest) => source.hashAlso(digest),
+    receiptDigest: (digest, part) => source.hashAlso(digest, part),
     moved: (position) => {
       // A lost lease is found by the next write that matters.
       if (noting === undefined && position > file.position) noteLine().catch(() => {})

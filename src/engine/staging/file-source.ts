@@ -7,8 +7,8 @@ import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
-import type { Digest, Source } from '../transports/transport.ts'
-import { FileHash } from './hash-thread.ts'
+import type { Digest, HashedPart, Source } from '../transports/transport.ts'
+import { FileHash, RecordHash } from './hash-thread.ts'
 
 const CATCH_UP = 1024 * 1024
 
@@ -22,6 +22,7 @@ export class FileSource implements Source {
   #hash: FileHash | undefined
   /** Hashed too, where receipts show another one. */
   #other: Digest | undefined
+  #records: RecordHash | undefined
   #hashed = 0
   /** Once the whole file was hashed. */
   #hex: Promise<string[]> | undefined
@@ -68,13 +69,15 @@ export class FileSource implements Source {
   async #update(bytes: Uint8Array): Promise<void> {
     this.#hash ??= new FileHash(this.#other ? ['sha256', this.#other] : ['sha256'])
     await this.#hash.update(bytes)
+    await this.#records?.update(bytes)
     this.#hashed += bytes.length
   }
 
-  /** To be called before anything is read: `receiptHash` gives this digest then. */
-  hashAlso(digest: Digest): void {
+  /** To be called before anything is read: `receiptHash` gives this digest then, of that part. */
+  hashAlso(digest: Digest, part: HashedPart): void {
     if (this.#hashed > 0) throw new Error('a second hash is asked for after the first octets')
-    if (digest !== 'sha256') this.#other = digest
+    if (part === 'records') this.#records = new RecordHash([digest])
+    else if (digest !== 'sha256') this.#other = digest
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -107,7 +110,11 @@ export class FileSource implements Source {
     await this.#inTurn(() => this.#catchUp(this.size))
     await this.requireUnchanged()
     if (this.#hashed === 0) await this.#update(Buffer.alloc(0))
-    return (this.#hex ??= this.#hash?.digest() ?? Promise.resolve([]))
+    return (this.#hex ??= this.#digests())
+  }
+
+  async #digests(): Promise<string[]> {
+    return [...((await this.#hash?.digest()) ?? []), ...((await this.#records?.digest()) ?? [])]
   }
 
   /** The hash that a receipt shows: SHA-256 unless another was asked for. */
@@ -131,6 +138,7 @@ export class FileSource implements Source {
 
   close(): Promise<void> {
     this.#hash?.drop()
+    this.#records?.drop()
     return this.#file.close()
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { FileHash, ThreadHash } from './hash-thread.ts'
+import { FileHash, RecordHash, ThreadHash } from './hash-thread.ts'
 
 const hexOf = (digest: string, bytes: Buffer) => createHash(digest).update(bytes).digest('hex')
 
@@ -42,6 +42,21 @@ test('a file that stays small and one that grows have the hash of their octets',
     }
     assert.deepEqual(await hash.digest(), [hexOf('sha256', whole), hexOf('sha1', whole)])
   }
+})
+
+test('records are hashed without their lengths, wherever the pieces cut them', async () => {
+  const hashIn = async (lengths: readonly number[], piece: number) => {
+    const records = lengths.map((length) => randomBytes(length))
+    const whole = Buffer.concat(records.flatMap((one) => [Uint8Array.of(one.length >> 8, one.length), one]))
+    const hash = new RecordHash(['sha256'])
+    for (let at = 0; at < whole.length; at += piece) await hash.update(whole.subarray(at, at + piece))
+    assert.deepEqual(await hash.digest(), [hexOf('sha256', Buffer.concat(records))])
+  }
+  const small = [0, 1, 2, 255, 256, 0, 300]
+  for (const piece of [1, 2, 3, 257, 10_000]) await hashIn(small, piece)
+  // Enough for a thread.
+  const big = Array.from({ length: 40 }, () => [...small, 65_535]).flat()
+  for (const piece of [261_121, 5_000_000]) await hashIn(big, piece)
 })
 
 test('whoever waits to bring more is let go when nobody wants the hash any more', async () => {

@@ -13,6 +13,7 @@ import type { Hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { NodeError } from '../../errors.ts'
+import { LengthWalk } from '../transforms/record-walk.ts'
 import type { Digest } from '../transports/transport.ts'
 import type { FromHashThread, ToHashThread } from './hash-messages.ts'
 
@@ -216,5 +217,14 @@ export class FileHash {
 
   #here(): Hash[] {
     return this.#digests.map((digest) => createHash(digest))
+  }
+}
+
+/** The hash of what V records hold, as it is brought behind the lengths of the records. */
+export class RecordHash extends FileHash {
+  readonly #lengths = new LengthWalk()
+
+  override update(bytes: Uint8Array): Promise<void> {
+    return super.update(this.#lengths.strip(bytes))
   }
 }

@@ -25,9 +25,15 @@ test('a small file is read whole and hashed, and what becomes of it afterwards d
     assert.equal(await source.read(into, bytes.length), 0)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     assert.deepEqual([await source.finish(), await source.receiptHash()], [sha256, sha256])
-    source.hashAlso('sha512')
+    source.hashAlso('sha512', 'octets')
     assert.equal(await source.receiptHash(), createHash('sha512').update(bytes).digest('hex'))
     assert.equal(await source.finish(), sha256)
+    const records = Buffer.from('\0\x03abc\0\0\0\x05hello', 'latin1')
+    const other = await withFile(t, records)
+    const ofRecords = await ReadAhead.open(other.path, other.expected)
+    ofRecords.hashAlso('sha256', 'records')
+    assert.equal(await ofRecords.receiptHash(), createHash('sha256').update('abchello').digest('hex'))
+    assert.equal(await ofRecords.finish(), createHash('sha256').update(records).digest('hex'))
   }
 })
 

@@ -6,7 +6,8 @@ import { createHash, hash } from 'node:crypto'
 import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { fromFileError } from '../../errors.ts'
 import { QuickDisk } from '../../files/quick-disk.ts'
-import type { Digest, Source } from '../transports/transport.ts'
+import { LengthWalk } from '../transforms/record-walk.ts'
+import type { Digest, HashedPart, Source } from '../transports/transport.ts'
 import { FileSource, TO_READ, changed, notOpened, requireAsOpened, requireSameFile } from './file-source.ts'
 import type { Expected } from './file-source.ts'
 
@@ -80,8 +81,10 @@ export class ReadAhead implements Outgoing {
     return Promise.resolve(piece.length)
   }
 
-  hashAlso(digest: Digest): void {
-    if (digest !== 'sha256') this.#receiptHash = createHash(digest).update(this.#bytes).digest('hex')
+  hashAlso(digest: Digest, part: HashedPart): void {
+    if (digest === 'sha256' && part === 'octets') return
+    const bytes = part === 'records' ? new LengthWalk().strip(this.#bytes) : this.#bytes
+    this.#receiptHash = createHash(digest).update(bytes).digest('hex')
   }
 
   finish(): Promise<string> {

@@ -58,6 +58,29 @@ export class LengthWalk {
     this.#left = at - block.length
   }
 
+  /** A copy of the block without the lengths. */
+  strip(block: Uint8Array): Uint8Array {
+    const from = Buffer.from(block.buffer, block.byteOffset, block.length)
+    const out = Buffer.allocUnsafeSlow(block.length)
+    let used = 0
+    for (let at = 0; at < block.length;) {
+      const copied = from.copy(out, used, at, at + this.#left)
+      used += copied
+      at += copied
+      this.#left -= copied
+      const octet = from[at++]
+      if (octet === undefined) break
+      if (this.#high < 0) {
+        this.#high = octet
+        this.#number++
+      } else {
+        this.#left = this.#high * 256 + octet
+        this.#high = -1
+      }
+    }
+    return out.subarray(0, used)
+  }
+
   end(): void {
     if (this.#left > 0 || this.#high >= 0) throw refuseRecord(this.#number, 'the file ends inside it')
   }

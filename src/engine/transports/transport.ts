@@ -17,6 +17,7 @@ import type { NodeError } from '../../errors.ts'
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
 
 export type Digest = Protection['digest']
+export type HashedPart = 'octets' | 'records' // all of them, or what V records hold behind their lengths
 
 /**
  * CMS layers that the bytes already wear when a transport gets them (and still wear when it hands them over). `digest`
@@ -105,8 +106,8 @@ export interface FileKey {
 }
 
 export interface PushProgress {
-  /** The hash that the partner's receipt is to show, told before the first read: of the suite that is announced. */
-  receiptDigest?(digest: Digest): void
+  /** The hash that the partner's receipt is to show, told before the first read: its digest, and of what it is. */
+  receiptDigest?(digest: Digest, part: HashedPart): void
   /** Octets handed over so far in this file, position included. May be called very often; never awaited. */
   moved(position: number): void
   /** Octets the partner is known to hold durably enough to resume from. The engine keeps it; awaited by nobody. */

@@ -26,8 +26,9 @@ export async function pushFile(
 ): Promise<PushResult> {
   checkFile(file, conversation.agreed)
   const digest = receiptDigest(file, conversation.known, conversation.agreed)
-  if (digest) progress.receiptDigest?.(digest)
   const shape = wireShape(file.format, file.envelope)
+  // The hash is that of the Virtual File (5.3.13). Lengths become part of it only inside an envelope (6.1).
+  if (digest) progress.receiptDigest?.(digest, shape.kind === 'variable' ? 'records' : 'octets')
   const offered = await offeredPoint(conversation, file, shape)
   const answering = offerFile(conversation, file, offered)
   const workspace = pool.borrow()
