@@ -212,6 +212,15 @@ test('a pattern with * or ? is the whole name, any other text a part of it, and 
   assert.ok(fits('a.b*', 'a.bc'))
   assert.ok(!fits('a.b*', 'axbc'))
   assert.ok(fits('ÑA*', 'ñandú'))
+  assert.ok(fits('?.txt', '📄.txt'))
+  assert.ok(!fits('??.txt', '📄.txt'))
+  assert.ok(fits('*\n?', 'a\n📄'))
   assert.equal(namePattern('nom?na*').beginning, 'nom')
   assert.equal(namePattern('nomina').beginning, '')
+})
+
+test('a pattern of many stars and question marks takes no time, whatever the name', () => {
+  const began = performance.now()
+  assert.equal(namePattern(`${'*?'.repeat(8)}!`).fits('n'.repeat(48)), false)
+  assert.ok(performance.now() - began < 100)
 })

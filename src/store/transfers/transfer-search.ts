@@ -2,6 +2,7 @@
 // have, a few channels, else state, direction and type. The rest is looked at transfer by transfer, so many at a time:
 // a search costs the same however many there are, and says how far back it got.
 
+import { matchesWildcard } from '../../domain/names/wildcard.ts'
 import type { Db } from '../database/store.ts'
 import { namesOf, transfersWithHash, transfersWithName } from './file-names.ts'
 import { FEW_CHANNELS, listedById, walkTransfers } from './transfer-walk.ts'
@@ -26,12 +27,7 @@ export function namePattern(text: string): NamePattern {
   const lower = text.normalize('NFC').toLowerCase()
   const shown = (name: string) => name.normalize('NFC').toLowerCase()
   if (!/[*?]/.test(lower)) return { beginning: '', fits: (name) => shown(name).includes(lower) }
-  const escaped = lower
-    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.')
-  const whole = new RegExp(`^${escaped}$`, 'su')
-  return { beginning: lower.replace(/[*?].*$/s, ''), fits: (name) => whole.test(shown(name)) }
+  return { beginning: lower.replace(/[*?].*$/s, ''), fits: (name) => matchesWildcard(lower, shown(name)) }
 }
 
 /** A name that more files begin with is looked for along the time instead. */
