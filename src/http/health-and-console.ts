@@ -2,10 +2,10 @@
 // under /connect-back/integration.
 
 import type { FastifyInstance } from 'fastify'
-import { BASE_PATH } from '../contract/operations.ts'
 import { ping } from '../store/database/probe.ts'
 import { addConsoleRoutes } from './console.ts'
 import type { Context } from './context.ts'
+import { addDocumentRoutes } from './document/routes.ts'
 import { addEventRoute } from './platform/events.ts'
 import type { EventHub } from './platform/events.ts'
 
@@ -26,18 +26,7 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
       ? reply.send({ status: 'ready' })
       : reply.code(503).send({ status: 'not ready', reason: why })
   })
-  // Made when first asked for: most nodes never serve them.
-  app.get(`${BASE_PATH}/openapi.json`, async () => (await import('./document/openapi.ts')).openApiDocument())
-  app.get(`${BASE_PATH}/openapi-3.0.json`, async () =>
-    (await import('./document/openapi-3-0.ts')).openApiDocument30(),
-  )
-  app.get(`${BASE_PATH}/docs`, async (_request, reply) => {
-    const { referencePage } = await import('./document/reference-page.ts')
-    return reply
-      .type('text/html; charset=utf-8')
-      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
-      .send(referencePage())
-  })
+  addDocumentRoutes(app)
   return readiness
 }
 

@@ -18,9 +18,19 @@ export function showTag(reply: FastifyReply, tag: string): void {
 /** 412 where the caller says which revision it has read and there is another by now; `*` is any that exists. */
 export function requireMatch({ headers }: FastifyRequest, tag: string): void {
   const wanted = headers['if-match']
-  if (wanted === undefined || wanted.trim() === '*') return
-  const tags = wanted.split(',').map((one) => one.trim().replace(/^W\//, ''))
-  if (!tags.includes(tag)) throw changedMeanwhile()
+  if (wanted !== undefined && !names(wanted, tag)) throw changedMeanwhile()
+}
+
+/** The caller says that it has this revision: it need not be sent again. */
+export function isUnchanged({ headers }: FastifyRequest, tag: string): boolean {
+  const known = headers['if-none-match']
+  return known !== undefined && names(known, tag)
+}
+
+function names(header: string, tag: string): boolean {
+  if (header.trim() === '*') return true
+  const tags = header.split(',').map((one) => one.trim().replace(/^W\//, ''))
+  return tags.includes(tag)
 }
 
 /** What is put is changed, or made where the caller did not read it before; `If-None-Match: *` only makes it. */

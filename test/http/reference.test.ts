@@ -150,6 +150,33 @@ test('a node serves the document and the page, and the page needs nothing from e
   assert.equal((await request(`${node.url}/readyz`)).status, 200)
 })
 
+function took(doing: () => unknown): number {
+  const began = performance.now()
+  doing()
+  return performance.now() - began
+}
+
+test('each document is made once, and not sent again to somebody who has it', async (t) => {
+  const node = await startTestNode(t)
+  for (const name of ['openapi.json', 'openapi-3.0.json', 'docs']) {
+    const url = `${node.url}/connect-back/${name}`
+    const first = await request(url)
+    const tag = first.headers.get('etag') ?? ''
+    assert.match(tag, /^"[\w-]+"$/)
+    assert.equal(first.headers.get('cache-control'), 'no-cache')
+    const known = await request(url, { headers: { 'if-none-match': `"other", W/${tag}` } })
+    assert.deepEqual([known.status, known.text, known.headers.get('etag')], [304, '', tag])
+    const other = await request(url, { headers: { 'if-none-match': '"other"' } })
+    assert.deepEqual([other.status, other.text], [200, first.text])
+    const head = await request(url, { method: 'HEAD' })
+    assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(first.text)))
+    const making = took(() => JSON.stringify(openApiDocument()))
+    const began = performance.now()
+    for (let nth = 0; nth < 20; nth++) await request(url, { headers: { 'if-none-match': tag } })
+    assert.ok(performance.now() - began < 10 * making, name)
+  }
+})
+
 // Names and allowed values of the interface, said once more by hand, misspellings included.
 const SPELLED: Record<string, Record<string, string[] | null>> = {
   ChannelResponse: fields(

@@ -47,6 +47,8 @@ const health = (value: string): Json => ({
   },
 })
 
+const UNCHANGED = { description: 'It is still what If-None-Match says that the caller has.' }
+
 const document = (version: string): Json => ({
   ...isOpen,
   responses: {
@@ -54,6 +56,7 @@ const document = (version: string): Json => ({
       description: `The document, OpenAPI ${version}.`,
       content: { 'application/json': { schema: { type: 'object' } } },
     },
+    304: UNCHANGED,
     ...errors({ 405: 'Another method.' }),
   },
 })
@@ -99,6 +102,7 @@ export function otherPaths(): Record<string, Json> {
       ...isOpen,
       responses: {
         200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
+        304: UNCHANGED,
         ...errors({ 405: 'Another method.' }),
       },
     }),
