@@ -27,6 +27,8 @@ const KEPT_FOR_ADMINISTRATORS = 50
 const MOST_PER_USER = 32
 /** A slow reader loses progress events, so that the node need not keep them. */
 const MOST_WAITING = 256 * 1024
+/** One that is farther behind is cut off: it can come back and go on after the last stored event that it has. */
+const MOST_BEFORE_CUT = 1024 * 1024
 const RECHECK_MS = 15_000
 const WATCH_MS = 1000
 
@@ -83,10 +85,16 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
     const reach = await reachOf(context, user)
     // Nothing waits between this and the listening: streams asked for together are counted one by one.
     requireRoom(hub, user)
+    // What the reader has not taken waits on both sides of the stream: the readable one stops at its high-water mark.
+    const waiting = () => stream.readableLength + stream.writableLength
+    const say = (text: string) => {
+      if (waiting() > MOST_BEFORE_CUT) stream.destroy()
+      else if (stream.writable) stream.write(text)
+    }
     const recheck = async () => {
       try {
         await reach.refresh(await authenticate(context, request))
-        stream.write(': still here\n\n')
+        say(': still here\n\n')
       } catch {
         stream.end()
       }
@@ -95,15 +103,15 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
       username: user.username,
       listener: (event) => {
         if (!reach.has(event.channelCode)) return
-        if (event.kind === 'progress' && stream.readableLength > MOST_WAITING) return
-        stream.write(`event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`)
+        if (event.kind === 'progress' && waiting() > MOST_WAITING) return
+        say(`event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`)
       },
       end: () => stream.end(),
       recheck,
     })
     const beat = setInterval(() => void recheck(), RECHECK_MS)
     request.raw.once('close', () => stream.destroy())
-    stream.write(': connected\n\n')
+    say(': connected\n\n')
     let stopStored = () => {}
     stream.once('close', () => {
       clearInterval(beat)
