@@ -76,3 +76,17 @@ test('the stream of a user who is disabled ends at once', async (t) => {
     `they went on for ${times.join(', ')} ms`,
   )
 })
+
+test('the stream of a user whose role may not see transfers any more ends, and a new one is refused', async (t) => {
+  const bank = await startBank(t)
+  const account = await findAccount(bank.store.db, 'luis')
+  assert.ok(account)
+  const headers = { authorization: `Bearer ${await bank.token('luis')}` }
+  const signal = AbortSignal.timeout(60_000)
+  const answer = await fetch(`${bank.url}/connect-back/events`, { headers, signal })
+  assert.equal(answer.status, 200)
+  await bank.store.write((tx) => putAccount(tx, { ...account, role: 'ROLE_CONTROLATOR' }))
+  // Resolves when the stream ends.
+  await answer.text()
+  assert.equal((await fetch(`${bank.url}/connect-back/events`, { headers })).status, 403)
+})

@@ -2,7 +2,7 @@
 // transfers as they happen, and the stored events, each with its id, so that a reader that was cut off goes on after
 // the last one it has (Last-Event-ID). The stream ends when the token ends, or when the user loses access.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PassThrough } from 'node:stream'
 import { BASE_PATH } from '../../contract/operations.ts'
 import type { TransferEvent } from '../../contract/event.ts'
@@ -76,9 +76,7 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
   const feed = new EventFeed(context.store)
   hub.onPoke(() => feed.poke())
   app.get(`${BASE_PATH}/events`, async (request, reply) => {
-    const user = await authenticate(context, request)
-    if (user.role === 'ROLE_CONTROLATOR')
-      throw new NodeError('forbidden', `role ${user.role} may not see transfers`)
+    const user = await requireReader(context, request)
     const lastId = request.headers['last-event-id']
     const after = positionAt(lastId === '' ? undefined : lastId?.toString(), 'the header Last-Event-ID')
     const stream = new PassThrough()
@@ -93,7 +91,7 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
     }
     const recheck = async () => {
       try {
-        await reach.refresh(await authenticate(context, request))
+        await reach.refresh(await requireReader(context, request))
         say(': still here\n\n')
       } catch {
         stream.end()
@@ -126,6 +124,14 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
       .header('X-Accel-Buffering', 'no')
       .send(stream)
   })
+}
+
+/** 401 and 403, at the start and as long as the stream lasts. */
+async function requireReader(context: Context, request: FastifyRequest): Promise<Account> {
+  const user = await authenticate(context, request)
+  if (user.role === 'ROLE_CONTROLATOR')
+    throw new NodeError('forbidden', `role ${user.role} may not see transfers`)
+  return user
 }
 
 function requireRoom(hub: EventHub, user: Account): void {
