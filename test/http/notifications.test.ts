@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
+import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import type { NewEvent } from '../../src/store/events/outbox.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { makeEventId } from '../../src/store/events/event-id.ts'
@@ -184,6 +185,49 @@ testOnBoth(
     await admin.testSubscription({ subscriptionId: 'hook' })
   },
 )
+
+test('deliveries of events that a user may not see are neither listed nor sent again', async (t) => {
+  const { node, as, admin } = await scene(t)
+  const account = await findAccount(node.store.db, 'advoperator')
+  assert.ok(account)
+  const auths = { ...account.auths, administration: true }
+  await node.store.write((tx) => putAccount(tx, { ...account, auths }))
+  await happen(node)
+  await subscribed(node, 'hook')
+  await subscribed(node, 'second')
+  const closed = Array.from({ length: 300 }, () => updated(CLOSED))
+  await happen(node, updated(PLAIN), ...closed, updated(FULL), updated(CLOSED))
+  const user = await as('advoperator')
+  // Page by page, and also past more than is looked at together.
+  const seen: string[] = []
+  for (let before: string | undefined; ;) {
+    const asked = { subscriptionId: 'hook', size: 1, ...(before !== undefined && { before }) }
+    const { content, next } = await user.listDeliveries(asked)
+    seen.push(...content.map(({ event }) => event.channel ?? ''))
+    before = next
+    if (next === undefined) break
+  }
+  assert.deepEqual(seen, [FULL, PLAIN])
+  const all = await user.listDeliveries({ size: 2 })
+  assert.deepEqual(
+    all.content.map(({ event, subscription }) => `${event.channel} ${subscription}`),
+    [`${FULL} hook`, `${FULL} second`],
+  )
+  const rest = await user.listDeliveries({ size: 2, before: all.next ?? '' })
+  assert.deepEqual([rest.content.map(({ event }) => event.channel), rest.next], [[PLAIN, PLAIN], undefined])
+  const [hidden] = (await admin.listDeliveries({ size: 1 })).content
+  assert.equal(hidden?.event.channel, CLOSED)
+  const eventId = hidden?.event.id ?? ''
+  assert.deepEqual(await user.listDeliveries({ eventId }), { content: [] })
+  const text = `subscription hook has no delivery of event ${eventId}`
+  await assert.rejects(user.resendDelivery({ subscriptionId: 'hook', eventId }), {
+    status: 404,
+    message: text,
+  })
+  assert.equal((await admin.auditTrail({ action: 'DELIVERY_RESENT' })).content.length, 0)
+  const mine = all.content[0]?.event.id ?? ''
+  assert.equal((await user.resendDelivery({ subscriptionId: 'hook', eventId: mine })).state, 'PENDING')
+})
 
 testOnBoth('the expectations of a day are listed, counted and acknowledged', async (t, database) => {
   const { node, as } = await scene(t, database)

@@ -19,9 +19,13 @@ import type { SubscriptionRecord } from '../../store/events/subscriptions.ts'
 import { actorOf } from '../actor.ts'
 import type { Context } from '../context.ts'
 import type { PlatformHandler } from '../platform/handler.ts'
-import { positionAt } from './events.ts'
+import { positionAt, sightOf } from './events.ts'
 
 const DEFAULT_SIZE = 50
+/** Read at once; some of them the user may not see. */
+const LOOK_AHEAD = 500
+/** Looked at for one answer; `next` goes on from there. */
+const MOST_LOOKS = 20
 
 export const listSubscriptions: PlatformHandler<'listSubscriptions'> = async (context) => {
   const all = await readSubscriptions(context.store.db)
@@ -80,20 +84,27 @@ export const enableSubscription: PlatformHandler<'enableSubscription'> = async (
   return facts
 }
 
-export const listDeliveries: PlatformHandler<'listDeliveries'> = async (context, { input }) => {
+export const listDeliveries: PlatformHandler<'listDeliveries'> = async (context, { input, user }) => {
   const { subscriptionId, eventId, state, before, size = DEFAULT_SIZE } = input
-  const filter = {
-    subscriptionId,
-    state,
-    position: positionAt(eventId, 'eventId'),
-    beforePosition: positionAt(before, 'before'),
+  const filter = { subscriptionId, state, position: positionAt(eventId, 'eventId') }
+  let beforePosition = positionAt(before, 'before')
+  const sees = await sightOf(context, user)
+  const seen: DueDelivery[] = []
+  let next: string | undefined
+  for (let look = 0; look < MOST_LOOKS && seen.length <= size; look++) {
+    const found = await findDeliveries(context.store.db, { ...filter, beforePosition }, LOOK_AHEAD + 1)
+    const whole = wholeEvents(found, LOOK_AHEAD)
+    seen.push(...whole.filter(({ event }) => sees(event)))
+    const last = whole.at(-1)
+    next = found.length > whole.length ? last?.event.id : undefined
+    beforePosition = last?.position
+    if (next === undefined) break
   }
-  const found = await findDeliveries(context.store.db, filter, size + 1)
-  const shown = wholeEvents(found, size)
-  const last = shown.at(-1)
+  const shown = wholeEvents(seen, size)
+  if (seen.length > shown.length) next = shown.at(-1)?.event.id
   return {
     content: shown.map((one) => deliveryToWire(context, one)),
-    ...(found.length > shown.length && last && { next: last.event.id }),
+    ...(next !== undefined && { next }),
   }
 }
 
@@ -111,8 +122,14 @@ export const resendDelivery: PlatformHandler<'resendDelivery'> = async (context,
   if (state === 'OFF')
     throw new NodeError('conflict', `subscription ${subscriptionId} is switched off: enable it first`)
   const position = positionAt(eventId, 'eventId') ?? 0
+  const sees = await sightOf(context, call.user)
+  const find = async () => (await findDeliveries(context.store.db, { subscriptionId, position }, 1))[0]
+  const before = await find()
   const done = await context.store.write(async (tx) => {
-    const found = await sendAgain(tx, { subscriptionId, position }, context.now())
+    const found =
+      before !== undefined &&
+      sees(before.event) &&
+      (await sendAgain(tx, { subscriptionId, position }, context.now()))
     if (found)
       await context.audit.add(tx, actorOf(call), [
         {
@@ -123,7 +140,7 @@ export const resendDelivery: PlatformHandler<'resendDelivery'> = async (context,
       ])
     return found
   })
-  const [delivery] = done ? await findDeliveries(context.store.db, { subscriptionId, position }, 1) : []
+  const delivery = done ? await find() : undefined
   if (!delivery)
     throw new NodeError('not_found', `subscription ${subscriptionId} has no delivery of event ${eventId}`)
   context.wake({ kind: 'due' })
