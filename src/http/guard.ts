@@ -105,6 +105,16 @@ export async function reachChannel(context: Context, user: Account, code: string
   return channel
 }
 
+/** For what names a channel that the caller did not: undefined where that does not exist or is closed to this user. */
+export async function openChannel(
+  context: Context,
+  user: Account,
+  code: string,
+): Promise<ChannelRecord | undefined> {
+  const channel = await findChannel(context.store.db, code)
+  return channel && mayReach(user, channel.config.users) ? channel : undefined
+}
+
 export function checkReach(user: Account, channel: ChannelRecord): void {
   if (!mayReach(user, channel.config.users))
     throw new NodeError('forbidden', `channel ${channel.code} is not open to ${user.username}`)

@@ -15,7 +15,7 @@ import { acknowledgeDay, daysOf, daysOpenAt, findDay } from '../../store/expecta
 import { listExpectations as readExpectations } from '../../store/expectations/expectations.ts'
 import { actorOf } from '../actor.ts'
 import type { Context } from '../context.ts'
-import { reachChannel } from '../guard.ts'
+import { openChannel } from '../guard.ts'
 import type { Boards } from '../platform/channel-board.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
 
@@ -119,8 +119,8 @@ const acknowledgeExpectation: PlatformHandler<'acknowledgeExpectation'> = async 
   const { expectationId, day } = call.input
   const { db } = context.store
   const found = await findDay(db, expectationId, day)
-  if (!found) throw new NodeError('not_found', `expectation ${expectationId} has no day ${day}`)
-  const channel = await reachChannel(context, call.user, found.channelCode)
+  const channel = found && (await openChannel(context, call.user, found.channelCode))
+  if (!channel) throw new NodeError('not_found', `expectation ${expectationId} has no day ${day}`)
   const { comment = null } = call.body
   await context.store.write(async (tx) => {
     await acknowledgeDay(

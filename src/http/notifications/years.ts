@@ -14,7 +14,7 @@ import type { Account } from '../../store/accounts.ts'
 import { listCalendars as readDefinitions, readCalendars } from '../../store/expectations/calendars.ts'
 import { findExpectation } from '../../store/expectations/expectations.ts'
 import type { Context } from '../context.ts'
-import { reachChannel } from '../guard.ts'
+import { openChannel, reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
 
 const SATURDAY = 6
@@ -27,8 +27,8 @@ function yearFor(context: Context, year: number | undefined): number {
 const expectationYear: PlatformHandler<'expectationYear'> = async (context, { input, user }) => {
   const { expectationId } = input
   const expectation = await findExpectation(context.store.db, expectationId)
-  if (!expectation) throw new NodeError('not_found', `there is no expectation ${expectationId}`)
-  await reachChannel(context, user, expectation.channel)
+  if (!expectation || !(await openChannel(context, user, expectation.channel)))
+    throw new NodeError('not_found', `there is no expectation ${expectationId}`)
   const year = yearFor(context, input.year)
   return { expectation, year, windows: await windowsOf(context, expectation, year) }
 }
