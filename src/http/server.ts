@@ -99,14 +99,16 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     const fault = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
     replyToNoRequest(fault, socket, context.now(), context.zone)
   })
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
-    done()
+    // Before the body is read: what is wrong with it does not matter where nothing takes it.
+    done(request.is404 ? noRoute(request, reply) : undefined)
   })
   app.setErrorHandler((error, request, reply) =>
     replyWithError(error, request, reply, context.now(), context.zone),
   )
+  // Without a handler of its own, Fastify would not run the hook above for these requests.
   app.setNotFoundHandler((request, reply) =>
     replyWithError(noRoute(request, reply), request, reply, context.now(), context.zone),
   )

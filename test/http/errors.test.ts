@@ -95,6 +95,33 @@ test('a known path with another method answers 405 and says in Allow what it tak
   }
 })
 
+test('a known path with another method answers 405 whatever body comes with it, an unknown one 404', async (t) => {
+  const node = await startTestHttp(t)
+  const headers = { authorization: `Bearer ${await node.token('admin')}` }
+  const bodies: [type: string, body: string][] = [
+    ['application/merge-patch+json', '{}'],
+    ['text/plain', 'x'],
+    ['nonsense', 'x'],
+    ['application/json', '{'],
+    ['application/json', `"${'x'.repeat(2_000_000)}"`],
+  ]
+  for (const [type, body] of bodies) {
+    const send = (method: string, at: string) =>
+      request(node.url + at, { method, headers: { ...headers, 'content-type': type }, body })
+    assertErrorBody(
+      await send('PATCH', path('updateChannel')),
+      405,
+      'Method Not Allowed',
+      path('updateChannel'),
+    )
+    const answer = await send('POST', path('listChannels'))
+    assertErrorBody(answer, 405, 'Method Not Allowed', path('listChannels'))
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assertErrorBody(await send('POST', '/connect-back/nothing'), 404, 'Not Found', '/connect-back/nothing')
+  }
+})
+
 test('HEAD answers as GET does, without the body', async (t) => {
   const node = await startTestHttp(t)
   const headers = { authorization: `Bearer ${await node.token('admin')}` }
