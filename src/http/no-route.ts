@@ -16,6 +16,11 @@ const KNOWN_PATHS = [...Object.values(operations), ...Object.values(platformOper
   }),
 )
 
+/** Beside the tables of operations, all of them for GET. */
+const READ_ONLY = new RegExp(
+  `^(/|/console|/console/.*|/healthz|/readyz|/metrics|${BASE_PATH}/(events|openapi\\.json|openapi-3\\.0\\.json|docs))$`,
+)
+
 function operationsAt(path: string): Operation[] {
   return KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation)
 }
@@ -23,7 +28,7 @@ function operationsAt(path: string): Operation[] {
 /** 405 with Allow where the path is known with another method, else 404. */
 export function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError {
   const path = pathOf(request)
-  const methods = operationsAt(path).map(({ method }) => method)
+  const methods = READ_ONLY.test(path) ? ['GET'] : operationsAt(path).map(({ method }) => method)
   if (methods.length === 0) return new NodeError('not_found', `there is nothing at ${path}`)
   const allowed = [
     ...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))),

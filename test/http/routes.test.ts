@@ -88,6 +88,19 @@ test('every route of the server stands in a table that says who may call it', as
   assert.deepEqual(routes.toSorted(), known.toSorted())
 })
 
+test('another method on a route beside the tables answers 405 and says in Allow what it takes', async (t) => {
+  const { url } = await wholeServer(t)
+  for (const route of Object.keys(BESIDE))
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const at = url + (route.split(' ')[1] ?? '').replace('*', 'assets/index.js')
+      const answer = await fetch(at, { method, redirect: 'manual' })
+      assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD'], `${method} ${at}`)
+      await answer.body?.cancel()
+    }
+  for (const path of ['/healthz/x', '/consoles', '/connect-back/openapiXjson', '/connect-back/docs/x'])
+    assert.equal((await fetch(url + path, { method: 'POST' })).status, 404, path)
+})
+
 async function userWith(node: TestNode, role: Role, auths: Auths): Promise<string> {
   const username = `${role}-${AUTHS.map((flag) => Number(auths[flag])).join('')}`
   await node.store.write((tx) =>
