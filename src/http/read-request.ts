@@ -80,22 +80,29 @@ export function notEmpty(body: unknown): NodeError | undefined {
 
 // Queries
 
-export function integersOf(operation: Operation): string[] {
+/** What must be known of an operation's query to read it. */
+export type QueryShape = { integers: readonly string[]; hasContact: boolean }
+
+export function queryShape(operation: Operation): QueryShape {
   const { properties = {} } = (operation.query ?? {}) as { properties?: Record<string, { type?: string }> }
-  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+  const integers = Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+  return { integers, hasContact: 'contactId' in properties }
 }
 
 /**
  * Whole decimal numbers become numbers. Anything else stays text, and the schema refuses it. An empty contactId counts as
- * none: forms send it so.
+ * none where there is one: forms send it so.
  */
-export function readQuery(request: FastifyRequest, integers: readonly string[]): NodeError | undefined {
+export function readQuery(
+  request: FastifyRequest,
+  { integers, hasContact }: QueryShape,
+): NodeError | undefined {
   const query = request.query as Record<string, unknown>
   for (const name of integers) {
     const value = query[name]
     if (typeof value === 'string' && /^-?\d{1,300}$/.test(value)) query[name] = Number(value)
   }
-  if (query.contactId === '') delete query.contactId
+  if (hasContact && query.contactId === '') delete query.contactId
   return brokenEscape(request.raw.url ?? '')
 }
 

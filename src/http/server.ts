@@ -27,11 +27,11 @@ import { noRoute, refuseBrokenPath } from './no-route.ts'
 import { makePlatform } from './platform/operations.ts'
 import {
   forgetTypeOfNothing,
-  integersOf,
   leaveBodies,
   NO_QUERY,
   notEmpty,
   parseBodies,
+  queryShape,
   readQuery,
 } from './read-request.ts'
 
@@ -155,7 +155,7 @@ function addOperation(
   operation: Operation,
   handle: AnyHandler,
 ): void {
-  const integers = integersOf(operation)
+  const shape = queryShape(operation)
   app.route({
     method: operation.method,
     ...(operation.bodyLimit !== undefined && { bodyLimit: operation.bodyLimit }),
@@ -174,7 +174,7 @@ function addOperation(
       if (operation.emptyBody) forgetTypeOfNothing(request)
     },
     preValidation: (request, _reply, done) => {
-      const refusal = readQuery(request, integers)
+      const refusal = readQuery(request, shape)
       done(refusal ?? (operation.emptyBody ? notEmpty(request.body) : undefined))
     },
     handler: async (request, reply) => {

@@ -119,6 +119,12 @@ test('an empty contactId counts as not given', async (t) => {
     (await request(`${node.url}${BASE_PATH}/platform/v1/channels?${query}`, { headers: await bearer(node) }))
       .body
   assert.deepEqual(await search('contactId=&size=10'), await search('size=10'))
+  // Where an operation knows none, an empty one is as unknown as any other parameter.
+  for (const name of ['channelStatus', 'channelConfiguration'] as const) {
+    const answer = await node.call(name, { code: PLAIN, query: { contactId: '' } })
+    assert.equal(answer.status, 400)
+    assert.equal(answer.body.message, 'query parameter contactId is not known here')
+  }
 })
 
 test('a page or size below 1 is named as such, and one that is no number as no number', async (t) => {
