@@ -22,7 +22,7 @@ export function parseBodies(app: FastifyInstance<Server>): void {
     if (fault) return done(fault)
     const text = body.toString('utf8')
     void parseJson(request, text, (error, value: unknown) =>
-      done(error ?? (ESCAPED_SURROGATE.test(text) ? surrogateFault(value, '') : undefined) ?? null, value),
+      done(error ?? (ESCAPED_SURROGATE.test(text) ? surrogateFault(value) : undefined) ?? null, value),
     )
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
@@ -48,21 +48,26 @@ function encodingFault(contentType: string, body: Buffer): NodeError | undefined
 
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
-/** Half a surrogate pair is no character and cannot be written as UTF-8. */
-function surrogateFault(value: unknown, pointer: string): NodeError | undefined {
-  if (typeof value === 'string')
-    return value.isWellFormed()
-      ? undefined
-      : new NodeError('bad_request', `${pointer || 'the body'} holds a lone surrogate, which is no character`)
-  if (typeof value !== 'object' || value === null) return undefined
-  for (const [name, inner] of Object.entries(value)) {
-    if (!name.isWellFormed())
-      return new NodeError(
-        'bad_request',
-        `${pointer || 'the body'} has a field whose name holds a lone surrogate, which is no character`,
-      )
-    const fault = surrogateFault(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    if (fault) return fault
+/**
+ * Half a surrogate pair is no character and cannot be written as UTF-8. What is still to be looked at is a list, in the
+ * order of the body: a call for each level would overflow the stack where a body is nested deeply.
+ */
+function surrogateFault(body: unknown): NodeError | undefined {
+  const left: [value: unknown, pointer: string][] = [[body, '']]
+  for (let next = left.pop(); next; next = left.pop()) {
+    const [value, pointer] = next
+    const place = pointer || 'the body'
+    if (typeof value === 'string' && !value.isWellFormed())
+      return new NodeError('bad_request', `${place} holds a lone surrogate, which is no character`)
+    if (typeof value !== 'object' || value === null) continue
+    for (const [name, inner] of Object.entries(value).reverse()) {
+      if (!name.isWellFormed())
+        return new NodeError(
+          'bad_request',
+          `${place} has a field whose name holds a lone surrogate, which is no character`,
+        )
+      left.push([inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`])
+    }
   }
   return undefined
 }
@@ -74,8 +79,14 @@ export function forgetTypeOfNothing({ headers }: FastifyRequest): void {
 }
 
 export function notEmpty(body: unknown): NodeError | undefined {
-  if (body === undefined || JSON.stringify(body) === '{}') return undefined
+  if (body === undefined || isEmptyObject(body)) return undefined
   return new NodeError('bad_request', 'the body must be empty or {}: this operation takes no fields')
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  )
 }
 
 // Queries

@@ -127,6 +127,25 @@ test('an empty contactId counts as not given', async (t) => {
   }
 })
 
+test('a body that is nested deeply is refused for what it is', async (t) => {
+  const node = await startTestHttp(t)
+  const deep = (inner: string) => `${'['.repeat(100_000)}${inner}${']'.repeat(100_000)}`
+  const headers = { 'content-type': 'application/json' }
+  for (const name of ['resetChannel', 'retryTransfer', 'sendTransfer'] as const)
+    for (const raw of [deep(''), `{"a":${deep('')}}`]) {
+      const { status, body } = await node.call(name, { code: PLAIN, raw, headers })
+      assert.equal(status, 400)
+      assert.match(body.message, /^the body must be empty or \{\}/)
+    }
+  const update = (inner: string) =>
+    node.call('updateChannel', { code: PLAIN, raw: `{"name":${deep(inner)}}`, headers })
+  // A whole pair is looked for its half, and is none.
+  assert.equal((await update('"\\ud83d\\ude00"')).body.message, '/name must be a string')
+  const { status, body } = await update('"\\ud83d"')
+  assert.equal(status, 400)
+  assert.match(body.message, /^\/name\/0\/0.*\/0 holds a lone surrogate/)
+})
+
 test('a page or size below 1 is named as such, and one that is no number as no number', async (t) => {
   const node = await startTestHttp(t)
   const message = async (query: Record<string, string>) => {
