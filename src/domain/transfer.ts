@@ -62,8 +62,9 @@ export type TransferFileRecord = {
   keyTime: string
   stagedPath: string | null
   /**
-   * Hash of the bytes as transmitted, in hex; of plain V records without their lengths. Out: what the partner's receipt is compared with. In: what our receipt
-   * shows; null where none with a hash was asked for. Its length tells SHA-1, SHA-256 and SHA-512 apart.
+   * Hash of the bytes as transmitted, in hex; of plain V records without their lengths. Out: what the partner's receipt
+   * is compared with. In: what our receipt shows; null where none with a hash was asked for. Its length tells SHA-1,
+   * SHA-256 and SHA-512 apart.
    */
   wireHash: string | null
   receipt: ReceiptState

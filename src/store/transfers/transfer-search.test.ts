@@ -219,8 +219,7 @@ test('a pattern with * or ? is the whole name, any other text a part of it, and 
   assert.equal(namePattern('nomina').beginning, '')
 })
 
-test('a pattern of many stars and question marks takes no time, whatever the name', () => {
-  const began = performance.now()
-  assert.equal(namePattern(`${'*?'.repeat(8)}!`).fits('n'.repeat(48)), false)
-  assert.ok(performance.now() - began < 100)
+test('a pattern of many stars and question marks comes to an end, whatever the name', () => {
+  // An expression that goes back and forth would not, within a day.
+  assert.equal(namePattern(`${'*?'.repeat(40)}!`).fits('n'.repeat(250)), false)
 })
