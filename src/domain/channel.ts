@@ -110,12 +110,6 @@ export function directoriesFor(
     .filter(({ directory }) => isFor(directory, way))
 }
 
-/** The one with that number, if it is for files that go that way. */
-export function directoryFor(channel: Channel, way: TransferDirection, index: number): Directory | undefined {
-  const directory = channel.directories?.[index]
-  return directory && isFor(directory, way) ? directory : undefined
-}
-
 function isFor({ direction, filePath }: Directory, way: TransferDirection): boolean {
   return allows(direction, way) && filePath !== undefined
 }

@@ -4,7 +4,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
-import { globWalk } from './glob-walk.ts'
+import { globTest, globWalk } from './glob-walk.ts'
 
 const FILES = [
   'a.txt',
@@ -48,7 +48,15 @@ test('the walk finds the files that the platform’s own glob finds', async (t) 
     const expected = globSync(glob, { cwd: root }).map((path) => join(root, path))
     const found = await globWalk(root, glob, () => true)
     assert.deepEqual(found.filter(isFile).sort(), expected.filter(isFile).sort(), glob)
+    const told = FILES.filter(globTest(glob)).map((path) => join(root, path))
+    assert.deepEqual(told.sort(), found.filter(isFile).sort(), `by the text: ${glob}`)
   }
+})
+
+test('many steps of any depth take no longer by the text than the path is long', () => {
+  const matches = globTest(`${'**/*a*/'.repeat(30)}b`)
+  assert.equal(matches(`${'a/'.repeat(60)}c`), false)
+  assert.equal(matches(`${'a/'.repeat(60)}b`), true)
 })
 
 test('a pattern follows no links, climbs nowhere and reads no folder that it may not', async (t) => {

@@ -22,13 +22,50 @@ export async function globWalk(
 ): Promise<string[]> {
   const found = new Set<string>()
   const walk = { left: MOST_ENTRIES, isAllowed, found, glob }
-  for (const one of alternatives(glob) ?? []) {
+  for (const steps of spelledOut(glob)) await descend(walk, base, steps, 0)
+  return [...found]
+}
+
+/** Whether the walk finds a file of that path, which is relative to the same base; by the text alone. */
+export function globTest(glob: string): NameTest {
+  const patterns = spelledOut(glob)
+  return (path) => {
+    const names = path.split('/')
+    return patterns.some((steps) => leads(steps, names))
+  }
+}
+
+function spelledOut(glob: string): Step[][] {
+  return (alternatives(glob) ?? []).flatMap((one) => {
     const steps = one.split('/').filter((step) => step !== '' && step !== '.')
     // Refused when it is set; what was set before leads nowhere.
-    if (steps.some((step) => unescaped(step) === '..')) continue
-    await descend(walk, base, steps.map(stepOf), 0)
+    return steps.some((step) => unescaped(step) === '..') ? [] : [steps.map(stepOf)]
+  })
+}
+
+/** Keeps all steps that may be next, so that it takes time in proportion to both, however many stand for any depth. */
+function leads(steps: readonly Step[], names: readonly string[]): boolean {
+  let next = new Set<number>()
+  const mayBe = (nth: number, among: Set<number>): void => {
+    among.add(nth)
+    // Any depth is also none.
+    if (steps[nth] === 'any depth' && nth + 1 < steps.length) mayBe(nth + 1, among)
   }
-  return [...found]
+  mayBe(0, next)
+  for (const name of names) {
+    const after = new Set<number>()
+    for (const nth of next) {
+      const step = steps[nth]
+      if (step === undefined) continue
+      if (step === 'any depth') {
+        if (name.startsWith('.')) continue
+        mayBe(nth, after)
+        if (nth + 1 === steps.length) after.add(nth + 1)
+      } else if ('name' in step ? step.name === name : step.test(name)) mayBe(nth + 1, after)
+    }
+    next = after
+  }
+  return next.has(steps.length)
 }
 
 function stepOf(step: string): Step {

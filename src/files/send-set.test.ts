@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
 import type { Directory } from '../contract/channel.ts'
-import { findSendSet, groupMatcher, isSendable } from './send-set.ts'
+import { findSendSet, groupMatcher, isSendable, outboundDirectoryOf } from './send-set.ts'
 
 async function folderWith(t: TestContext, ...names: string[]): Promise<string> {
   const root = join(await tempFolder(t), 'root')
@@ -95,6 +95,28 @@ test('names that belong are those of the group', async (t) => {
   const belongs = groupMatcher(' *.txt ,, FAC? ')
   assert.deepEqual(['a.txt', 'FAC1', 'FAC12', 'a.TXT'].map(belongs), [true, true, false, false])
   assert.ok(groupMatcher(undefined)('anything') && groupMatcher('')('anything'))
+})
+
+test('the directory of a path is one that would pick it up: the preferred one among several, else the first', () => {
+  const directories: Directory[] = [
+    { direction: 'RECEPCION', filePath: '/r/out' },
+    { filePath: '/r/out/', fileGroupsName: '*.txt' },
+    { filePath: '/r/o*/*.{txt,csv}' },
+    { filePath: '/r/out/.named' },
+    { filePath: '/r/x [1]' },
+  ]
+  const of = (path: string, preferred: number | null = null) => {
+    const found = outboundDirectoryOf({ directories }, path, preferred)
+    return found && directories.indexOf(found)
+  }
+  assert.equal(of('/r/out/a.txt'), 1)
+  assert.equal(of('/r/out/a.txt', 2), 2)
+  assert.equal(of('/r/out/a.txt', 0), 1)
+  assert.equal(of('/r/out/a.csv', 1), 2)
+  assert.equal(of('/r/out/.named'), 3)
+  assert.equal(of('/r/x [1]/a.txt'), 4)
+  for (const path of ['/r/out/a.dat', '/r/out/.a.txt', '/r/out/deep/a.txt', '/r/out', '/r/out2.txt'])
+    assert.equal(of(path, 1), undefined, path)
 })
 
 test('a glob cannot climb out of the roots, by braces or by linked folders', async (t) => {

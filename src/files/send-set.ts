@@ -5,14 +5,14 @@
 
 import type { Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Channel } from '../contract/channel.ts'
+import type { Channel, Directory } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
 import { compileGlob, splitGlobs } from '../domain/names/glob.ts'
 import type { NameTest } from '../domain/names/glob.ts'
 import { NodeError, systemCode } from '../errors.ts'
-import { globWalk } from './glob-walk.ts'
+import { globTest, globWalk } from './glob-walk.ts'
 import { exists } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
 
@@ -88,6 +88,46 @@ export async function outboundNames(channel: Channel, fileRoots: readonly string
   for (const { directory } of directoriesFor(channel, 'EMISION'))
     for (const path of (await pathsAt(directory.filePath ?? '', fileRoots)).paths) names.add(basename(path))
   return names
+}
+
+/**
+ * The outbound directory that a file of that path is picked up from, by the text of both: the preferred one if it is among
+ * several, else the first. Asked for each file of a transfer, so what is compared is made once for a channel.
+ */
+export function outboundDirectoryOf(
+  channel: Channel,
+  path: string,
+  preferred: number | null,
+): Directory | undefined {
+  let outbound = outbounds.get(channel)
+  if (!outbound) {
+    const made = directoriesFor(channel, 'EMISION').map((one) => ({ ...one, picks: pickerOf(one.directory) }))
+    outbounds.set(channel, (outbound = made))
+  }
+  const picking = outbound.filter(({ picks }) => picks(path))
+  return (picking.find(({ index }) => index === preferred) ?? picking[0])?.directory
+}
+
+type Outbound = { index: number; directory: Directory; picks: NameTest }
+
+const outbounds = new WeakMap<Channel, Outbound[]>()
+
+function pickerOf({ filePath = '', fileGroupsName }: Directory): NameTest {
+  const place = join(filePath, '.')
+  const base = fixedPart(place)
+  const inside = base === '/' ? base : `${base}/`
+  const matches = base === place ? () => false : globTest(place.slice(inside.length))
+  const belongs = groupMatcher(fileGroupsName)
+  const foundBy = (path: string): keyof typeof SENT | undefined => {
+    if (path === place) return 'name'
+    if (dirname(path) === place) return 'directory'
+    return path.startsWith(inside) && matches(path.slice(inside.length)) ? 'pattern' : undefined
+  }
+  return (path) => {
+    const by = foundBy(normalize(path))
+    const name = basename(path)
+    return by !== undefined && SENT[by](name) && belongs(name)
+  }
 }
 
 /** Whether a name belongs to a directory; the same rule for both directions. */

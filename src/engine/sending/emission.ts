@@ -1,8 +1,9 @@
 // A transfer that is being sent, with the session it goes through.
 
 import type { Directory } from '../../contract/channel.ts'
-import { directoryFor } from '../../domain/channel.ts'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
+import { outboundDirectoryOf } from '../../files/send-set.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { Capabilities, PartnerAnswer, Session } from '../transports/transport.ts'
 import type { MoreLines } from './lines.ts'
@@ -18,8 +19,16 @@ export type Emission = RunningTransfer & {
   manySmall?: boolean
 }
 
+/**
+ * The number that the file was picked up with is one of the channel as it was then. The transfer may have waited for hours
+ * before it started, or be a retry, and its own copy of the channel may list other directories, or the same in another
+ * order.
+ */
 export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
-  return (file.directory !== null && directoryFor(plan.channel, 'EMISION', file.directory)) || {}
+  if (file.content === 'CERTIFICATE') return {}
+  const found = outboundDirectoryOf(plan.channel, file.path, file.directory)
+  if (found) return found
+  throw new NodeError('file_refused', `${file.path} is in no outbound directory of the channel any more`)
 }
 
 export function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
