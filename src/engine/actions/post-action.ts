@@ -29,6 +29,8 @@ export type MoveTo = {
   directory: string
   fileRoots: readonly string[]
   rename: boolean
+  /** An earlier run may have moved it, and whoever waits for it there may have taken it away since. */
+  mayBeTaken?: boolean
   /** The time for the stamp. It is the same at every try, so that a later try finds what an earlier one did. */
   at: number
   zone: Zone
@@ -42,7 +44,7 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
   const plain = join(to.directory, name)
   if (!(await exists(file.path))) {
     // An earlier try may have died after moving it.
-    if (await exists(plain)) return plain
+    if (to.mayBeTaken || (await exists(plain))) return plain
     throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
   }
   if (!(await isSame(file)))

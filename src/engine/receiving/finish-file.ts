@@ -6,6 +6,7 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { moveOriginal, placesOf } from '../actions/post-action.ts'
+import type { MoveTo } from '../actions/post-action.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -23,15 +24,18 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
   return action === 'RECEPTION_EXECUTE' && postReceptionFile !== undefined
 }
 
-/** Also called by a node that takes over a reception. Throws when the action fails; the partner then hears of it too. */
+/**
+ * Throws when the action fails; the partner then hears of it too. A node that takes over a reception calls it with `again`
+ * for what an earlier run had put in place: that one may have acted, and died before it wrote so.
+ */
 export async function finishFile(
   running: RunningTransfer,
   file: TransferFileRecord,
-  owesReceipts: boolean,
+  { owesReceipts, again }: { owesReceipts: boolean; again: boolean },
 ): Promise<void> {
   const { context, held } = running
   try {
-    const pathPost = await act(running, file)
+    const pathPost = await act(running, file, again)
     await context.store.write(async (tx) => {
       await requireHeld(tx, context.store.dialect, held)
       await recordDone(tx, running, file, { pathPost, owesReceipts })
@@ -60,7 +64,11 @@ export async function recordDone(
   if (owesReceipts) await owe(running, file, tx, undefined)
 }
 
-async function act(running: RunningTransfer, file: TransferFileRecord): Promise<string | null> {
+async function act(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  again: boolean,
+): Promise<string | null> {
   if (!hasAction(running.plan, file)) return null
   const {
     postReceptionAction: action,
@@ -69,7 +77,11 @@ async function act(running: RunningTransfer, file: TransferFileRecord): Promise<
     postReceptionRename,
   } = running.plan.channel.integrations ?? {}
   if (action === 'RECEPTION_MOVE')
-    return moveReceived(running, file, postReceptionDirectory, postReceptionRename === true)
+    return moveReceived(running, file, {
+      directory: postReceptionDirectory,
+      rename: postReceptionRename === true,
+      mayBeTaken: again,
+    })
   await runStep(running, 'postReception', postReceptionFile, file)
   return null
 }
@@ -77,11 +89,10 @@ async function act(running: RunningTransfer, file: TransferFileRecord): Promise<
 async function moveReceived(
   running: RunningTransfer,
   file: TransferFileRecord,
-  directory: string,
-  rename: boolean,
+  to: Pick<MoveTo, 'directory' | 'rename' | 'mayBeTaken'>,
 ): Promise<string> {
   const now = await stat(file.path).catch(() => undefined)
   const modifiedAt = now ? Math.floor(now.mtimeMs) : null
   const original = { path: file.path, size: file.size, hash: file.hash, modifiedAt }
-  return moveOriginal(original, { directory, rename, ...placesOf(running) })
+  return moveOriginal(original, { ...to, ...placesOf(running) })
 }

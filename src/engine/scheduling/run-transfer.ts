@@ -306,13 +306,14 @@ async function settleFile(
 ): Promise<void> {
   const staged = file.stagedPath ?? ''
   const received = receivedPath(staged)
+  const again = file.phase === 'PLACED'
   if (file.phase === 'WHOLE') {
     const directories = directoriesFor(running.plan.channel, 'RECEPCION')
     const directory = directories.find(({ index }) => index === file.directory)?.directory ?? {}
     await placeWhole(running, file, staged, { directory })
     await recordPlaced(running, file, received, owesReceipts)
   } else if (received !== '' && file.phase !== 'MOVING') await removeReceived(received)
-  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts)
+  if (file.phase === 'PLACED') await finishFile(running, file, { owesReceipts, again })
 }
 
 async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ reason: unknown } | undefined> {
