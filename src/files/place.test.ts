@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { link, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { test } from 'node:test'
@@ -62,6 +62,37 @@ test('a file is moved without ever replacing another', async (t) => {
   await assert.rejects(placeFile(from, target), { code: 'name_taken' })
   assert.equal(await readFile(target, 'utf8'), 'ours')
   assert.equal(await readFile(from, 'utf8'), 'a second')
+})
+
+test('a file that takes the old name while the folder is synced stays there', async (t) => {
+  const root = await tempFolder(t)
+  const [from, target, next] = [join(root, 'from'), join(root, 'target'), join(root, 'next')]
+  await writeFile(from, 'old')
+  await writeFile(next, 'next')
+  const placing = placeFile(from, target)
+  renameSync(next, from)
+  await placing
+  assert.equal(await readFile(from, 'utf8'), 'next')
+  assert.equal(await readFile(target, 'utf8'), 'old')
+  await assert.rejects(
+    placeFile(from, join(root, 'other'), () => false),
+    { code: 'file_changed' },
+  )
+  assert.deepEqual((await readdir(root)).sort(), ['from', 'target'])
+})
+
+test('across file systems a file that is replaced while it is copied is left alone', { skip }, async (t) => {
+  const root = await tempFolder(t)
+  const other = await mkdtemp('/dev/shm/esclusa-')
+  closeAfter(t, () => rm(other, { recursive: true, force: true }))
+  const [from, next] = [join(root, 'from'), join(root, 'next')]
+  await writeFile(from, 'old')
+  await writeFile(next, 'next')
+  const placing = placeFile(from, join(other, 'target'))
+  renameSync(next, from)
+  await assert.rejects(placing, { code: 'file_changed' })
+  assert.equal(await readFile(from, 'utf8'), 'next')
+  assert.deepEqual(await readdir(other), [])
 })
 
 test('an earlier try that linked the file is recognised, another file is not', async (t) => {

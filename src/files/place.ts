@@ -3,7 +3,8 @@
 // folders. Each step can be repeated after a crash; `isPlaced` says whether an earlier try succeeded.
 
 import { randomUUID } from 'node:crypto'
-import { linkSync, renameSync, statSync } from 'node:fs'
+import { linkSync, lstatSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
@@ -17,16 +18,82 @@ export async function syncFile(path: string): Promise<void> {
   await file.sync()
 }
 
-/** Moves `from` to `target` without overwriting. Throws name_taken. */
-export async function placeFile(from: string, target: string): Promise<void> {
+/** Whether what lies under a name is the file that is meant, and not another that has taken its place. */
+export type IsIt = (found: Stats) => boolean
+
+/**
+ * Moves `from` to `target` without overwriting. Throws name_taken, and file_changed if `from` is not the file that is meant.
+ * A file that takes the place of `from` meanwhile stays there.
+ */
+export async function placeFile(from: string, target: string, isIt: IsIt = () => true): Promise<void> {
   try {
-    await linkOrCopy(from, target)
+    const isPlacedHere = linkIt(from, target, isIt) ?? (await copyIt(from, target, isIt))
     await syncFolder(dirname(target))
-    await rm(from, { force: true })
-    await syncFolder(dirname(from))
+    if (removeIf(from, isPlacedHere)) await syncFolder(dirname(from))
   } catch (thrown) {
     throw fromFileError(thrown, target)
   }
+}
+
+/**
+ * Removes the file if it is the one that is meant. Its owner may rename the next one over it at any time, so there is no
+ * turn of the event loop between the look and the removal.
+ */
+export function removeIf(path: string, isIt: IsIt): boolean {
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (!found?.isFile() || !isIt(found)) return false
+    unlinkSync(path)
+    return true
+  } catch (thrown) {
+    // Somebody else was quicker: a runner that lost its lease may do the same.
+    if (systemCode(thrown) === 'ENOENT') return false
+    throw fromFileError(thrown, path)
+  }
+}
+
+/** Tells what is the linked file; undefined where it must be copied. Whoever waits for it may take it away right after. */
+function linkIt(from: string, target: string, isIt: IsIt): IsIt | undefined {
+  const before = requireIt(from, isIt)
+  try {
+    linkSync(from, target)
+  } catch (thrown) {
+    if (needsCopy(thrown)) return undefined
+    throw thrown
+  }
+  return (found) => found.ino === before.ino && found.dev === before.dev
+}
+
+async function copyIt(from: string, target: string, isIt: IsIt): Promise<IsIt> {
+  const before = requireIt(from, isIt)
+  const isUnchanged = (found: Stats) => isUntouched(found, before)
+  await copyAcross(from, target, () => requireIt(from, isUnchanged))
+  return isUnchanged
+}
+
+/** Throws file_changed where it is another one, file_missing where there is none. */
+export function requireIt(path: string, isIt: IsIt): Stats {
+  const found = lookAt(path)
+  if (isIt(found)) return found
+  throw new NodeError('file_changed', `${path} was replaced by another file: it is left alone`)
+}
+
+function lookAt(path: string): Stats {
+  try {
+    return lstatSync(path)
+  } catch (thrown) {
+    throw fromFileError(thrown, path)
+  }
+}
+
+/** The very same file, not written to since. */
+export function isUntouched(now: Stats, before: Stats): boolean {
+  return (
+    now.ino === before.ino &&
+    now.dev === before.dev &&
+    now.size === before.size &&
+    now.mtimeMs === before.mtimeMs
+  )
 }
 
 /**
@@ -62,24 +129,19 @@ export function markOf(from: string): string {
   return `${from}.placed`
 }
 
-async function linkOrCopy(from: string, target: string): Promise<void> {
-  try {
-    await link(from, target)
-  } catch (thrown) {
-    if (!needsCopy(thrown)) throw thrown
-    await copyAcross(from, target)
-  }
-}
-
 function needsCopy(thrown: unknown): boolean {
   return ['EXDEV', 'EPERM', 'ENOTSUP'].includes(systemCode(thrown) ?? '')
 }
 
-/** For another file system, or one without hard links: first copies to a hidden name beside the target. */
-async function copyAcross(from: string, target: string): Promise<void> {
+/**
+ * For another file system, or one without hard links: first copies to a hidden name beside the target. `copied` may throw
+ * before the copy gets its name.
+ */
+async function copyAcross(from: string, target: string, copied = () => {}): Promise<void> {
   const near = hiddenBeside(target)
   try {
     await copyFile(from, near)
+    copied()
     await syncFile(near)
     await link(near, target).catch(async (thrown: unknown) => {
       if (systemCode(thrown) === 'EEXIST') throw thrown

@@ -1,11 +1,20 @@
 // What is done with a file once it is known to have arrived. Every action can be repeated after a crash, and none
 // touches a file that is no longer the one that was sent: somebody may have put a new one under the same name.
 
-import { lstat, rm, stat } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../../domain/time.ts'
 import { NodeError, fromFileError } from '../../errors.ts'
-import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../../files/place.ts'
+import {
+  ensureFolder,
+  exists,
+  isPlaced,
+  placeFile,
+  removeIf,
+  requireIt,
+  stampedName,
+} from '../../files/place.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
@@ -15,10 +24,8 @@ export type Original = { path: string; size: number | null; modifiedAt: number |
 
 /** Deletes the file if it is still the one that was sent. */
 export async function deleteOriginal(file: Original): Promise<void> {
-  if (!(await isSame(file))) return
+  if (!removeIf(file.path, (found) => isSame(found, file))) return
   try {
-    // It may be gone already: a runner that lost its lease may have done the same.
-    await rm(file.path, { force: true })
     await syncFolder(dirname(file.path))
   } catch (thrown) {
     throw fromFileError(thrown, file.path)
@@ -47,8 +54,8 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
     if (to.mayBeTaken || (await exists(plain))) return plain
     throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
   }
-  if (!(await isSame(file)))
-    throw new NodeError('file_changed', `${file.path} was replaced by another file: it is left alone`)
+  const isIt = (found: Stats) => isSame(found, file)
+  requireIt(file.path, isIt)
   // Where it lies is where it should go: to take its old name away would be to lose it.
   if (await isSameFolder(dirname(file.path), to.directory)) return file.path
   for (let nth = 0; ; nth++) {
@@ -57,7 +64,7 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
       // An earlier try may have died after it made the new name and before it removed the old one.
       if (await isPlaced(file.path, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
         await deleteOriginal(file)
-      else await placeFile(file.path, target)
+      else await placeFile(file.path, target, isIt)
       return target
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
@@ -73,11 +80,8 @@ async function isSameFolder(one: string, other: string): Promise<boolean> {
   return a.dev === b.dev && a.ino === b.ino
 }
 
-async function isSame(file: Original): Promise<boolean> {
-  const now = await lstat(file.path).catch(() => undefined)
-  return (
-    now !== undefined && now.isFile() && now.size === file.size && Math.floor(now.mtimeMs) === file.modifiedAt
-  )
+function isSame(found: Stats, file: Original): boolean {
+  return found.isFile() && found.size === file.size && Math.floor(found.mtimeMs) === file.modifiedAt
 }
 
 /** What `moveOriginal` needs of the transfer it moves for. */

@@ -17,6 +17,7 @@ import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
 import { syncFolder } from '../../../files/folder-sync.ts'
 import { requirePartnerFolder } from '../../../files/partner-folders.ts'
 import type { NodePlaces } from '../../../files/partner-folders.ts'
+import { isUntouched, removeIf } from '../../../files/place.ts'
 import type {
   Call,
   Capabilities,
@@ -206,7 +207,7 @@ class FolderSession implements Session {
         await incoming.write(buffer.subarray(0, bytesRead), position)
         position += bytesRead
       }
-      if (!isUnchanged(await file.stat(), found))
+      if (!isUntouched(await file.stat(), found))
         throw new NodeError('file_changed', `${path} changed while it was read`)
       await incoming.complete({ size: found.size })
     } catch (thrown) {
@@ -215,8 +216,7 @@ class FolderSession implements Session {
       throw fault
     }
     // If it was replaced or written to meanwhile, it is another file, and fetched the next time.
-    const now = await lstat(path).catch(() => undefined)
-    if (now && isUnchanged(now, found)) await rm(path, { force: true })
+    removeIf(path, (now) => isUntouched(now, found))
   }
 
   async close(): Promise<void> {
@@ -262,15 +262,9 @@ async function readyFiles(outbox: string): Promise<Ready[]> {
       file.found.mtimeMs > freshFrom
         ? await lstat(join(outbox, file.name)).catch(() => undefined)
         : file.found
-    if (now && isUnchanged(now, file.found)) ready.push(file)
+    if (now && isUntouched(now, file.found)) ready.push(file)
   }
   return ready
-}
-
-function isUnchanged(now: Stats, seen: Stats): boolean {
-  return (
-    now.ino === seen.ino && now.dev === seen.dev && now.size === seen.size && now.mtimeMs === seen.mtimeMs
-  )
 }
 
 /** The file that was seen, not one that has taken its place since. */
