@@ -464,6 +464,30 @@ test('a receipt that comes before the push has returned is not lost', async (t) 
   assert.deepEqual(await rig.list('out'), [])
 })
 
+/** A rig whose transfer of `a.txt` has given up waiting for the receipt. */
+async function receiptLate(t: TestContext, change: Channel, more: RigOptions = {}) {
+  const { rig } = await lineRig(t, RECEIPTS, { ...CONFIRMED, ...change }, more)
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
+  const { receiptsUntil } = await rig.transfer(id)
+  rig.setAhead((receiptsUntil ?? 0) - rig.context.now() + 1000)
+  const [file] = (await rig.ended(id)).files
+  assert.equal(await rig.errorCode(id), 'receipt_late')
+  assert.ok(file)
+  return { rig, id, file }
+}
+
+test('a receipt that comes too late must prove what the channel asks for, too', async (t) => {
+  const { rig, id, file } = await receiptLate(t, { validationHashFiles: true })
+  const wrong = { ...receiptFor(file, true), hash: 'ff'.repeat(32) }
+  await rig.host('oftp2').receipt(reachAll('acme'), wrong)
+  const { error, files } = await rig.transfer(id)
+  assert.equal(files[0]?.receipt, 'NEGATIVE')
+  assert.match(error ?? '', /its receipt came later, .* negative \(it shows the hash ffff/)
+  assert.deepEqual(await rig.list('out'), ['a.txt'])
+})
+
 test('a negative receipt that came while nobody held the transfer is found by the next claim', async (t) => {
   const line = new Line(RECEIPTS)
   const rig = await startRig(t, { transports: [line] })

@@ -11,7 +11,7 @@ import {
 } from '../../store/transfers/receptions.ts'
 import type { Verdict } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { makeTransferPlan } from '../transfer-plan.ts'
+import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'
 
 /**
@@ -93,6 +93,12 @@ function toldLate(name: string, { state, reason }: Verdict, now: number): string
   return `${name}: its receipt came later, at ${new Date(now).toISOString()}, and is ${said}`
 }
 
+/** A transfer that is over keeps no copy of its channel: what a late receipt must prove is what the channel asks now. */
+async function snapshotOfToday({ store }: EngineContext, code: string): Promise<string | undefined> {
+  const channel = await findChannel(store.db, code)
+  return channel && snapshotOf(channel)
+}
+
 /**
  * Positive unless the receipt says no, or does not prove what the channel asks to be proven: with the partner's key that
  * is a signed hash of what was sent. Without its key there is no proof: only a signed receipt has a hash (RFC 5024,
@@ -101,11 +107,9 @@ function toldLate(name: string, { state, reason }: Verdict, now: number): string
 async function verdictOn(context: EngineContext, found: Found, receipt: Receipt): Promise<Verdict> {
   const no = (reason: string): Verdict => ({ state: 'NEGATIVE', reason })
   if (!receipt.positive) return no(receipt.reason)
-  const plan =
-    found.snapshot === null
-      ? undefined
-      : await makeTransferPlan(context.store.db, context.seal, found.snapshot)
-  if (!plan?.verifyHash) return { state: 'POSITIVE', reason: null }
+  const snapshot = found.snapshot ?? (await snapshotOfToday(context, found.channel_code))
+  const plan = snapshot && (await makeTransferPlan(context.store.db, context.seal, snapshot))
+  if (!plan || !plan.verifyHash) return { state: 'POSITIVE', reason: null }
   if (receipt.hash !== undefined && receipt.hash !== found.wire_hash)
     return no(`it shows the hash ${receipt.hash}, sent was ${found.wire_hash ?? 'none'}`)
   const { rsaRemoteKey } = plan.security
