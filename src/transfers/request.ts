@@ -22,6 +22,7 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { heldIn, releasePaths } from '../store/held-files.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
+import { countAwaited } from '../store/transfers/receptions.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import { endPause, findPause } from '../store/automation-runs.ts'
 import { failedEmissions, settle } from '../store/transfers/failures.ts'
@@ -255,11 +256,13 @@ export type Insertion = {
   resendOf?: string
   /** How many the channel had before the look at the files. */
   transfersSeen?: number
+  /** How many receipts the failed one awaited then, where it is a retry. */
+  receiptsSeen?: number
 }
 
 const LOOKS = 5
 
-/** Another transfer has come between a look at the files and its transaction. Nothing was written. */
+/** Another transfer, or a receipt, has come between a look at the files and its transaction. Nothing was written. */
 class OutdatedLook extends Error {}
 
 /** What was seen holds only if the channel has got no other transfer since, from this node or from another. */
@@ -298,6 +301,9 @@ export async function insert(
     requireOpen(current.config, direction)
     if (made.retryOf && !(await settle(tx, made.retryOf.id)))
       throw new NodeError('conflict', `transfer ${made.retryOf.id} was retried already`)
+    const { receiptsSeen } = made
+    if (made.retryOf && receiptsSeen && (await countAwaited(tx, made.retryOf.id)) !== receiptsSeen)
+      throw new OutdatedLook()
     if (made.retryOf)
       await releasePaths(
         tx,

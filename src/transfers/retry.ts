@@ -32,7 +32,8 @@ async function lookForRetry(asking: Asking, channel: ChannelRecord): Promise<Ins
   const found = (await findTransfer(asking.store.db, id))?.files ?? []
   if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, file)
   const files = found.map((file) => toTryAgain(file, now))
-  return { type: 'RETRY', files, now, retryOf: failed }
+  const receiptsSeen = found.filter(({ receipt }) => receipt === 'AWAITED').length
+  return { type: 'RETRY', files, now, retryOf: failed, receiptsSeen }
 }
 
 async function failureToRetry({ store: { db } }: Asking, { code }: ChannelRecord): Promise<Ended> {

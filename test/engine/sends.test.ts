@@ -14,7 +14,10 @@ import type { Transport } from '../../src/engine/transports/transport.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
 import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
+import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import { requestSend } from '../../src/transfers/request.ts'
+import { requestRetry } from '../../src/transfers/retry.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
@@ -487,6 +490,58 @@ test('a receipt that comes too late must prove what the channel asks for, too', 
   assert.match(error ?? '', /its receipt came later, .* negative \(it shows the hash ffff/)
   assert.deepEqual(await rig.list('out'), ['a.txt'])
 })
+
+/** The store as one sees it who stands still before the first write until `meanwhile` has ended. */
+function standingStill(store: Store, meanwhile: () => Promise<void>): Store {
+  let stood = false
+  const write = async (work: Parameters<Store['write']>[0]) => {
+    if (!stood) {
+      stood = true
+      await meanwhile()
+    }
+    return store.write(work)
+  }
+  return Object.create(store, { write: { value: write } }) as Store
+}
+
+for (const positive of [true, false])
+  testOnBoth(
+    `a receipt that comes between a retry’s look and its transaction is not lost (${positive ? 'positive' : 'negative'})`,
+    async (t, database) => {
+      const { rig, id, file } = await receiptLate(t, {}, { database })
+      const store = standingStill(rig.store, () =>
+        rig.host('oftp2').receipt(reachAll('acme'), receiptFor(file, positive)),
+      )
+      const asking = { store, fileRoots: [rig.place.files], now: rig.context.now, requestedBy: null }
+      const { retryOf, files } = await requestRetry(asking, await rig.channel())
+      assert.equal(retryOf, id)
+      assert.deepEqual(
+        files.map(({ phase, receipt }) => `${phase} ${receipt}`),
+        [positive ? 'ARRIVED POSITIVE' : 'WAITING NONE'],
+      )
+    },
+  )
+
+testOnBoth(
+  'a receipt that stood still while its transfer was retried is the retry’s',
+  async (t, database) => {
+    const { rig, id, file } = await receiptLate(t, {}, { database })
+    let again = ''
+    const store = standingStill(rig.store, async () => {
+      again = (await rig.retry()).id
+    })
+    await takeReceipt(
+      { ...rig.context, store },
+      reachAll('acme'),
+      receiptFor(file, true),
+      (name) => name,
+      () => rig.wake(),
+    )
+    assert.equal((await rig.ended(again)).state, 'COMPLETED')
+    assert.equal((await rig.transfer(id)).files[0]?.receipt, 'AWAITED')
+    assert.deepEqual(await rig.list('out'), [])
+  },
+)
 
 test('a negative receipt that came while nobody held the transfer is found by the next claim', async (t) => {
   const line = new Line(RECEIPTS)

@@ -56,7 +56,10 @@ export async function takeReceipt(
   const now = context.now()
   if (isOver(found.state as TransferStatus)) {
     const error = found.error === null ? null : `${found.error}; ${toldLate(found.name, verdict, now)}`
-    await context.store.write((tx) => recordLateReceipt(tx, { transferId, index, error }, verdict, now))
+    const late = { transferId, index, error, settled: found.settled }
+    // It was retried meanwhile: then the retry waits for this receipt.
+    if (!(await context.store.write((tx) => recordLateReceipt(tx, late, verdict, now))))
+      return takeReceipt(context, reach, receipt, keyName, wake)
     return context.log.warn(
       { transfer: transferId, receipt: verdict.state, reason: verdict.reason },
       'a receipt came after the transfer was over',

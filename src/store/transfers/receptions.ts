@@ -252,6 +252,7 @@ const awaiting = hot((db, arg: Arg<{ contactId: string; date: string; first: str
       'transfer.snapshot',
       'transfer.state',
       'transfer.error',
+      'transfer.settled',
     ])
     .where('channel.contact_id', '=', arg('contactId'))
     .where(IS_AWAITED)
@@ -295,21 +296,45 @@ async function putReceipt(tx: Tx, transferId: string, index: number, verdict: Ve
     .executeTakeFirst()
 }
 
-/** A receipt for a transfer that is over: kept with the file, and told where the transfer says why it failed. */
+/**
+ * A receipt for a transfer that is over: kept with the file, and told where the transfer says why it failed. False: somebody
+ * has dealt with the failure since `settled` was read, and a retry may wait for the receipt now. Nothing is written then.
+ */
 export async function recordLateReceipt(
   tx: Tx,
-  late: { transferId: string; index: number; error: string | null },
+  late: { transferId: string; index: number; error: string | null; settled: number },
   verdict: Verdict,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
+  // Holds the row: a retry settles it before it looks which receipts are still awaited.
+  const stands = await tx
+    .updateTable('transfer')
+    .set({ settled: late.settled })
+    .where('id', '=', late.transferId)
+    .where('settled', '=', late.settled)
+    .returning('id')
+    .executeTakeFirst()
+  if (!stands) return false
   const file = await putReceipt(tx, late.transferId, late.index, verdict, now)
-  if (!file || late.error === null) return
+  if (!file || late.error === null) return true
   await tx
     .updateTable('transfer')
     .set({ error: late.error })
     .where('id', '=', late.transferId)
     .where('state', '=', 'FAILED')
     .execute()
+  return true
+}
+
+/** For how many files of that transfer a receipt is still to come. */
+export async function countAwaited(db: Db, transferId: string): Promise<number> {
+  const { awaited } = await db
+    .selectFrom('transfer_file')
+    .select((eb) => eb.fn.countAll().as('awaited'))
+    .where('transfer_id', '=', transferId)
+    .where('receipt', '=', 'AWAITED')
+    .executeTakeFirstOrThrow()
+  return Number(awaited)
 }
 
 /** Whether a receipt for a file of that transfer is still to come. */
