@@ -129,6 +129,16 @@ export function markOf(from: string): string {
   return `${from}.placed`
 }
 
+/** A second name for the file, or a copy where there can be none. Fails if the name is taken. */
+export async function linkOrCopy(from: string, target: string): Promise<void> {
+  try {
+    await link(from, target)
+  } catch (thrown) {
+    if (!needsCopy(thrown)) throw thrown
+    await copyAcross(from, target)
+  }
+}
+
 function needsCopy(thrown: unknown): boolean {
   return ['EXDEV', 'EPERM', 'ENOTSUP'].includes(systemCode(thrown) ?? '')
 }

@@ -4,8 +4,9 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { fromFileError } from '../errors.ts'
 import { hashFile } from './hash.ts'
-import { exists } from './place.ts'
+import { exists, linkOrCopy } from './place.ts'
 
 const OPENED = '.opened-'
 
@@ -22,12 +23,20 @@ export function isOpenedForm(name: string): boolean {
   return name.startsWith(OPENED)
 }
 
-/** A partner may send a bad file of the same name twice. */
-export async function freeQuarantinePath(path: string): Promise<string> {
-  let free = path
-  for (let nth = 1; await exists(free); nth++)
-    free = join(dirname(path), `${nth}.${basename(path).slice(-200)}`)
-  return free
+/**
+ * Gives the file that path, or one like it if that is taken: a partner may send a bad file of the same name twice, even two
+ * at once. Returns the path. The old name stays, for the caller to remove.
+ */
+export async function linkIntoQuarantine(from: string, path: string): Promise<string> {
+  for (let nth = 0; ; nth++) {
+    const free = nth === 0 ? path : join(dirname(path), `${nth}.${basename(path).slice(-200)}`)
+    try {
+      await linkOrCopy(from, free)
+      return free
+    } catch (thrown) {
+      if (fromFileError(thrown, free).code !== 'name_taken') throw thrown
+    }
+  }
 }
 
 export async function quarantinedFacts(path: string) {

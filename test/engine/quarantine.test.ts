@@ -4,13 +4,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { BY_ITSELF, makeAuditTrail } from '../../src/audit/trail.ts'
+import type { TransferRecord } from '../../src/domain/transfer.ts'
+import { quarantine } from '../../src/engine/receiving/quarantine.ts'
+import { localPath } from '../../src/engine/staging/staging.ts'
 import { signBuffer } from '../../src/engine/transforms/cms/messages.ts'
+import { NodeError } from '../../src/errors.ts'
 import { adoptStrays, finishDecisions } from '../../src/quarantine/adopt.ts'
 import { releaseFile } from '../../src/quarantine/decide-file.ts'
 import type { Deciding } from '../../src/quarantine/decide-file.ts'
@@ -66,6 +70,28 @@ test('an unsigned or wrongly signed file is kept as it came and opened, with its
     .where('type', '=', 'file.quarantined')
     .execute()
   assert.equal(events.length, 4, 'each once when it came, and once when its row was lost')
+})
+
+test('bad files of one name that come at once are all kept, each with what was taken out of it', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  const came = ['one', 'two', 'three']
+  await mkdir(join(rig.place.dataDir, 'partial'))
+  const paths = came.map((bytes) => join(rig.place.dataDir, 'partial', `${bytes}.part`))
+  for (const [nth, path] of paths.entries()) {
+    await writeFile(path, came[nth] ?? '')
+    await writeFile(localPath(path), `in ${came[nth]}`)
+  }
+  const transfer = { id: 'T1', channelCode: CODE } as TransferRecord
+  const reason = new NodeError('bad_signature', 'it is not signed')
+  await Promise.all(paths.map((path) => quarantine(rig.context, transfer, 'x.xml', path, reason)))
+  const kept = await listQuarantined(rig.store.db, {})
+  const forms = kept.map(
+    async ({ path, opened }) =>
+      `${await readFile(path, 'utf8')}: ${await readFile(opened?.path ?? '', 'utf8')}`,
+  )
+  assert.deepEqual((await Promise.all(forms)).sort(), ['one: in one', 'three: in three', 'two: in two'])
+  assert.deepEqual(await readdir(join(rig.place.dataDir, 'partial')), [])
 })
 
 test('a gzip file that did not pass its checks is released under the name of what is in it', async (t) => {

@@ -2,13 +2,13 @@
 // beside them the file itself where it could be taken out of what came. First the files, then the row; a crash between
 // the two leaves files that upkeep finds (src/quarantine/adopt.ts).
 
-import { copyFile, rename } from 'node:fs/promises'
+import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { messageOf, NodeError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { exists } from '../../files/place.ts'
-import { freeQuarantinePath, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
+import { linkIntoQuarantine, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
 import { newId } from '../../store/database/ids.ts'
 import { insertQuarantined } from '../../store/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -21,12 +21,13 @@ export async function quarantine(
   path: string,
   reason: unknown,
 ): Promise<void> {
-  const target = await freeQuarantinePath(await context.staging.quarantine(transfer.id, name))
+  // First of all, for it is what takes the name that the others go by.
+  const target = await linkIntoQuarantine(path, await context.staging.quarantine(transfer.id, name))
   for (const ending of ['', UNPACKED] as const) {
     const opened = localPath(path) + ending
     if (await exists(opened)) await move(opened, openedBeside(target, ending))
   }
-  await move(path, target)
+  await rm(path, { force: true })
   await syncFolder(dirname(target))
   context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')
   const now = context.now()
