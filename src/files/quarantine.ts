@@ -2,7 +2,7 @@
 // file beside it the file itself, where it could be taken out.
 
 import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fromFileError } from '../errors.ts'
 import { hashFile } from './hash.ts'
@@ -13,7 +13,9 @@ const OPENED = '.opened-'
 /** It was a gzip file whose name said so: what was in it lies here, and goes by the name without that ending. */
 export const UNPACKED = '.unpacked'
 
-export function openedBeside(path: string, ending: '' | typeof UNPACKED = ''): string {
+const CLAIMED = '.claimed'
+
+export function openedBeside(path: string, ending: '' | typeof UNPACKED | typeof CLAIMED = ''): string {
   // Of a length of its own: the name may be as long as names can be.
   const mark = createHash('sha256').update(basename(path)).digest('hex').slice(0, 24)
   return join(dirname(path), OPENED + mark + ending)
@@ -24,18 +26,25 @@ export function isOpenedForm(name: string): boolean {
 }
 
 /**
- * Gives the file that path, or one like it if that is taken: a partner may send a bad file of the same name twice, even two
- * at once. Returns the path. The old name stays, for the caller to remove.
+ * A path for the file, or one like it if that is taken: a partner may send a bad file of the same name twice, even two at
+ * once. So the path is claimed by a hidden name of the file beside it, which one alone can make. The caller renames `claim`
+ * to `path` when the rest lies ready, for upkeep takes up whatever it finds there.
  */
-export async function linkIntoQuarantine(from: string, path: string): Promise<string> {
+export async function claimQuarantinePath(
+  from: string,
+  wanted: string,
+): Promise<{ path: string; claim: string }> {
   for (let nth = 0; ; nth++) {
-    const free = nth === 0 ? path : join(dirname(path), `${nth}.${basename(path).slice(-200)}`)
+    const path = nth === 0 ? wanted : join(dirname(wanted), `${nth}.${basename(wanted).slice(-200)}`)
+    const claim = openedBeside(path, CLAIMED)
     try {
-      await linkOrCopy(from, free)
-      return free
+      await linkOrCopy(from, claim)
     } catch (thrown) {
-      if (fromFileError(thrown, free).code !== 'name_taken') throw thrown
+      if (fromFileError(thrown, claim).code === 'name_taken') continue
+      throw thrown
     }
+    if (!(await exists(path))) return { path, claim }
+    await rm(claim)
   }
 }
 

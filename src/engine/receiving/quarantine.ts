@@ -8,7 +8,7 @@ import type { TransferRecord } from '../../domain/transfer.ts'
 import { messageOf, NodeError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { exists } from '../../files/place.ts'
-import { linkIntoQuarantine, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
+import { claimQuarantinePath, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
 import { newId } from '../../store/database/ids.ts'
 import { insertQuarantined } from '../../store/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -21,12 +21,13 @@ export async function quarantine(
   path: string,
   reason: unknown,
 ): Promise<void> {
-  // First of all, for it is what takes the name that the others go by.
-  const target = await linkIntoQuarantine(path, await context.staging.quarantine(transfer.id, name))
+  const wanted = await context.staging.quarantine(transfer.id, name)
+  const { path: target, claim } = await claimQuarantinePath(path, wanted)
   for (const ending of ['', UNPACKED] as const) {
     const opened = localPath(path) + ending
     if (await exists(opened)) await move(opened, openedBeside(target, ending))
   }
+  await rename(claim, target)
   await rm(path, { force: true })
   await syncFolder(dirname(target))
   context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')
