@@ -31,7 +31,8 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
 export async function finishFile(
   running: RunningTransfer,
   file: TransferFileRecord,
-  { owesReceipts, again }: { owesReceipts: boolean; again: boolean },
+  owesReceipts: boolean,
+  again = false,
 ): Promise<void> {
   const { context, held } = running
   try {

@@ -365,11 +365,9 @@ export class IncomingFile implements Incoming {
     if (record.phase !== 'PLACED') return
     const { background, capabilities } = this.#receiving
     const acting = this.#reception?.act(() =>
-      finishFile(running, record, { owesReceipts: capabilities.receipts, again: false }).catch(
-        (thrown: unknown) => {
-          throw naming(thrown, record.name)
-        },
-      ),
+      finishFile(running, record, capabilities.receipts).catch((thrown: unknown) => {
+        throw naming(thrown, record.name)
+      }),
     )
     if (acting) background(this.#plan.contact.id, acting)
   }

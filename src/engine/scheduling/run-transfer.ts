@@ -313,7 +313,7 @@ async function settleFile(
     await placeWhole(running, file, staged, { directory })
     await recordPlaced(running, file, received, owesReceipts)
   } else if (received !== '' && file.phase !== 'MOVING') await removeReceived(received)
-  if (file.phase === 'PLACED') await finishFile(running, file, { owesReceipts, again })
+  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts, again)
 }
 
 async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ reason: unknown } | undefined> {
