@@ -124,7 +124,8 @@ function goneOnWith(
   const same = last.find(({ maybeVisible }) => maybeVisible) ?? last[0]
   if (!same) return {}
   const { keyDate, keyTime, stagedPath, position, maybeVisible } = same
-  return { keyDate, keyTime, ...(stagedPath === null && { position, maybeVisible }) }
+  // Whatever form it travelled in: the partner may have it. How far an unfinished one got is only known of the file itself.
+  return { keyDate, keyTime, maybeVisible, ...(stagedPath === null && { position }) }
 }
 
 function isSameKey(one: TransferFileRecord, other: TransferFileRecord): boolean {

@@ -55,3 +55,17 @@ test('a file whose directory is gone when the transfer starts fails by its name,
   assert.equal(again.state, 'COMPLETED', again.error ?? '')
   assert.equal(String(gunzipSync(await rig.delivered('a.txt'))), 'a')
 })
+
+test('the only outbound directory gets another path: what was picked up from the old one still goes', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(
+    CODE,
+    channelOf(rig, { directories: [outbound(rig, 'monday', { compression: true })] }),
+  )
+  await rig.put('a.txt', 'a', join(rig.place.files, 'monday'))
+  const { id } = await rig.send()
+  await setDirectories(rig, [outbound(rig, 'tuesday', { compression: true })])
+  const done = await rig.run().ended(id)
+  assert.equal(done.state, 'COMPLETED', done.error ?? '')
+  assert.equal(String(gunzipSync(await rig.delivered('a.txt'))), 'a')
+})

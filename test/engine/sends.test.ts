@@ -338,6 +338,28 @@ test('a file that the partner says it does not have is not looked for by the nex
   assert.deepEqual(told, [false, true, false])
 })
 
+for (const compression of ['NO', 'LZW'] as const)
+  test(`what may have arrived is looked for by the next automatic emission, also if it is packed anew (${compression})`, async (t) => {
+    const told: boolean[] = []
+    const connection = { ips: ['127.0.0.1'], advancedConfigurationTransmission: { compression } }
+    const onPush: LineOptions['onPush'] = async (push, file, progress) => {
+      told.push(file.mayBeThere)
+      if (told.length > 1) return push()
+      await progress.placing()
+      throw new NodeError('connection_lost', 'cut')
+    }
+    const { rig } = await lineRig(t, { onPush }, { connection })
+    await rig.put('a.txt', 'some octets')
+    const { store } = rig
+    const asking = { store, fileRoots: [rig.place.files], now: () => Date.now(), requestedBy: null }
+    for (const state of ['FAILED', 'COMPLETED']) {
+      const { id } = await requestSend(asking, await rig.channel(), 'AUTOMATIC')
+      rig.wake()
+      assert.equal((await rig.ended(id)).state, state)
+    }
+    assert.deepEqual(told, [false, true])
+  })
+
 test('a file that an earlier attempt has brought, and compared before it got its name, is not asked for its hash again', async (t) => {
   const tried: boolean[] = []
   const { rig } = await lineRig(

@@ -1,7 +1,8 @@
 // A transfer that is being sent, with the session it goes through.
 
-import type { Directory } from '../../contract/channel.ts'
-import type { TransferFileRecord } from '../../domain/transfer.ts'
+import type { Channel, Directory } from '../../contract/channel.ts'
+import { directoriesFor } from '../../domain/channel.ts'
+import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { outboundDirectoryOf } from '../../files/send-set.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
@@ -24,12 +25,32 @@ export type Emission = RunningTransfer & {
  * before it started, or be a retry, and its own copy of the channel may list other directories, or the same in another
  * order.
  */
-export function directoryOf({ plan }: Emission, file: TransferFileRecord): Directory {
+export function directoryOf(emission: Emission, file: TransferFileRecord): Directory {
+  const { plan } = emission
   if (file.content === 'CERTIFICATE') return {}
-  const found = outboundDirectoryOf(plan.channel, file.path, file.directory)
+  const found = outboundDirectoryOf(plan.channel, file.path, file.directory) ?? renamedDirectory(emission)
   if (found) return found
   throw new NodeError('file_refused', `${file.path} is in no outbound directory of the channel any more`)
 }
+
+/**
+ * The only outbound directory, where none of the files lies in it: its path was changed since they were picked up
+ * (operation 10). They still go, as it says.
+ */
+function renamedDirectory({ plan, transfer }: Emission): Directory | undefined {
+  const known = renamed.get(transfer)
+  if (known?.channel === plan.channel) return known.directory
+  const [only, ...others] = directoriesFor(plan.channel, 'EMISION')
+  const isRenamed =
+    others.length === 0 &&
+    transfer.files.every(({ path, directory }) => !outboundDirectoryOf(plan.channel, path, directory))
+  const directory = isRenamed ? only?.directory : undefined
+  renamed.set(transfer, { channel: plan.channel, directory })
+  return directory
+}
+
+/** Asked for each file of a transfer, and the same for all of them. */
+const renamed = new WeakMap<TransferRecord, { channel: Channel; directory: Directory | undefined }>()
 
 export function wantsSignedReceipt({ capabilities, plan }: Emission): boolean {
   return (

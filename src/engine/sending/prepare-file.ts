@@ -59,8 +59,11 @@ async function restoredForm(
   return undefined
 }
 
-/** A form that is made anew has not been sent, whatever became of an earlier one. */
-const NOTHING_SENT = { position: 0, maybeVisible: false, wireHash: null }
+/**
+ * A form that is made anew has not been sent. An earlier one may have arrived: that stays noted, with its hash, so that the
+ * file is looked for before it is sent again.
+ */
+const NOTHING_SENT = { position: 0 }
 
 /** The file itself is what travels. */
 function isPlain(form: WireForm, plan: TransferPlan): boolean {
