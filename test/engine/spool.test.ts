@@ -109,6 +109,37 @@ testOnBoth(
   },
 )
 
+testOnBoth(
+  'of two files with one name in a transfer the second waits where it is until the first was taken',
+  async (t, database) => {
+    const rig = await startRig(t, { transports: [new Line()], workers: 1, database })
+    await rig.putContact({ id: 'acme', protocol: 'sftp', settings: { access: { username: 'acme' } } })
+    const second = join(rig.place.files, 'second')
+    const directories = ['out', 'second'].map((name) => ({
+      direction: 'EMISION' as const,
+      filePath: join(rig.place.files, name),
+    }))
+    await rig.putChannel(
+      CODE,
+      channelOf(rig, { directories, integrations: { postEmisionAction: 'EMISION_DELETE' } }),
+    )
+    // So many that the first one has long been laid out when the last one's turn comes.
+    for (let nth = 0; nth < 30; nth++) await rig.put(`f${nth}.txt`, `first ${nth}`)
+    await rig.put('f0.txt', 'second 0', second)
+    rig.run()
+    const { id, state } = await rig.sendAndEnd()
+    assert.equal(state, 'FAILED')
+    assert.equal(await rig.errorCode(id), 'name_taken')
+    assert.deepEqual(await rig.list('out'), [])
+    assert.deepEqual(await rig.list('second'), ['f0.txt'])
+    assert.equal((await outbox(rig).names()).length, 30)
+    assert.equal(await outbox(rig).take('f0.txt'), 'first 0')
+    assert.equal((await rig.ended((await rig.retry()).id)).state, 'COMPLETED')
+    assert.equal(await outbox(rig).take('f0.txt'), 'second 0')
+    assert.deepEqual(await rig.list('second'), [])
+  },
+)
+
 /** `write` takes the place of the engine's. */
 function standingIn(rig: Rig, write: (real: Store['write']) => Store['write']): void {
   const store = rig.context.store as { write: Store['write'] }

@@ -76,7 +76,8 @@ async function spool(
   signal: AbortSignal,
 ): Promise<PushResult> {
   const known = await waitingFile(context.store.db, code, file.name)
-  if (known?.transferId === file.transferId)
+  // Another file of this transfer may have the same name: it comes from another directory.
+  if (known?.transferId === file.transferId && known.index === index)
     return { receipt: 'awaited', remoteSha256: await sha256Of(known.path) }
   if (known) throw nameTaken(file.name)
   // The partner may have taken it before the attempt that laid it there could note that.
