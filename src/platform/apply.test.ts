@@ -11,6 +11,7 @@ import { findChannel, listChannels, openChannel, pageOfHistory, updateChannel } 
 import { findContact, listContacts, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { Store } from '../store/database/store.ts'
 import { makeSeal } from '../store/seal.ts'
+import { addToOutbox, takeFromOutbox } from '../store/transfers/outbox.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
 import { applyPlatform } from './apply.ts'
 import type { ApplyOptions } from './apply.ts'
@@ -191,6 +192,25 @@ testOnBoth(
     ])
   },
 )
+
+testOnBoth('a channel is not removed while its partner has files to take', async (t, database) => {
+  const { store, platform, apply } = await setUp(t, database)
+  await apply(platform)
+  const file = { channelCode: NOMINA, size: 1, modifiedAt: NOW, transferId: 't1', index: 0 }
+  const [a, b] = ['a', 'b'].map((name) => ({ ...file, id: name, name, path: `/data/outbox/${name}` }))
+  assert.ok(a && b)
+  await store.write(async (tx) => {
+    await addToOutbox(tx, a)
+    await addToOutbox(tx, b)
+    await takeFromOutbox(tx, a, NOW)
+  })
+  const without = changed(platform, (copy) => void copy.channels.shift())
+  const refused = { code: 'conflict', message: /BANCO-ACME-NOMINA \(1\) cannot be removed while files lie/ }
+  await assert.rejects(apply(without, { prune: true, dryRun: true }), refused)
+  await assert.rejects(apply(without, { prune: true }), refused)
+  await store.write((tx) => takeFromOutbox(tx, b, NOW))
+  assert.deepEqual(await apply(without, { prune: true }), ['- channel BANCO-ACME-NOMINA'])
+})
 
 testOnBoth('a fault of the database in the middle leaves everything as it was', async (t, database) => {
   const { store, platform, apply } = await setUp(t, database)

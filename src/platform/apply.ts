@@ -43,6 +43,7 @@ import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
 import type { SubscriptionPlan } from './subscription-record.ts'
 import { writeNotices } from './write-notices.ts'
+import { countWaiting } from '../store/transfers/outbox.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
 
 export type ApplyOptions = {
@@ -222,13 +223,23 @@ function touches(changes: Changes<unknown>): boolean {
   return changes.added.length + changes.changed.length + changes.removed.length > 0
 }
 
-/** Removing a channel removes its history and transfers. It is refused while a transfer is under way. */
+/**
+ * Removing a channel removes its history, its transfers and what lies ready for its partner. It is refused while a transfer
+ * is under way, or the partner has yet to take something: the original may be gone.
+ */
 async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
-  const busy = await channelsInUse(db as Tx, codesOf(plan.channels.removed)) // reads only
+  const codes = codesOf(plan.channels.removed)
+  const busy = await channelsInUse(db as Tx, codes) // reads only
   if (busy.length > 0)
     throw new NodeError(
       'conflict',
       `nothing was changed: ${busy.join(', ')} cannot be removed while transfers are pending or in progress; wait, or reset first`,
+    )
+  const waiting = await countWaiting(db, codes)
+  if (waiting.length > 0)
+    throw new NodeError(
+      'conflict',
+      `nothing was changed: ${waiting.map(({ channelCode, files }) => `${channelCode} (${files})`).join(', ')} cannot be removed while files lie in the partner’s out folder; it takes or removes them first`,
     )
 }
 

@@ -10,6 +10,7 @@ import { outboxOf } from '../../src/engine/sending/outbox-spool.ts'
 import { clearStrays, sweepStrays } from '../../src/engine/staging/leftovers.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import { removeTransfers } from '../../src/store/retention/old-transfers.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
 import { reachAll } from '../support/reach.ts'
@@ -139,6 +140,19 @@ testOnBoth(
     assert.deepEqual(await rig.list('second'), [])
   },
 )
+
+testOnBoth('what the partner has not taken outlives the time of its transfer', async (t, database) => {
+  const rig = await spoolRig(t, { integrations: { postEmisionAction: 'EMISION_DELETE' } }, database)
+  await rig.put('a.txt', 'payroll')
+  const { state } = await rig.run().sendAndEnd()
+  assert.equal(state, 'COMPLETED')
+  const later = Date.now() + 86_400_000
+  const age = () => rig.store.write((tx) => removeTransfers(tx, CODE, later, 50))
+  assert.equal(await age(), 0)
+  await sweepStrays({ ...rig.context, now: () => later })
+  assert.equal(await outbox(rig).take('a.txt'), 'payroll')
+  assert.equal(await age(), 1)
+})
 
 /** `write` takes the place of the engine's. */
 function standingIn(rig: Rig, write: (real: Store['write']) => Store['write']): void {

@@ -18,6 +18,9 @@ import { makeLog } from '../../src/log.ts'
 import { discardOld } from '../../src/quarantine/age.ts'
 import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
+import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
+import type { Tx } from '../../src/store/database/store.ts'
+import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
 import type { RetentionParts } from '../../src/upkeep/retention.ts'
@@ -199,6 +202,58 @@ testOnBoth(
     clock += DAY_MS
     await attempt(parts, quickly(parts))
     assert.deepEqual(await remembered(), [])
+  },
+)
+
+testOnBoth(
+  'a transfer stays while its partner has yet to take a file, or somebody to decide about it',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const { store } = node
+    const ids = (await fill(node, PLAIN, MANY)).toReversed()
+    const layOut = async (tx: Tx, index: number) => {
+      const file = { channelCode: PLAIN, path: `/data/${index}`, name: `${index}`, size: 5, modifiedAt: NOW }
+      const waiting = { ...file, id: `o${index}`, transferId: ids[index] ?? '', index: 0 }
+      await addToOutbox(tx, waiting)
+      return waiting
+    }
+    // Alone, side by side, and where one piece ends and the next begins.
+    const waiting = [0, 1, 2, 20, 49, 50, 51, 52, 90]
+    const held = [10, 60]
+    const [taken, newest] = [30, MANY - 1]
+    await store.write(async (tx) => {
+      for (const index of [...waiting, newest]) await layOut(tx, index)
+      await takeFromOutbox(tx, await layOut(tx, taken), NOW)
+      for (const index of held)
+        await holdInOutbox(tx, { ...(await layOut(tx, index)), outboxId: `o${index}`, heldAt: NOW })
+    })
+    const config = {
+      keepTransfersDays: 1,
+      keepHistoryDays: undefined,
+      archiveDir: undefined,
+      fileRoots: [node.files],
+    }
+    const parts = { store, owner: 'test', log: makeLog('silent', 'test'), now: () => clock, config }
+    let clock = NOW
+    const young = Array.from({ length: 24 }, (_, index) => MANY - 24 + index)
+    const staysAfterRun = async (indexes: number[]) => {
+      await attempt(parts, quickly(parts))
+      const { rows, total } = await listed(node, 'listTransfers', PLAIN)
+      assert.deepEqual(
+        rows.map(({ transferId }) => ids.indexOf(transferId ?? '')),
+        indexes.toSorted((a, b) => b - a),
+      )
+      assert.equal(total, indexes.length)
+    }
+    await staysAfterRun([...waiting, ...held, ...young])
+    const lying = await allWaitingFiles(store.db)
+    assert.equal(lying.length, waiting.length + 1)
+    await store.write(async (tx) => {
+      for (const file of lying) if (file.id !== 'o50') await takeFromOutbox(tx, file, NOW)
+      for (const file of await undecidedFiles(tx)) await dropHeld(tx, file, undefined, NOW)
+    })
+    clock += 3_600_000
+    await staysAfterRun([50, ...young.slice(1)])
   },
 )
 

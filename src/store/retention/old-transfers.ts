@@ -1,11 +1,12 @@
 // Takes the oldest transfers of a channel away. Lists, ranks and totals are exact before and after each piece: positions
-// of newer transfers stay, and the channel remembers how many below them are gone. Few old ones must stay (one that is not
-// over, one that makes the channel's status ERROR): they move up to the first places that are left.
+// of newer transfers stay, and the channel remembers how many below them are gone. Some old ones must stay (one that is not
+// over, one that makes the channel's status ERROR, one whose files the partner has yet to take): they move up to the first
+// places that are left.
 
 import type { TransferRecord } from '../../domain/transfer.ts'
 import { batches } from '../database/batches.ts'
 import type { Db, Tx } from '../database/store.ts'
-import { goneOf, lockCounters } from '../transfers/list-positions.ts'
+import { goneOf, lockCounters, shift } from '../transfers/list-positions.ts'
 import { transfersById } from '../transfers/transfer-pages.ts'
 
 /** Whether any may go: what only looks need not write. */
@@ -36,24 +37,16 @@ export async function removeTransfers(
   await lockCounters(tx, code)
   const gone = await goneOf(tx, code)
   const going = (await mayGo(tx, code, before, most)).filter(({ id }) => only?.has(id) ?? true)
-  const last = going.at(-1)
-  if (!last) return 0
-  const staying = await tx
-    .selectFrom('transfer')
-    .select(['id', 'position'])
-    .where('channel_code', '=', code)
-    .where('position', '<', last.position)
-    .orderBy('position')
-    .execute()
+  if (going.length === 0) return 0
   for (const some of batches(going.map(({ id }) => id))) {
     await tx.deleteFrom('outbox_file').where('transfer_id', 'in', some).execute()
     await tx.deleteFrom('transfer').where('id', 'in', some).execute()
   }
-  const left = new Set(going.map(({ id }) => id))
-  let position = gone + going.length
-  for (const row of staying)
-    if (!left.has(row.id))
-      await tx.updateTable('transfer').set({ position: ++position }).where('id', '=', row.id).execute()
+  // Those that stay between two that went, together; the last ones first, so that none is moved twice.
+  for (const [index, { position }] of [...going.entries()].toReversed()) {
+    const above = going[index - 1]?.position ?? gone
+    if (position > above + 1) await shift(tx, code, { above, upTo: position - 1, by: going.length - index })
+  }
   await tx
     .updateTable('channel_state')
     .set({ transfers_gone: gone + going.length })
@@ -62,7 +55,10 @@ export async function removeTransfers(
   return going.length
 }
 
-/** The oldest that are over since before that time, without those that the channel's status names. */
+/**
+ * The oldest that are over since before that time, without those that the channel's status names, and those of which
+ * something lies ready for a partner who calls, or is held until somebody decides about it: there may be no other copy.
+ */
 async function mayGo(
   db: Db,
   code: string,
@@ -82,6 +78,24 @@ async function mayGo(
     .where('listed_at', '<', before)
     .where('state', 'in', ['COMPLETED', 'FAILED', 'CANCELLED'])
     .where('ended_at', '<', before)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('outbox_file')
+            .select('outbox_file.id')
+            .whereRef('outbox_file.transfer_id', '=', 'transfer.id')
+            .where('taken_at', 'is', null),
+        ),
+      ),
+    )
+    .where('id', 'not in', (eb) =>
+      eb
+        .selectFrom('held_file')
+        .innerJoin('outbox_file', 'outbox_file.id', 'held_file.outbox_id')
+        .select('outbox_file.transfer_id')
+        .where('held_file.channel_code', '=', code)
+        .where('held_file.dropped_at', 'is', null),
+    )
     .$if(named.length > 0, (query) => query.where('id', 'not in', named))
     .orderBy('listed_at')
     .orderBy('id')

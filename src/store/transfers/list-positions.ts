@@ -34,10 +34,10 @@ async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise
   return row?.position
 }
 
-async function shift(
+export async function shift(
   tx: Tx,
   code: string,
-  rows: { above: number; upTo?: number; by: 1 | -1 },
+  rows: { above: number; upTo?: number; by: number },
 ): Promise<void> {
   let query = tx
     .updateTable('transfer')

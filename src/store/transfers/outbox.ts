@@ -43,6 +43,26 @@ export async function allWaitingFiles(db: Db): Promise<OutboxFile[]> {
   return rows.map(toOutboxFile)
 }
 
+/** How many files lie ready in each of these channels, where there are any. */
+export async function countWaiting(
+  db: Db,
+  codes: readonly string[],
+): Promise<{ channelCode: string; files: number }[]> {
+  const counted: { channelCode: string; files: number }[] = []
+  for (const some of batches(codes.toSorted())) {
+    const rows = await db
+      .selectFrom('outbox_file')
+      .select(['channel_code', (eb) => eb.fn.countAll<number>().as('files')])
+      .where('channel_code', 'in', some)
+      .where('taken_at', 'is', null)
+      .groupBy('channel_code')
+      .orderBy('channel_code')
+      .execute()
+    counted.push(...rows.map((row) => ({ channelCode: row.channel_code, files: row.files })))
+  }
+  return counted
+}
+
 const byName = hot<{ channelCode: string; name: string }, OutboxFileRow>((db, arg) =>
   db
     .selectFrom('outbox_file')
