@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
 import { outboxOf } from '../../src/engine/sending/outbox-spool.ts'
 import { clearStrays, sweepStrays } from '../../src/engine/staging/leftovers.ts'
+import { makeStaging } from '../../src/engine/staging/staging.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { removeTransfers } from '../../src/store/retention/old-transfers.ts'
@@ -186,6 +187,31 @@ test('a node that sleeps before it lays the file out shows nothing of what was c
   assert.ok(slept)
   await waitFor('its copy is gone', async () => (await copies(rig)).length === 0)
   assert.deepEqual(await outbox(rig).names(), [])
+})
+
+test('a node that starts leaves the copy of one that sleeps, and what is shown can be read', async (t) => {
+  const rig = (await spoolRig(t, { integrations: { postEmisionAction: 'EMISION_DELETE' } })).run()
+  let slept = false
+  standingIn(rig, (real) => async (change) => {
+    const lies = (await copies(rig)).length > 0
+    const [file] = await rig.store.db.selectFrom('transfer_file').selectAll().execute()
+    if (lies && file?.maybe_visible === 1 && !slept) {
+      slept = true
+      // The sign of life of the sleeping one has run out.
+      const starting = { ...rig.context, owner: 'starting', now: () => Date.now() + 3_600_000 }
+      await clearStrays(starting)
+      await sweepStrays({ ...starting, staging: makeStaging(rig.place.dataDir) })
+    }
+    return real(change)
+  })
+  await rig.put('a.txt', 'payroll')
+  const { id, state } = await rig.sendAndEnd()
+  assert.ok(slept)
+  assert.equal(state, 'COMPLETED')
+  assert.equal(await outbox(rig).take('a.txt'), 'payroll')
+  await writeFile(join(rig.place.dataDir, 'outbox', `${id}.left`), 'x')
+  await clearStrays(rig.context)
+  assert.deepEqual(await copies(rig), [], 'it is over, and nobody adds a row to it')
 })
 
 test('where nobody knows whether the database has written it, the next attempt finds out', async (t) => {

@@ -64,14 +64,19 @@ async function isAlone({ store, now, owner }: EngineContext): Promise<boolean> {
   return living.size === 0
 }
 
-async function removeUnknown({ store }: EngineContext, paths: readonly string[]): Promise<void> {
+async function removeUnknown({ store, staging }: EngineContext, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return
+  // Before the paths are read: a transfer that is over by now has all the rows that it will ever have.
+  const active = new Set(await activeIds(store.db))
   const known = await knownPaths(store.db)
-  for (const path of paths)
+  for (const path of paths) {
+    // A node that sleeps may have laid it out, and adds the row when it wakes, if nobody has claimed the transfer by then.
+    if (active.has(staging.spooledFor(path) ?? '')) continue
     // A local form without a row is made anew from the half file beside it. If it has a row, the received bytes stay too,
     // as does the mark that says that they were put in place.
     if (![path, localPath(path), markedBy(path)].some((one) => known.has(one)))
       await rm(path, { force: true })
+  }
 }
 
 /** Folders of transfers that are not over, and of those that a retry has taken over or may take over. */

@@ -3,7 +3,7 @@
 
 import { closeSync, constants, fsync, openSync, write, writeSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { fromFileError } from '../../errors.ts'
 import { ensureFolder, markOf } from '../../files/place.ts'
@@ -20,6 +20,8 @@ export type Staging = {
   /** Where a file waits for a partner who calls to take it. */
   spooled(transferId: string, name: string): Promise<string>
   spooledOf(transferId: string): Promise<string[]>
+  /** The transfer of a file that waits so; undefined for any other. */
+  spooledFor(path: string): string | undefined
   /** Paths of all that is on its way in, and of all that waits for partners who call. */
   allUnderWay(): Promise<string[]>
   /** Somebody here writes it, or what is made of it, until then. */
@@ -56,6 +58,8 @@ export function makeStaging(dataDir: string): Staging {
     },
     spooledOf: async (transferId) =>
       (await pathsIn(join(dataDir, 'outbox'))).filter((path) => basename(path).startsWith(`${transferId}.`)),
+    spooledFor: (path) =>
+      dirname(path) === join(dataDir, 'outbox') ? basename(path).split('.', 1)[0] : undefined,
     allUnderWay: async () => [
       ...(await pathsIn(join(dataDir, 'partial'))),
       ...(await pathsIn(join(dataDir, 'outbox'))),
