@@ -3,7 +3,7 @@
 import { batches } from './database/batches.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Tables } from './database/tables.ts'
-import { takeFromOutbox, toOutboxFile } from './transfers/outbox.ts'
+import { recordTaken, toOutboxFile } from './transfers/outbox.ts'
 import { rememberSent } from './transfers/sent-files.ts'
 
 export type HeldFile = {
@@ -86,7 +86,7 @@ export async function dropHeld(tx: Tx, file: HeldFile, hash: string | undefined,
       .selectAll()
       .where('id', '=', file.outboxId)
       .executeTakeFirst()
-    if (row) await takeFromOutbox(tx, toOutboxFile(row), now)
+    if (row) await recordTaken(tx, toOutboxFile(row), now)
   } else if (hash !== undefined) await rememberSent(tx, { channelCode, name, hash, size })
   await tx.updateTable('held_file').set({ dropped_at: now }).where('id', '=', file.id).execute()
 }

@@ -112,6 +112,32 @@ testOnBoth(
 )
 
 testOnBoth(
+  'who has read a file that was withdrawn meanwhile hears that it does not count',
+  async (t, database) => {
+    const rig = (await spoolRig(t, CONFIRMED, database)).run()
+    await rig.put('a.txt', 'a')
+    const { id } = await rig.send()
+    await waits(rig, id)
+    const found = outboxOf(rig.context, reachAll('acme'), () => rig.wake())
+    const first = await found.find('NOMINA', 'a.txt')
+    assert.ok(first)
+    rig.setAhead(901_000)
+    assert.equal((await rig.ended(id)).state, 'FAILED')
+    const gone = { code: 'file_missing' }
+    await assert.rejects(found.taken('NOMINA', first, 'read'), gone)
+    const retried = await rig.retry()
+    await waits(rig, retried.id)
+    await assert.rejects(found.taken('NOMINA', first, 'removed'), gone, 'another entry has its name')
+    const second = await found.find('NOMINA', 'a.txt')
+    assert.ok(second)
+    // Over two sessions at once, and once more.
+    await Promise.all([found.taken('NOMINA', second, 'read'), found.taken('NOMINA', second, 'removed')])
+    await found.taken('NOMINA', second, 'removed')
+    assert.equal((await rig.ended(retried.id)).state, 'COMPLETED')
+  },
+)
+
+testOnBoth(
   'of two files with one name in a transfer the second waits where it is until the first was taken',
   async (t, database) => {
     const rig = await startRig(t, { transports: [new Line()], workers: 1, database })

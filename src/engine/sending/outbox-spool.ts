@@ -17,6 +17,7 @@ import {
   transferTakenBy,
   waitingFile,
   waitingFiles,
+  wasTaken,
 } from '../../store/transfers/outbox.ts'
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
@@ -141,6 +142,10 @@ function nameTaken(name: string): NodeError {
   )
 }
 
+function withdrawn({ name }: OutgoingEntry): NodeError {
+  return new NodeError('file_missing', `${name} is no longer there`)
+}
+
 /** What a listener shows a partner over one session. */
 export function outboxOf(context: EngineContext, reach: Reach, wake: () => void): Outbox {
   const codeOf = async (application: string) =>
@@ -168,7 +173,7 @@ export function outboxOf(context: EngineContext, reach: Reach, wake: () => void)
     },
     open: async (application, entry) => {
       const file = await fileOf(application, entry.name)
-      if (file?.id !== entry.id) throw new NodeError('file_missing', `${entry.name} is no longer there`)
+      if (file?.id !== entry.id) throw withdrawn(entry)
       const opened = await open(file.path, 'r')
       return {
         read: async (into, position) => (await opened.read(into, 0, into.length, position)).bytesRead,
@@ -177,10 +182,12 @@ export function outboxOf(context: EngineContext, reach: Reach, wake: () => void)
     },
     taken: async (application, entry) => {
       const file = await fileOf(application, entry.name)
-      if (file?.id !== entry.id) return
-      await context.store.write((tx) => takeFromOutbox(tx, file, context.now()))
-      await rm(file.path, { force: true })
-      wake()
+      const isTaken =
+        file?.id === entry.id && (await context.store.write((tx) => takeFromOutbox(tx, file, context.now())))
+      if (isTaken) {
+        await rm(file.path, { force: true })
+        wake()
+      } else if (!(await wasTaken(context.store.db, entry.id))) throw withdrawn(entry)
     },
   }
 }

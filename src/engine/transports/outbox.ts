@@ -22,7 +22,8 @@ export interface Outbox {
   open(application: string, entry: OutgoingEntry): Promise<OutgoingFile>
   /**
    * The partner has read every octet and closed the file, or has removed it. Resolves when that is recorded: only
-   * then does the partner get its answer. May be called again for the same entry.
+   * then does the partner get its answer. May be called again for the same entry. Rejects where the entry was withdrawn:
+   * it does not count as taken, and lies there again after a retry.
    */
   taken(application: string, entry: OutgoingEntry, how: 'read' | 'removed'): Promise<void>
 }

@@ -127,15 +127,40 @@ export async function addToOutbox(tx: Tx, file: OutboxFile): Promise<void> {
     .execute()
 }
 
-/** In the same transaction, the receipt that the transfer may be waiting for is recorded. */
-export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Promise<void> {
-  await tx
+/**
+ * In the same transaction, the receipt that the transfer may be waiting for is recorded. False: it does not lie ready any
+ * more, and nothing was recorded.
+ */
+export async function takeFromOutbox(tx: Tx, file: OutboxFile, now: number): Promise<boolean> {
+  const taken = await tx
     .updateTable('outbox_file')
     .set({ taken_at: now })
     .where('id', '=', file.id)
     .where('taken_at', 'is', null)
-    .execute()
-  await recordReceipt(tx, file.transferId, file.index, { state: 'POSITIVE', reason: null }, now)
+    .returning('id')
+    .executeTakeFirst()
+  if (!taken) return false
+  await recordTaken(tx, file, now)
+  return true
+}
+
+/** The partner has the file, whether it took it here or not. */
+export async function recordTaken(
+  tx: Tx,
+  { transferId, index }: Pick<OutboxFile, 'transferId' | 'index'>,
+  now: number,
+): Promise<void> {
+  await recordReceipt(tx, transferId, index, { state: 'POSITIVE', reason: null }, now)
+}
+
+export async function wasTaken(db: Db, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('outbox_file')
+    .select('id')
+    .where('id', '=', id)
+    .where('taken_at', 'is not', null)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**

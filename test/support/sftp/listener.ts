@@ -27,6 +27,7 @@ export class MemoryOutbox implements Outbox {
   readonly takenLog: string[] = []
   opened = 0
   #count = 0
+  readonly #taken = new Set<string>()
 
   put(application: string, name: string, bytes: Buffer): void {
     const entry = { id: `${++this.#count}`, name, size: bytes.length, mtimeMs: 1_700_000_000_000 }
@@ -53,6 +54,9 @@ export class MemoryOutbox implements Outbox {
   }
 
   async taken(application: string, entry: OutgoingEntry, how: 'read' | 'removed'): Promise<void> {
+    const isThere = this.files.get(`${application}/${entry.name}`)?.entry.id === entry.id
+    if (!isThere && !this.#taken.has(entry.id)) throw new NodeError('file_missing', 'withdrawn')
+    this.#taken.add(entry.id)
     this.takenLog.push(`${how} ${application}/${entry.name}`)
     this.files.delete(`${application}/${entry.name}`)
   }

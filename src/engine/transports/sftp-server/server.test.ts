@@ -306,6 +306,17 @@ test('what the engine refuses is told by its meaning, without local paths', { sk
   assert.ok(!body.text().includes('secret'))
 })
 
+test('a file that is withdrawn while it is read has not been taken: its close fails', { skip }, async () => {
+  const client = await signedIn()
+  server.outbox.put('NOMINA', 'withdrawn', Buffer.from('x'))
+  const handle = await client.open('/NOMINA/out/withdrawn', OPEN.READ)
+  assert.equal((await client.ask(TYPE.READ, handle, new U64(0), 1)).type, TYPE.DATA)
+  server.outbox.files.delete('NOMINA/withdrawn')
+  assert.equal(await client.status(TYPE.CLOSE, handle), STATUS.NO_SUCH_FILE)
+  assert.equal(await client.status(TYPE.REMOVE, '/NOMINA/out/withdrawn'), STATUS.NO_SUCH_FILE)
+  assert.deepEqual(server.outbox.takenLog, [])
+})
+
 test('an upload that the engine cannot complete fails at its close', { skip }, async () => {
   const client = await signedIn()
   server.host.onComplete = () => {
