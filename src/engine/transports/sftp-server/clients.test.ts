@@ -1,7 +1,7 @@
-// The server with the clients partners really use: sftp, scp, rclone, lftp. Each is skipped where it is not installed.
+// The server with the clients partners really use: sftp, scp, rclone, lftp, curl. Each is skipped where it is not installed.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
@@ -17,6 +17,11 @@ const need = (...names: string[]) => {
   const absent = ['ssh-keygen', ...names].filter((name) => !commandExists(name))
   return absent.length > 0 && `${absent.join(', ')} not installed`
 }
+
+// Many builds of curl speak no SFTP.
+const needCurl =
+  need('curl') ||
+  (!/^Protocols:.* sftp /m.test(String(spawnSync('curl', ['--version']).stdout)) && 'curl without SFTP')
 
 let server: TestListener
 let knownHosts: string
@@ -181,6 +186,19 @@ test(
     assert.deepEqual(server.outbox.takenLog.splice(0), ['read NOMINA/resume-down.bin'])
   },
 )
+
+test('curl appends to what it has put', { skip: needCurl }, async () => {
+  await local('head', Buffer.from('A'.repeat(100)))
+  await local('tail', Buffer.from('B'.repeat(40)))
+  const url = `sftp://127.0.0.1:${server.port}/NOMINA/in/curl.part`
+  const curl = (...args: string[]) => run('curl', ['-sSk', '-u', 'acme:open sesame', ...args, url])
+  const put = await curl('-T', 'head')
+  assert.equal(put.code, 0, put.out)
+  const rename = 'rename /NOMINA/in/curl.part /NOMINA/in/curl.txt'
+  const appended = await curl('--append', '-T', 'tail', '-Q', `-${rename}`)
+  assert.equal(appended.code, 0, appended.out)
+  assert.equal(String(await received('curl.txt')), 'A'.repeat(100) + 'B'.repeat(40))
+})
 
 test(
   'sftp may neither put in out, get from in, make folders nor remove what it sent',

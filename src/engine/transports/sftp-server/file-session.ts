@@ -214,6 +214,7 @@ export class FileSession {
       create: (flags & OPEN.CREAT) !== 0,
       truncate: (flags & OPEN.TRUNC) !== 0,
       exclusive: (flags & OPEN.EXCL) !== 0,
+      append: (flags & OPEN.APPEND) !== 0,
     }
     return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, ...this.#own }, how))
   }

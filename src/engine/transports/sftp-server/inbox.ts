@@ -103,7 +103,7 @@ export class Inbox {
 
   async open(
     at: UploadPlace & { name: string },
-    how: { create: boolean; truncate: boolean; exclusive: boolean },
+    how: { create: boolean; truncate: boolean; exclusive: boolean; append: boolean },
   ): Promise<Upload | HandedOver> {
     const { application, name, owner } = at
     await this.#load(application)
@@ -120,7 +120,9 @@ export class Inbox {
     // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
     if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
     const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
-    return this.#begin({ ...at, restartFrom })
+    const upload = await this.#begin({ ...at, restartFrom })
+    upload.appends = how.append
+    return upload
   }
 
   /** An upload that waits for its rename, to be read back. */

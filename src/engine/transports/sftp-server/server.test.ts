@@ -199,6 +199,34 @@ test('a file with a gap is never handed over; a whole one in any order is', { sk
   assert.ok((await server.host.bytesOf('whole'))[0]?.equals(bytes))
 })
 
+test('what is appended goes to the end, whatever position its writes name', { skip }, async () => {
+  const APPEND = OPEN.WRITE | OPEN.CREAT | OPEN.APPEND
+  const client = await signedIn()
+  assert.equal(await put(client, '/NOMINA/in/log.part', Buffer.from('first ')), OK)
+  const fromStart = await client.open('/NOMINA/in/log.part', APPEND)
+  await Promise.all([
+    client.write(fromStart, 0, Buffer.from('second ')),
+    client.write(fromStart, 7, Buffer.from('third ')),
+  ])
+  assert.equal(await client.status(TYPE.CLOSE, fromStart), OK)
+  // As clients do that have asked for the size.
+  const fromEnd = await client.open('/NOMINA/in/log.part', APPEND)
+  await client.write(fromEnd, 19, Buffer.from('fourth'))
+  assert.equal(await client.status(TYPE.CLOSE, fromEnd), OK)
+  assert.equal(await client.status(TYPE.RENAME, '/NOMINA/in/log.part', '/NOMINA/in/log'), OK)
+  assert.deepEqual((await server.host.bytesOf('log')).map(String), ['first second third fourth'])
+})
+
+test('who appends beyond the end misses octets, and the file is not handed over', { skip }, async () => {
+  const client = await signedIn()
+  const handle = await client.open('/NOMINA/in/lost', OPEN.WRITE | OPEN.CREAT | OPEN.APPEND)
+  await client.write(handle, 0, Buffer.from('here'))
+  await client.write(handle, 10, Buffer.from('there'))
+  assert.equal(await client.status(TYPE.CLOSE, handle), STATUS.FAILURE)
+  assert.equal(await client.sizeOf('/NOMINA/in/lost'), 4)
+  assert.equal(server.host.received.length, 0)
+})
+
 test('a file cut shorter than what was written is given up, not handed over', { skip }, async () => {
   const client = await signedIn()
   const handle = await client.open('/NOMINA/in/given-up', CREATE)

@@ -23,6 +23,8 @@ export class Upload {
   mtime = Math.floor(Date.now() / 1000)
   /** The size a client announced ahead of its data, or cut the file to. */
   announced: number | undefined
+  /** Opened to be written at its end, whatever position a write names. */
+  appends = false
   #tail: Promise<void> = Promise.resolve()
   #failure: unknown
   #cutShort = false
@@ -42,8 +44,10 @@ export class Upload {
 
   write(bytes: Uint8Array, position: number): Promise<void> {
     return this.#next(async () => {
-      await this.incoming.write(bytes, position)
-      if (!this.ranges.add(position, position + bytes.length))
+      // A client that goes on beyond the end believes more to be here than is: the gap it leaves must show.
+      const at = this.appends ? Math.max(position, this.ranges.end) : position
+      await this.incoming.write(bytes, at)
+      if (!this.ranges.add(at, at + bytes.length))
         throw new NodeError('protocol_violation', 'the file is written in too many separate pieces')
       this.mtime = Math.floor(Date.now() / 1000)
       this.#cutShort = false
