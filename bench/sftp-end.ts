@@ -51,9 +51,11 @@ async function serve() {
   listener.host.offer = offerPlainly(there)
   listener.outbox.list = async () => []
   // As a node finds it: in the database, without leaving its thread.
-  listener.outbox.find = async (_application, name) => {
+  listener.outbox.find = async (application, name) => {
     const found = statSync(join(there, name), { throwIfNoEntry: false })
-    return found === undefined ? undefined : { id: name, name, size: found.size, mtimeMs: found.mtimeMs }
+    return found === undefined
+      ? undefined
+      : { id: name, channel: application, name, size: found.size, mtimeMs: found.mtimeMs }
   }
   listener.outbox.open = async (_application, entry) => openPlainly(join(there, entry.name))
   listener.outbox.taken = async () => {}

@@ -52,7 +52,10 @@ export async function startCalledBank(
     for (const application of Object.keys(channels))
       for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
     const platform = {
-      localEntities: [{ code: 'BANCO', name: 'Banco' }],
+      localEntities: [
+        { code: 'BANCO', name: 'Banco' },
+        { code: 'CAJA', name: 'Caja' },
+      ],
       contacts: [{ id: 'acme', remoteCodes: [{ code: 'ACME' }], protocol, ...contact }],
       channels: Object.entries(channels).map(([application, channel]) => ({
         code: codeOf(application),

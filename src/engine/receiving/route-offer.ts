@@ -35,7 +35,7 @@ export async function chooseInbound(
           offer,
           capabilities,
         )
-      : byApplication(channels, offer.application)
+      : byApplication(channels, offer)
   if (!channel) throw noChannel(offer)
   const refusal = offer.reach.refusal(channel)
   if (refusal?.code === 'insecure_session') throw refusal
@@ -100,8 +100,10 @@ function noChannel({ name, application }: Offer): NodeError {
   )
 }
 
-function byApplication(channels: ChannelRecord[], application: string): ChannelRecord | undefined {
-  return channels.find((channel) => applicationOf(channel) === application)
+/** Of several with that application, one that exists for the session; else one that says why there is none. */
+function byApplication(channels: ChannelRecord[], { application, reach }: Offer): ChannelRecord | undefined {
+  const named = channels.filter((channel) => applicationOf(channel) === application)
+  return named.find((channel) => !reach.refusal(channel)) ?? named[0]
 }
 
 /** The partner named no application: takes the only open channel, or the one whose file groups match the name. */

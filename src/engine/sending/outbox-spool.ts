@@ -146,14 +146,22 @@ function withdrawn({ name }: OutgoingEntry): NodeError {
   return new NodeError('file_missing', `${name} is no longer there`)
 }
 
+/** The code of the channel that an application stands for in a session; undefined where it reaches none. */
+export async function reachedCode(
+  { store }: EngineContext,
+  reach: Reach,
+  application: string,
+): Promise<string | undefined> {
+  const channels = await channelsOfContact(store.db, reach.contactId)
+  return channels.find((channel) => applicationOf(channel) === application && !reach.refusal(channel))?.code
+}
+
 /** What a listener shows a partner over one session. */
 export function outboxOf(context: EngineContext, reach: Reach, wake: () => void): Outbox {
-  const codeOf = async (application: string) =>
-    (await channelsOfContact(context.store.db, reach.contactId)).find(
-      (channel) => applicationOf(channel) === application && !reach.refusal(channel),
-    )?.code
+  const codeOf = (application: string) => reachedCode(context, reach, application)
   const shown = (file: OutboxFile): OutgoingEntry => ({
     id: file.id,
+    channel: file.channelCode,
     name: file.name,
     size: file.size,
     mtimeMs: file.modifiedAt,

@@ -121,7 +121,8 @@ function strength({ security }: TransferPlan, { challenges = false }: Caller): n
 /** What exists for a session at this moment. */
 export async function reachedNow(context: EngineContext, reach: Reach): Promise<Reached> {
   const channels = await openChannelsOf(context, reach)
-  return { applications: channels.map(applicationOf), ways: waysOf(channels.map(({ config }) => config)) }
+  const applications = [...new Set(channels.map(applicationOf))]
+  return { applications, ways: waysOf(channels.map(({ config }) => config)) }
 }
 
 function waysOf(channels: readonly Channel[]): Reached['ways'] {

@@ -8,10 +8,8 @@ import type { SftpSettings } from '../../contract/contact-settings.ts'
 import { networksOf } from '../../domain/network/networks.ts'
 import { systemCode } from '../../errors.ts'
 import { madeCertificatePath } from '../../files/listener-certificates.ts'
-import { channelsOfContact } from '../../store/channels.ts'
 import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
-import { applicationOf } from '../../domain/channel.ts'
-import { outboxOf } from '../sending/outbox-spool.ts'
+import { outboxOf, reachedCode } from '../sending/outbox-spool.ts'
 import { makeSessionCrypto } from './session-crypto.ts'
 import { createFolder } from '../transports/folder/folder.ts'
 import type { Oftp2Transport } from '../transports/oftp2/oftp2.ts'
@@ -110,10 +108,6 @@ async function listenForSftp(
   if (config.sftpPort === undefined) return []
   await ssh()
   const { listenSftp } = await import('../transports/sftp-server/listen.ts')
-  const codeFor = async (contactId: string, application: string) => {
-    const channels = await channelsOfContact(context.store.db, contactId)
-    return channels.find((one) => applicationOf(one) === application)?.code
-  }
   const listener = await listenSftp({
     host: config.listenHost,
     port: config.sftpPort,
@@ -121,14 +115,9 @@ async function listenForSftp(
     hostKeys: [sftpHostKey(config)],
     sessionHost: host,
     outboxOf: (reach) => outboxOf(context, reach, wake),
-    keptUploads: async (contactId, application) => {
-      const code = await codeFor(contactId, application)
-      return code === undefined ? [] : halfFilesOf(context.store.db, code, NAME_ALONE)
-    },
-    takenSince: async (contactId, application, name, since) => {
-      const code = await codeFor(contactId, application)
-      return code === undefined ? undefined : receivedSince(context.store.db, code, name, since)
-    },
+    channelOf: (reach, application) => reachedCode(context, reach, application),
+    keptUploads: (channel) => halfFilesOf(context.store.db, channel, NAME_ALONE),
+    takenSince: (channel, name, since) => receivedSince(context.store.db, channel, name, since),
     limits: { loginMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
     socketMemory: config.sshSocketMemory,
     onNote: (note) => context.log.warn(note),

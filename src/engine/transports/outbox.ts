@@ -4,6 +4,8 @@
 /** A file that waits for the partner. Two entries with one id are the same file. */
 export interface OutgoingEntry {
   readonly id: string
+  /** The code of the channel it is sent by. */
+  readonly channel: string
   readonly name: string
   readonly size: number
   readonly mtimeMs: number

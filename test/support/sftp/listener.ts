@@ -30,7 +30,13 @@ export class MemoryOutbox implements Outbox {
   readonly #taken = new Set<string>()
 
   put(application: string, name: string, bytes: Buffer): void {
-    const entry = { id: `${++this.#count}`, name, size: bytes.length, mtimeMs: 1_700_000_000_000 }
+    const entry = {
+      id: `${++this.#count}`,
+      channel: application,
+      name,
+      size: bytes.length,
+      mtimeMs: 1_700_000_000_000,
+    }
     this.files.set(`${application}/${name}`, { entry, bytes })
   }
 
@@ -61,6 +67,10 @@ export class MemoryOutbox implements Outbox {
     this.files.delete(`${application}/${entry.name}`)
   }
 }
+
+/** Each application is its only channel. */
+export const channelNamed: SftpServerOptions['channelOf'] = async (reach, application) =>
+  reach.refusal({ code: application }) ? undefined : application
 
 export interface TestListener {
   listener: Listener
@@ -114,6 +124,7 @@ export async function startTestListener(change: Partial<SftpServerOptions> = {})
   const listener = await listenSftp({
     ...options,
     outboxOf: () => outbox,
+    channelOf: channelNamed,
     onFault: (e) => faults.push(e),
     ...change,
   })

@@ -10,16 +10,15 @@ import { NodeError } from '../../../errors.ts'
 import type { Place } from '../caller-places.ts'
 import { LazyTimer } from '../lazy-timer.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
-import type { Outbox } from '../outbox.ts'
 import type { Reach, Session, SessionHost } from '../transport.ts'
 
 import { ChannelIo } from './channel-io.ts'
 import { FileSession } from './file-session.ts'
-import type { PartnerFiles } from './file-session.ts'
 import { RECEIVE_WINDOW } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
 import { SignIn } from './sign-in.ts'
 import type { SignedIn } from './sign-in.ts'
+import type { SessionFiles } from './tree.ts'
 
 const GOODBYE_MS = 2000
 
@@ -31,7 +30,7 @@ export interface ClientConnectionParts {
   place: Place
   sessionHost: SessionHost
   onFault: (error: unknown) => void
-  enter: (reach: Reach) => (PartnerFiles & { outbox: Outbox }) | undefined
+  enter: (reach: Reach) => SessionFiles | undefined
   leave: (contactId: string) => void
   gone: () => void
 }
@@ -50,7 +49,7 @@ export class ClientConnection {
     () => void this.end(new NodeError('timed_out', 'the session was idle for too long')),
   )
   readonly #exchanges: number[] = []
-  #partner: (SignedIn & { files: PartnerFiles & { outbox: Outbox } }) | undefined
+  #partner: (SignedIn & { files: SessionFiles }) | undefined
 
   constructor({ socket, keysAgreed }: LineSocket, parts: ClientConnectionParts) {
     this.#socket = socket

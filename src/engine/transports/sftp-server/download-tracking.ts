@@ -113,7 +113,7 @@ export class DownloadTracking {
     if (reading.first === undefined || !progress.proven.covers(0, entry.size)) return
     await outbox.taken(application, entry, 'read')
     this.#progress.delete(entry.id)
-    this.#remember(application, entry)
+    this.#remember(entry)
   }
 
   async lost(reading: Reading): Promise<void> {
@@ -125,8 +125,8 @@ export class DownloadTracking {
   }
 
   /** A client that reads a file and then removes it must not be told that the file is gone already. */
-  wasTaken(application: string, name: string): boolean {
-    return this.#taken.has(`${application}/${name}`)
+  wasTaken(channel: string, name: string): boolean {
+    return this.#taken.has(`${channel}/${name}`)
   }
 
   async removed(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
@@ -144,8 +144,8 @@ export class DownloadTracking {
     return progress
   }
 
-  #remember(application: string, entry: OutgoingEntry): void {
-    this.#taken.set(`${application}/${entry.name}`, entry.id)
+  #remember(entry: OutgoingEntry): void {
+    this.#taken.set(`${entry.channel}/${entry.name}`, entry.id)
     if (this.#taken.size > MOST_FILES) dropOldest(this.#taken)
   }
 }

@@ -10,31 +10,21 @@ import type { Reach, Reached } from '../transport.ts'
 import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
 import type { ChannelIo } from './channel-io.ts'
 import { Handles, refused } from './handles.ts'
-import type { Listing } from './handles.ts'
 import { HandedOver } from './inbox.ts'
-import type { Inbox } from './inbox.ts'
+import type { UploadPlace } from './inbox.ts'
 import type { SftpServerLimits } from './limits.ts'
-import type { Outbox } from '../outbox.ts'
-import { canonicalPath, placeOf } from './paths.ts'
-import type { Place } from './paths.ts'
+import { canonicalPath } from './paths.ts'
 import { Reading } from './download-tracking.ts'
-import type { DownloadTracking } from './download-tracking.ts'
-import type { PerNameQueue } from './per-name-queue.ts'
+import { Tree, missing } from './tree.ts'
+import type { FilePlace, SessionFiles } from './tree.ts'
 import { ReadBack, Upload } from './upload.ts'
-
-/** What all connections of a partner share. */
-export interface PartnerFiles {
-  inbox: Inbox
-  downloads: DownloadTracking
-  queue: PerNameQueue
-}
 
 export interface FileSessionParts {
   io: ChannelIo
   reach: Reach
   /** What exists for the session: its tree. */
   reached: Reached
-  files: PartnerFiles & { outbox: Outbox }
+  files: SessionFiles
   limits: SftpServerLimits
   /** Called at each request: the session is not idle. */
   active: () => void
@@ -42,18 +32,14 @@ export interface FileSessionParts {
   broken: (error: unknown) => void
 }
 
-type FilePlace = Place & { kind: 'file' }
-
 const LIST_BATCH = 100
 /** What a request costs besides its octets; without it a flood of tiny ones would count as nothing. */
 const REQUEST_WEIGHT = 1024
 const EXTENSIONS = ['limits@openssh.com', '1', 'posix-rename@openssh.com', '1', 'fsync@openssh.com', '1']
-const asFolder = (name: string) => ({ name, attrs: FOLDER_ATTRS })
-const missing = () => new NodeError('not_found', 'there is no such file')
 
 export class FileSession {
   readonly #parts: FileSessionParts
-  readonly #own: { owner: object; reach: Reach }
+  readonly #tree: Tree
   readonly #handles: Handles
   #running = 0
   #idle: (() => void) | undefined
@@ -63,7 +49,7 @@ export class FileSession {
   constructor(parts: FileSessionParts) {
     this.#parts = parts
     this.#handles = new Handles(parts.limits.handlesPerChannel)
-    this.#own = { owner: this, reach: parts.reach }
+    this.#tree = new Tree(parts.files, parts.reached)
   }
 
   take(whole: Buffer): void {
@@ -176,32 +162,15 @@ export class FileSession {
     this.#parts.io.send(statusPacket(id, STATUS.OK))
   }
 
-  #place(path: string | undefined): Place {
-    const place = placeOf(path, this.#parts.reached.applications)
-    if (place === undefined) throw missing()
-    return place
-  }
-
-  #file(path: string | undefined): FilePlace {
-    const place = this.#place(path)
-    if (place.kind !== 'file') throw refused()
-    return place
-  }
-
-  /** `ways` is seen from this node: 'S' sends only, so nothing may be dropped; 'R' receives only. */
-  #mayPut(): boolean {
-    return this.#parts.reached.ways !== 'S'
-  }
-
-  #mayGet(): boolean {
-    return this.#parts.reached.ways !== 'R'
+  #at(channel: string, { application, name }: FilePlace): UploadPlace {
+    return { channel, application, name, owner: this, reach: this.#parts.reach }
   }
 
   async #open(id: number, path: string | undefined, flags: number, attrs: Attrs): Promise<void> {
-    const place = this.#file(path)
+    const place = this.#tree.file(path)
     this.#handles.requireRoom()
     const writes = (flags & (OPEN.WRITE | OPEN.APPEND)) !== 0
-    if (place.side === 'in' ? !this.#mayPut() : writes || !this.#mayGet()) throw refused()
+    if (place.side === 'in' ? !this.#tree.mayPut : writes || !this.#tree.mayGet) throw refused()
     const handle = await (writes ? this.#openUpload(place, flags) : this.#openReading(place))
     if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
     if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add(handle)))
@@ -216,31 +185,26 @@ export class FileSession {
       exclusive: (flags & OPEN.EXCL) !== 0,
       append: (flags & OPEN.APPEND) !== 0,
     }
-    return this.#inTurn([place], () => this.#parts.files.inbox.open({ ...place, ...this.#own }, how))
+    return this.#tree.inChannel([place], (channel) =>
+      this.#parts.files.inbox.open(this.#at(channel, place), how),
+    )
   }
 
-  async #openReading({ side, application, name }: FilePlace): Promise<Reading | ReadBack> {
+  async #openReading(place: FilePlace): Promise<Reading | ReadBack> {
     const { inbox, outbox } = this.#parts.files
-    if (side === 'in') return inbox.readBack(application, name)
+    const { application, name } = place
+    if (place.side === 'in') return this.#tree.inChannel([place], (channel) => inbox.readBack(channel, name))
     const entry = await outbox.find(application, name)
     if (entry === undefined) throw missing()
     return new Reading(application, entry, await outbox.open(application, entry))
-  }
-
-  #inTurn<T>(places: readonly FilePlace[], work: () => Promise<T>): Promise<T> {
-    return this.#parts.files.queue.take(
-      places.map((place) => `${place.side}/${place.application}/${place.name}`),
-      work,
-    )
   }
 
   async #close(id: number, written: Buffer): Promise<void> {
     const handle = this.#handles.close(written)
     const { inbox, outbox, downloads } = this.#parts.files
     if (handle instanceof Upload)
-      await this.#inTurn(
-        [{ kind: 'file', side: 'in', application: handle.application, name: handle.name }],
-        () => inbox.close(handle),
+      await this.#tree.inTurn([{ side: 'in', application: handle.application, name: handle.name }], () =>
+        inbox.close(handle),
       )
     if (handle instanceof Reading) await downloads.closed(outbox, handle)
     this.#ok(id)
@@ -270,21 +234,8 @@ export class FileSession {
     this.#ok(id)
   }
 
-  async #attrsAt(place: Place): Promise<Attrs> {
-    if (place.kind !== 'file') return FOLDER_ATTRS
-    const { inbox, outbox } = this.#parts.files
-    if (place.side === 'in') {
-      const look = await this.#inTurn([place], () => inbox.look(place.application, place.name))
-      if (look === undefined) throw missing()
-      return fileAttrs(look, true)
-    }
-    const entry = this.#mayGet() ? await outbox.find(place.application, place.name) : undefined
-    if (entry === undefined) throw missing()
-    return fileAttrs({ size: entry.size, mtime: Math.floor(entry.mtimeMs / 1000) }, false)
-  }
-
   async #stat(id: number, path: string | undefined): Promise<void> {
-    const attrs = await this.#attrsAt(this.#place(path))
+    const attrs = await this.#tree.attrsAt(this.#tree.place(path))
     this.#parts.io.send(packet(TYPE.ATTRS, id, { attrs }))
   }
 
@@ -304,10 +255,11 @@ export class FileSession {
 
   /** Times are shown back; owners and rights mean nothing here and are taken without a word. */
   async #setStat(id: number, path: string | undefined, attrs: Attrs): Promise<void> {
-    const place = this.#file(path)
+    const place = this.#tree.file(path)
     if (place.side !== 'in' || attrs.size !== undefined) throw refused()
-    const mtime = attrs.mtime ?? (await this.#attrsAt(place)).mtime ?? 0
-    await this.#inTurn([place], () => this.#parts.files.inbox.stamp(place.application, place.name, mtime))
+    await this.#tree.inChannel([place], (channel) =>
+      this.#parts.files.inbox.stamp(channel, place.name, attrs.mtime),
+    )
     this.#ok(id)
   }
 
@@ -321,27 +273,11 @@ export class FileSession {
   }
 
   async #openFolder(id: number, path: string | undefined): Promise<void> {
-    const place = this.#place(path)
+    const place = this.#tree.place(path)
     if (place.kind === 'file') throw missing()
     this.#handles.requireRoom()
-    const entries = (await this.#entriesOf(place)).slice(0, this.#parts.limits.listEntries)
+    const entries = (await this.#tree.entriesOf(place)).slice(0, this.#parts.limits.listEntries)
     this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add({ entries })))
-  }
-
-  async #entriesOf(place: Place): Promise<Listing['entries']> {
-    if (place.kind === 'root') return this.#parts.reached.applications.map(asFolder)
-    if (place.kind !== 'folder') return ['in', 'out'].map(asFolder)
-    const { inbox, outbox } = this.#parts.files
-    if (place.side === 'in')
-      return (await inbox.list(place.application)).map((look) => ({
-        name: look.name,
-        attrs: fileAttrs(look, true),
-      }))
-    const entries = this.#mayGet() ? await outbox.list(place.application) : []
-    return entries.map(({ name, size, mtimeMs }) => ({
-      name,
-      attrs: fileAttrs({ size, mtime: Math.floor(mtimeMs / 1000) }, false),
-    }))
   }
 
   async #readFolder(id: number, written: Buffer): Promise<void> {
@@ -352,16 +288,18 @@ export class FileSession {
   }
 
   async #remove(id: number, path: string | undefined): Promise<void> {
-    const place = this.#file(path)
+    const place = this.#tree.file(path)
     const { application, name } = place
     const { inbox, outbox, downloads } = this.#parts.files
-    await this.#inTurn([place], async () => {
-      if (place.side === 'in') return inbox.remove({ application, ...this.#own }, name)
-      if (!this.#mayGet()) throw refused()
-      const entry = await outbox.find(application, name)
-      if (entry !== undefined) return downloads.removed(outbox, application, entry)
-      if (!downloads.wasTaken(application, name)) throw missing()
-    })
+    if (place.side === 'in')
+      await this.#tree.inChannel([place], (channel) => inbox.remove(this.#at(channel, place)))
+    else
+      await this.#tree.inTurn([place], async () => {
+        if (!this.#tree.mayGet) throw refused()
+        const entry = await outbox.find(application, name)
+        if (entry !== undefined) return downloads.removed(outbox, application, entry)
+        if (!downloads.wasTaken(await this.#tree.channelOf(application), name)) throw missing()
+      })
     this.#ok(id)
   }
 
@@ -371,18 +309,17 @@ export class FileSession {
     to: string | undefined,
     replace: boolean,
   ): Promise<void> {
-    const [source, target] = [this.#file(from), this.#file(to)]
+    const [source, target] = [this.#tree.file(from), this.#tree.file(to)]
     if (
       source.side !== 'in' ||
       target.side !== 'in' ||
       source.application !== target.application ||
-      !this.#mayPut()
+      !this.#tree.mayPut
     )
       throw refused()
     if (source.name === target.name) throw new NodeError('conflict', 'both names are the same')
-    const at = { application: source.application, ...this.#own }
-    await this.#inTurn([source, target], () =>
-      this.#parts.files.inbox.rename(at, source.name, target.name, replace),
+    await this.#tree.inChannel([source, target], (channel) =>
+      this.#parts.files.inbox.rename(this.#at(channel, source), target.name, replace),
     )
     this.#ok(id)
   }

@@ -31,20 +31,26 @@ export class HandedOver {
   }
 }
 
-type Kept = Look & { application: string; name: string }
+type Kept = Look & { channel: string; name: string }
 
-const textKey = (application: string, name: string) => `${application}/${name}`
+const textKey = (channel: string, name: string) => `${channel}/${name}`
 
-/** Where a client of one session puts a file. */
-export type UploadPlace = { application: string; owner: object; reach: Reach }
+/** A file of a client of one session; `channel` is the code of the channel that the application stands for in it. */
+export type UploadPlace = {
+  channel: string
+  application: string
+  name: string
+  owner: object
+  reach: Reach
+}
 
 export interface InboxParts {
   contactId: string
   host: SessionHost
-  /** Uploads that earlier runs of the node have kept; asked once per application. */
-  keptUploads: (application: string) => Promise<readonly KeptUpload[]>
+  /** Uploads that earlier runs of the node have kept; asked once per channel. */
+  keptUploads: (channel: string) => Promise<readonly KeptUpload[]>
   /** The size of a file of that name that was handed over a short while ago, before this run or at another node. */
-  takenBefore: (application: string, name: string) => Promise<number | undefined>
+  takenBefore: (channel: string, name: string) => Promise<number | undefined>
 }
 
 export class Inbox {
@@ -69,9 +75,9 @@ export class Inbox {
     return all.every(({ size }) => size === 0)
   }
 
-  async look(application: string, name: string): Promise<Look | undefined> {
-    await this.#load(application)
-    const key = textKey(application, name)
+  async look(channel: string, name: string): Promise<Look | undefined> {
+    await this.#load(channel)
+    const key = textKey(channel, name)
     await this.#handing.get(key)
     this.#forgetOld()
     const upload = this.#uploads.get(key)
@@ -80,34 +86,34 @@ export class Inbox {
       await upload.written()
       return { size: upload.safeSize, mtime: upload.mtime }
     }
-    return this.#kept.get(key) ?? this.#handedOver.get(key) ?? (await this.#takenBefore(application, name))
+    return this.#kept.get(key) ?? this.#handedOver.get(key) ?? (await this.#takenBefore(channel, name))
   }
 
-  async #takenBefore(application: string, name: string): Promise<Look | undefined> {
+  async #takenBefore(channel: string, name: string): Promise<Look | undefined> {
     if (isTemporaryName(name)) return undefined
-    const size = await this.#parts.takenBefore(application, name)
+    const size = await this.#parts.takenBefore(channel, name)
     return size === undefined ? undefined : { size, mtime: Math.floor(Date.now() / 1000) }
   }
 
-  async list(application: string): Promise<(Look & { name: string })[]> {
-    await this.#load(application)
+  async list(channel: string): Promise<(Look & { name: string })[]> {
+    await this.#load(channel)
     this.#forgetOld()
     const seen = new Map<string, Look & { name: string }>()
     for (const one of [...this.#handedOver.values(), ...this.#kept.values()])
-      if (one.application === application) seen.set(one.name, one)
+      if (one.channel === channel) seen.set(one.name, one)
     for (const one of this.#uploads.values())
-      if (one.application === application)
+      if (one.channel === channel)
         seen.set(one.name, { name: one.name, size: one.safeSize, mtime: one.mtime })
     return [...seen.values()]
   }
 
   async open(
-    at: UploadPlace & { name: string },
+    at: UploadPlace,
     how: { create: boolean; truncate: boolean; exclusive: boolean; append: boolean },
   ): Promise<Upload | HandedOver> {
-    const { application, name, owner } = at
-    await this.#load(application)
-    const key = textKey(application, name)
+    const { channel, name, owner } = at
+    await this.#load(channel)
+    const key = textKey(channel, name)
     await this.#handing.get(key)
     const running = this.#uploads.get(key)
     if (running?.state === 'open' && running.owner === owner)
@@ -126,11 +132,12 @@ export class Inbox {
   }
 
   /** An upload that waits for its rename, to be read back. */
-  readBack(application: string, name: string): ReadBack {
-    const upload = this.#uploads.get(textKey(application, name))
-    if (upload?.state !== 'closed')
-      throw new NodeError('forbidden', 'only what waits for its name is read back')
-    return new ReadBack(upload)
+  async readBack(channel: string, name: string): Promise<ReadBack> {
+    const upload = this.#uploads.get(textKey(channel, name))
+    if (upload?.state === 'closed') return new ReadBack(upload)
+    throw (await this.look(channel, name)) === undefined
+      ? new NodeError('not_found', 'there is no such file')
+      : new NodeError('forbidden', 'only what waits for its name is read back')
   }
 
   /** The client has closed its handle. Resolves when a final file is handed over. */
@@ -149,33 +156,33 @@ export class Inbox {
     if (!isTemporaryName(upload.name)) await this.#handOver(upload, upload.name)
   }
 
-  async rename(at: UploadPlace, from: string, to: string, replace: boolean): Promise<void> {
-    const { application, owner } = at
-    await this.#load(application)
-    const target = textKey(application, to)
+  async rename(at: UploadPlace, to: string, replace: boolean): Promise<void> {
+    const { channel, name: from, owner } = at
+    await this.#load(channel)
+    const target = textKey(channel, to)
     const taken = this.#uploads.has(target) || this.#kept.has(target)
     if (taken && !replace) throw new NodeError('conflict', 'the new name is taken')
-    const upload = await this.#waiting(at, from)
+    const upload = await this.#waiting(at)
     const final = !isTemporaryName(to)
     // The engine judges the real name; when it refuses, the file stays under the temporary one.
     if (final) await upload.incoming.rename(to)
-    if (taken) await this.remove(at, to)
+    if (taken) await this.remove({ ...at, name: to })
     if (final) return this.#handOver(upload, to)
-    this.#uploads.delete(textKey(application, from))
+    this.#uploads.delete(textKey(channel, from))
     upload.name = to
     upload.owner = owner
     this.#uploads.set(target, upload)
   }
 
-  async remove(at: UploadPlace, name: string): Promise<void> {
-    const { application } = at
-    await this.#load(application)
-    const key = textKey(application, name)
+  async remove(at: UploadPlace): Promise<void> {
+    const { channel, name } = at
+    await this.#load(channel)
+    const key = textKey(channel, name)
     if (!this.#uploads.has(key) && !this.#kept.has(key))
       throw this.#handedOver.has(key)
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
-    const upload = await this.#waiting(at, name)
+    const upload = await this.#waiting(at)
     this.#end(upload)
     await upload.incoming.abandon(
       new NodeError('remote_refused', `${name} was removed by the partner before it was handed over`),
@@ -184,11 +191,12 @@ export class Inbox {
   }
 
   /** Clients set times on what they have sent; it is shown back to them and means nothing else. */
-  async stamp(application: string, name: string, mtime: number): Promise<void> {
-    const key = textKey(application, name)
+  async stamp(channel: string, name: string, mtime: number | undefined): Promise<void> {
+    await this.#load(channel)
+    const key = textKey(channel, name)
     const there = this.#uploads.get(key) ?? this.#kept.get(key) ?? this.#handedOver.get(key)
     if (there === undefined) throw new NodeError('not_found', 'there is no such file')
-    there.mtime = mtime
+    if (mtime !== undefined) there.mtime = mtime
   }
 
   /** The connection is gone, or the file cannot go on: what is safe is kept for the next one. */
@@ -202,8 +210,8 @@ export class Inbox {
 
   async #keep(upload: Upload, reason: unknown): Promise<void> {
     const size = await upload.keep(reason)
-    const { application, name, mtime } = upload
-    if (size > 0) this.#kept.set(textKey(application, name), { application, name, size, mtime })
+    const { channel, name, mtime } = upload
+    if (size > 0) this.#kept.set(textKey(channel, name), { channel, name, size, mtime })
   }
 
   /** Everything the owner has open, and everything of it that waits for a rename. */
@@ -214,18 +222,18 @@ export class Inbox {
 
   #end(upload: Upload): void {
     upload.state = 'over'
-    const key = textKey(upload.application, upload.name)
+    const key = textKey(upload.channel, upload.name)
     if (this.#uploads.get(key) === upload) this.#uploads.delete(key)
   }
 
-  async #begin(at: UploadPlace & { name: string; restartFrom: number }): Promise<Upload> {
-    const { application, name, owner } = at
+  async #begin(at: UploadPlace & { restartFrom: number }): Promise<Upload> {
+    const { channel, application, name, owner } = at
     const incoming = await this.#offer(at)
-    const key = textKey(application, name)
+    const key = textKey(channel, name)
     const mtime = this.#kept.get(key)?.mtime
     this.#kept.delete(key)
     this.#handedOver.delete(key)
-    const upload = new Upload({ application, name, incoming, owner })
+    const upload = new Upload({ channel, application, name, incoming, owner })
     if (mtime !== undefined) upload.mtime = mtime
     this.#uploads.set(key, upload)
     return upload
@@ -237,7 +245,7 @@ export class Inbox {
     name,
     restartFrom,
     reach,
-  }: UploadPlace & { name: string; restartFrom: number }): Promise<Incoming> {
+  }: UploadPlace & { restartFrom: number }): Promise<Incoming> {
     return this.#parts.host.offer({
       contactId: this.#parts.contactId,
       application,
@@ -254,9 +262,8 @@ export class Inbox {
   }
 
   /** An upload that no handle writes to: closed under a temporary name now, or kept from an earlier connection. */
-  async #waiting(at: UploadPlace, name: string): Promise<Upload> {
-    const { application } = at
-    const key = textKey(application, name)
+  async #waiting(at: UploadPlace): Promise<Upload> {
+    const key = textKey(at.channel, at.name)
     const upload = this.#uploads.get(key)
     if (upload?.state === 'open') throw new NodeError('conflict', 'the file is still open')
     if (upload !== undefined) return upload
@@ -266,7 +273,7 @@ export class Inbox {
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
     const restartFrom = kept.size
-    const resumed = await this.#begin({ ...at, name, restartFrom })
+    const resumed = await this.#begin({ ...at, restartFrom })
     resumed.state = 'closed'
     if (resumed.safeSize === kept.size) return resumed
     await this.leave(resumed, new NodeError('file_missing', 'part of the file is no longer here'))
@@ -278,7 +285,7 @@ export class Inbox {
     this.#end(upload)
     const handing = this.#complete(upload, name)
     const over = handing.catch(() => undefined)
-    const keys = [upload.name, name].map((one) => textKey(upload.application, one))
+    const keys = [upload.name, name].map((one) => textKey(upload.channel, one))
     for (const key of keys) this.#handing.set(key, over)
     await handing.finally(() => {
       for (const key of keys) if (this.#handing.get(key) === over) this.#handing.delete(key)
@@ -286,7 +293,7 @@ export class Inbox {
   }
 
   async #complete(upload: Upload, name: string): Promise<void> {
-    const { application, mtime } = upload
+    const { channel, mtime } = upload
     const size = upload.ranges.end
     const hidden = upload.name
     try {
@@ -294,25 +301,25 @@ export class Inbox {
     } catch (error) {
       // Its temporary name stays, to be sent again: without it a client could believe that the file was taken.
       if (isTemporaryName(hidden))
-        this.#kept.set(textKey(application, hidden), { application, name: hidden, size, mtime })
+        this.#kept.set(textKey(channel, hidden), { channel, name: hidden, size, mtime })
       throw error
     }
     const until = Date.now() + REMEMBER_MS
-    this.#handedOver.set(textKey(application, name), { application, name, size, mtime, until })
+    this.#handedOver.set(textKey(channel, name), { channel, name, size, mtime, until })
     this.#forgetOld()
   }
 
-  async #load(application: string): Promise<void> {
+  async #load(channel: string): Promise<void> {
     if (this.#leaving.size > 0) await Promise.allSettled(this.#leaving)
-    let loading = this.#loaded.get(application)
+    let loading = this.#loaded.get(channel)
     if (loading === undefined) {
-      loading = this.#parts.keptUploads(application).then((kept) => {
+      loading = this.#parts.keptUploads(channel).then((kept) => {
         const mtime = Math.floor(Date.now() / 1000)
         for (const { name, size } of kept.slice(0, MOST_REMEMBERED))
-          this.#kept.set(textKey(application, name), { application, name, size, mtime })
+          this.#kept.set(textKey(channel, name), { channel, name, size, mtime })
       })
-      this.#loaded.set(application, loading)
-      loading.catch(() => this.#loaded.delete(application))
+      this.#loaded.set(channel, loading)
+      loading.catch(() => this.#loaded.delete(channel))
     }
     await loading
   }

@@ -17,7 +17,6 @@ import { behindProxies, originOf, wasProxied } from '../proxy-header.ts'
 import type { Proxies } from '../proxy-header.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
-import type { PartnerFiles } from './file-session.ts'
 import { ClientConnection } from './connection.ts'
 import { Inbox, REMEMBER_MS } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
@@ -25,6 +24,7 @@ import type { SftpServerLimits } from './limits.ts'
 import type { KeptUpload, Outbox } from '../outbox.ts'
 import { DownloadTracking } from './download-tracking.ts'
 import { PerNameQueue } from './per-name-queue.ts'
+import type { PartnerFiles, SessionFiles } from './tree.ts'
 
 export interface SftpServerOptions {
   host: string
@@ -34,15 +34,12 @@ export interface SftpServerOptions {
   sessionHost: SessionHost
   /** What waits for a partner, as one session may see it; asked once per connection. */
   outboxOf: (reach: Reach) => Outbox
-  /** Uploads kept from before this run; without it a client cannot resume over a restart of the node. */
-  keptUploads?: (contactId: string, application: string) => Promise<readonly KeptUpload[]>
+  /** The code of the channel that the application stands for in the session; asked at every request. */
+  channelOf: (reach: Reach, application: string) => Promise<string | undefined>
+  /** A channel's uploads kept from before this run; without it a client cannot resume over a restart of the node. */
+  keptUploads?: (channel: string) => Promise<readonly KeptUpload[]>
   /** The size of a file that was handed over since then; without it a client learns that until the node restarts. */
-  takenSince?: (
-    contactId: string,
-    application: string,
-    name: string,
-    since: number,
-  ) => Promise<number | undefined>
+  takenSince?: (channel: string, name: string, since: number) => Promise<number | undefined>
   limits?: Partial<SftpServerLimits>
   /** Whose PROXY header is read, and must come; nobody's without it. */
   proxies?: Proxies
@@ -163,7 +160,7 @@ class ConnectionRegistry {
     await Promise.all([...this.#connections.values()].map((connection) => connection.end(reason)))
   }
 
-  #enter(reach: Reach): (PartnerFiles & { outbox: Outbox }) | undefined {
+  #enter(reach: Reach): SessionFiles | undefined {
     const { contactId } = reach
     let partner = this.#partners.get(contactId)
     if (partner === undefined) {
@@ -171,9 +168,8 @@ class ConnectionRegistry {
       const inbox = new Inbox({
         contactId,
         host,
-        keptUploads: async (application) => (await keptUploads?.(contactId, application)) ?? [],
-        takenBefore: async (application, name) =>
-          takenSince?.(contactId, application, name, Date.now() - REMEMBER_MS),
+        keptUploads: async (channel) => (await keptUploads?.(channel)) ?? [],
+        takenBefore: async (channel, name) => takenSince?.(channel, name, Date.now() - REMEMBER_MS),
       })
       partner = {
         connections: 0,
@@ -183,7 +179,13 @@ class ConnectionRegistry {
     }
     if (partner.connections >= this.#limits.connectionsPerContact) return undefined
     partner.connections++
-    return { ...partner.files, outbox: this.#options.outboxOf(reach) }
+    const { outboxOf, channelOf, sessionHost } = this.#options
+    return {
+      ...partner.files,
+      outbox: outboxOf(reach),
+      channelOf: (application) => channelOf(reach, application),
+      reachedNow: () => sessionHost.reached(reach),
+    }
   }
 
   /** A partner's tables stay while they hold something a next connection could ask for. */

@@ -14,7 +14,7 @@ import { OPEN, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 
 import { OK, connectRaw } from '../../../../test/support/sftp/raw-client.ts'
 import type { RawClient } from '../../../../test/support/sftp/raw-client.ts'
-import { startTestListener } from '../../../../test/support/sftp/listener.ts'
+import { channelNamed, startTestListener } from '../../../../test/support/sftp/listener.ts'
 import type { TestListener } from '../../../../test/support/sftp/listener.ts'
 
 const skip = !commandExists('ssh-keygen') && 'ssh-keygen is not installed'
@@ -405,8 +405,8 @@ test('uploads kept by the engine over a restart are shown and resumed', { skip }
     hostKeys: [hostKey.private],
     sessionHost: host,
     outboxOf: () => server.outbox,
-    keptUploads: async (_contact, application) =>
-      application === 'NOMINA' ? [{ name: 'kept.part', size: 60_000 }] : [],
+    channelOf: channelNamed,
+    keptUploads: async (channel) => (channel === 'NOMINA' ? [{ name: 'kept.part', size: 60_000 }] : []),
   })
   const port = again.address.port
   const second = await connectRaw(port, { username: 'acme', privateKey: server.userKey.private })

@@ -12,12 +12,14 @@ import type { Incoming } from '../transport.ts'
 import { ByteRanges } from './byte-ranges.ts'
 
 export class Upload {
+  /** The code of the channel that takes it, and what the client calls that. */
+  readonly channel: string
   readonly application: string
   readonly incoming: Incoming
   readonly ranges = new ByteRanges()
   /** The name the client uses now. */
   name: string
-  /** The channel it came by: when that ends before the file is handed over, the file is kept for another one. */
+  /** The session it came by: when that ends before the file is handed over, the file is kept for another one. */
   owner: object
   state: 'open' | 'closed' | 'over' = 'open'
   mtime = Math.floor(Date.now() / 1000)
@@ -29,7 +31,14 @@ export class Upload {
   #failure: unknown
   #cutShort = false
 
-  constructor(about: { application: string; name: string; incoming: Incoming; owner: object }) {
+  constructor(about: {
+    channel: string
+    application: string
+    name: string
+    incoming: Incoming
+    owner: object
+  }) {
+    this.channel = about.channel
     this.application = about.application
     this.name = about.name
     this.incoming = about.incoming

@@ -1,0 +1,110 @@
+// What a partner has uploaded exists for the sessions that reach its channel, and for no others: neither for one that has
+// proven less, nor for one whose proof no longer counts.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { OPEN, STATUS, TYPE } from '../../src/engine/transports/ssh/sftp-packet.ts'
+import { closeAfter } from '../support/harness.ts'
+import { OK, connectRaw } from '../support/sftp/raw-client.ts'
+import type { RawClient } from '../support/sftp/raw-client.ts'
+import { startCalledBank } from './partner.ts'
+
+const CREATE = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC
+const contact = { access: { username: 'acme', password: 'the entry’s own' } }
+const asks = (remoteKey: string): Partial<PlatformChannel> => ({
+  connection: { advancedConfigurationConnection: { callingEnd: 'REMOTO' } },
+  security: { authentication: 'PASSWORD', remoteKey },
+})
+
+async function signIn(t: TestContext, port: number, password: string): Promise<RawClient> {
+  const client = await connectRaw(port, { username: 'acme', password })
+  closeAfter(t, () => client.close())
+  return client
+}
+
+async function put(client: RawClient, path: string, text: string): Promise<void> {
+  const handle = await client.open(path, CREATE)
+  assert.equal(await client.write(handle, 0, Buffer.from(text)), OK)
+  assert.equal(await client.status(TYPE.CLOSE, handle), OK)
+}
+
+/** The names in a folder; undefined where there is no such folder. */
+async function namesIn(client: RawClient, folder: string): Promise<string[] | undefined> {
+  const opened = await client.ask(TYPE.OPENDIR, folder)
+  if (opened.type !== TYPE.HANDLE) return undefined
+  const { type, body } = await client.ask(TYPE.READDIR, Buffer.from(opened.body.bytes()))
+  if (type !== TYPE.NAME) return []
+  return Array.from({ length: body.u32() }, () => {
+    const name = body.text()
+    body.text()
+    body.attrs()
+    return name
+  })
+}
+
+/** What a client hears of a file that is there, whatever it asks. */
+async function asksAbout(client: RawClient, path: string): Promise<Record<string, number>> {
+  return {
+    stat: await client.status(TYPE.STAT, path),
+    read: await client.status(TYPE.OPEN, path, OPEN.READ, { attrs: {} }),
+    stamp: await client.status(TYPE.SETSTAT, path, { attrs: { mtime: 1, atime: 1 } }),
+    rename: await client.status(TYPE.RENAME, path, `${path}.tmp`),
+    remove: await client.status(TYPE.REMOVE, path),
+  }
+}
+
+const NOTHING = Object.fromEntries(
+  ['stat', 'read', 'stamp', 'rename', 'remove'].map((name) => [name, STATUS.NO_SUCH_FILE]),
+)
+
+test('of two channels with one application a session has the uploads of its own alone', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  const caja = { ...asks('SECOND'), code: 'CAJA-ACME-NOMINA' }
+  await bank.apply(contact, { NOMINA: asks('FIRST'), CAJA: caja })
+  const [first, second] = [await signIn(t, bank.port, 'FIRST'), await signIn(t, bank.port, 'SECOND')]
+  await put(first, '/NOMINA/in/x.part', 'of the first')
+  assert.deepEqual(await namesIn(second, '/NOMINA/in'), [])
+  assert.deepEqual(await asksAbout(second, '/NOMINA/in/x.part'), NOTHING)
+  // The same name is another file there.
+  await put(second, '/NOMINA/in/x.part', 'of the other')
+  for (const client of [second, first]) {
+    assert.deepEqual(await namesIn(client, '/NOMINA/in'), ['x.part'])
+    assert.equal(await client.status(TYPE.RENAME, '/NOMINA/in/x.part', '/NOMINA/in/x.txt'), OK)
+  }
+  assert.deepEqual([await bank.received('NOMINA'), await bank.received('CAJA')], [['x.txt'], ['x.txt']])
+})
+
+test('the names that one session has taken are not told to a session of another channel', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  const caja = { ...asks('SECOND'), code: 'CAJA-ACME-NOMINA' }
+  await bank.apply(contact, { NOMINA: asks('FIRST'), CAJA: caja })
+  await bank.send('NOMINA', 'payroll.txt')
+  const [first, second] = [await signIn(t, bank.port, 'FIRST'), await signIn(t, bank.port, 'SECOND')]
+  const handle = await first.open('/NOMINA/out/payroll.txt', OPEN.READ)
+  assert.equal((await first.ask(TYPE.READ, handle, { raw: Buffer.alloc(8) }, 1000)).type, TYPE.DATA)
+  assert.equal(await first.status(TYPE.CLOSE, handle), OK)
+  assert.equal(await second.status(TYPE.REMOVE, '/NOMINA/out/payroll.txt'), STATUS.NO_SUCH_FILE)
+  assert.equal(await first.status(TYPE.REMOVE, '/NOMINA/out/payroll.txt'), OK)
+})
+
+test('a key that was changed ends what an open session sees at its next request', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  await bank.apply(contact, { NOMINA: asks('OLD') })
+  const old = await signIn(t, bank.port, 'OLD')
+  await put(old, '/NOMINA/in/before.part', 'of the old key')
+  assert.deepEqual(await namesIn(old, '/'), ['NOMINA'])
+  await bank.apply(contact, { NOMINA: asks('NEW') })
+  const fresh = await signIn(t, bank.port, 'NEW')
+  await put(fresh, '/NOMINA/in/x.part', 'of the new key')
+  await put(fresh, '/NOMINA/in/y.txt', 'handed over')
+  assert.deepEqual(await asksAbout(old, '/NOMINA/in/x.part'), NOTHING)
+  assert.equal(await old.status(TYPE.STAT, '/NOMINA/in/y.txt'), STATUS.NO_SUCH_FILE)
+  assert.equal(await old.status(TYPE.OPEN, '/NOMINA/in/z.part', CREATE, { attrs: {} }), STATUS.NO_SUCH_FILE)
+  assert.deepEqual(
+    [await namesIn(old, '/'), await namesIn(old, '/NOMINA'), await namesIn(old, '/NOMINA/in')],
+    [[], undefined, undefined],
+  )
+  assert.deepEqual((await namesIn(fresh, '/NOMINA/in'))?.sort(), ['before.part', 'x.part', 'y.txt'])
+})
