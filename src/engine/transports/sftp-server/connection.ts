@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net'
 
-import type { Connection, ServerChannel } from 'ssh2'
+import type { Connection, ServerChannel, Session as SshSession } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import type { Place } from '../caller-places.ts'
@@ -41,6 +41,8 @@ export class ClientConnection {
   readonly #parts: ClientConnectionParts
   readonly #address: string
   readonly #signIn: SignIn
+  /** Accepted and not over: its client has closed it, or what it had open is settled. */
+  readonly #sessions = new Set<SshSession>()
   readonly #channels = new Map<FileSession, { channel: ServerChannel; io: ChannelIo }>()
   readonly #ended = new AbortController()
   readonly #closed: Promise<void>
@@ -138,18 +140,24 @@ export class ClientConnection {
     }
   }
 
-  #openSession(accept: () => import('ssh2').Session, reject: () => void): void {
-    if (this.#partner === undefined || this.#channels.size >= this.#parts.limits.channelsPerConnection)
+  #openSession(accept: () => SshSession, reject: () => void): void {
+    if (this.#partner === undefined || this.#sessions.size >= this.#parts.limits.channelsPerConnection)
       return reject()
     const session = accept()
+    this.#sessions.add(session)
+    const giveBack = () => void this.#sessions.delete(session)
+    session.once('close', giveBack)
     // Only the subsystem: without listeners the library refuses shells, commands, terminals and forwarding.
     session.on('subsystem', (acceptSubsystem, rejectSubsystem, { name }) => {
-      if (name === 'sftp') this.#openChannel(acceptSubsystem())
-      else rejectSubsystem()
+      if (name !== 'sftp') return rejectSubsystem()
+      session.off('close', giveBack)
+      // The library gives no second channel to a session, and refuses what nobody listens for.
+      session.removeAllListeners('subsystem')
+      this.#openChannel(acceptSubsystem(), giveBack)
     })
   }
 
-  #openChannel(channel: ServerChannel): void {
+  #openChannel(channel: ServerChannel, over: () => void): void {
     const partner = this.#partner
     if (partner === undefined) return
     const { limits } = this.#parts
@@ -167,7 +175,10 @@ export class ClientConnection {
     this.#channels.set(session, { channel, io })
     const ended = () => {
       const reason = new NodeError('connection_lost', 'the partner ended the session')
-      void session.end(reason).finally(() => this.#channels.delete(session))
+      void session.end(reason).finally(() => {
+        this.#channels.delete(session)
+        over()
+      })
       // OpenSSH's client waits for the channel's close after its own end.
       channel.exit(0)
       io.end()

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, test } from 'node:test'
 
-import type { ConnectConfig } from 'ssh2'
+import type { ClientChannel, ConnectConfig } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { patternBytes } from '../../../../test/support/sftp/session-host.ts'
@@ -532,6 +532,34 @@ test('handles, channels and connections are bounded', { skip }, async () => {
   )
   await signedIn()
   await assert.rejects(signedIn())
+})
+
+test('channels asked for all at once are bounded, and given back when they close', { skip }, async () => {
+  const client = await signedIn()
+  const ask = (name = 'sftp') =>
+    new Promise<ClientChannel | undefined>((resolve) =>
+      client.client.subsys(name, (error, channel) => resolve(error ? undefined : channel)),
+    )
+  const opened = (await Promise.all(Array.from({ length: 20 }, () => ask()))).filter(Boolean)
+  assert.equal(opened.length, 3, 'beside the one that it has')
+  for (const channel of opened) channel?.end()
+  await until(async () => (await ask()) !== undefined)
+  // The library does not close a channel on which its request was refused.
+  const { _channels: all } = Reflect.get(client.client, '_chanMgr') as { _channels: object }
+  for (let at = 0; at < 8; at++) {
+    const before = new Set<ClientChannel>(Object.values(all))
+    assert.equal(await ask('nonesuch'), undefined)
+    for (const channel of Object.values<ClientChannel>({ ...all })) if (!before.has(channel)) channel.close()
+  }
+  await until(async () => (await ask()) !== undefined)
+})
+
+test('a second subsystem on one channel is refused, and the first goes on', { skip }, async () => {
+  const client = await signedIn()
+  const { id } = Reflect.get(client.channel, 'outgoing') as { id: number }
+  Reflect.get(client.client, '_protocol').subsystem(id, 'sftp', false)
+  assert.equal(await put(client, '/NOMINA/in/x', Buffer.from('x')), OK)
+  assert.deepEqual(server.faults, [])
 })
 
 test('who does not sign in in time, or idles, is shown the door', { skip }, async () => {
