@@ -213,6 +213,7 @@ export class FileSession {
   async #read(id: number, written: Buffer, position: number, length: number): Promise<void> {
     const handle = this.#handles.readable(written)
     const { io } = this.#parts
+    if (!Number.isSafeInteger(position)) return io.send(statusPacket(id, STATUS.EOF, 'end of file'))
     await handle.inTurn(async () => {
       await io.room()
       if (this.#state === 'over') return
@@ -225,7 +226,10 @@ export class FileSession {
   }
 
   async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
-    await this.#handles.upload(written).write(bytes, position)
+    const upload = this.#handles.upload(written)
+    if (!Number.isSafeInteger(position + bytes.length))
+      throw new NodeError('conflict', 'no file reaches as far as that')
+    await upload.write(bytes, position)
     this.#ok(id)
   }
 
