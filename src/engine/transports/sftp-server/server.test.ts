@@ -253,6 +253,19 @@ test(
   },
 )
 
+test('a file that is shown is not made anew by who asks that there be none', { skip }, async () => {
+  const client = await signedIn()
+  const EXCLUSIVE = CREATE | OPEN.EXCL
+  assert.equal(await put(client, '/NOMINA/in/sent', Buffer.from('x')), OK)
+  assert.equal(await put(client, '/NOMINA/in/sent.part', Buffer.from('x')), OK)
+  for (const name of ['sent', 'sent.part'])
+    assert.equal(
+      await client.status(TYPE.OPEN, `/NOMINA/in/${name}`, EXCLUSIVE, { attrs: {} }),
+      STATUS.FAILURE,
+    )
+  await client.open('/NOMINA/in/other', EXCLUSIVE)
+})
+
 test('a close and a rename sent without waiting are done in that order', { skip }, async () => {
   const client = await signedIn()
   const handle = await client.open('/NOMINA/in/.a', CREATE)
