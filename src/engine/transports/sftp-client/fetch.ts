@@ -57,18 +57,25 @@ async function listFiles(
       if (entries === undefined) break
       seen += entries.length
       if (seen > MOST_ENTRIES) break
-      for (const { name, attrs } of entries) {
-        const { size, mtime } = attrs
-        if (size === undefined || !isRegular(attrs) || attrs.permissions === undefined || !isOffered(name))
-          continue
-        files.push({ path: inFolder(folder, name), name, application, size, mtime: mtime ?? 0 })
-      }
+      const offered = entries.filter(({ name }) => isOffered(name))
+      const looks = offered.map(async ({ name, attrs }) => {
+        const path = inFolder(folder, name)
+        const known = isComplete(attrs) ? attrs : await remote.lstat(path, signal)
+        if (known?.size === undefined || !isRegular(known)) return
+        files.push({ path, name, application, size: known.size, mtime: known.mtime ?? 0 })
+      })
+      await Promise.all(looks)
     }
   } finally {
     remote.closeLater(handle)
   }
   // Oldest first; the name settles ties, so that two runs go the same way.
   return files.sort((a, b) => a.mtime - b.mtime || (a.name < b.name ? -1 : 1))
+}
+
+/** A listing may leave out any of them; then the entry itself is asked about. */
+function isComplete({ permissions, size, mtime }: Attrs): boolean {
+  return permissions !== undefined && size !== undefined && mtime !== undefined
 }
 
 function isOffered(name: string): boolean {

@@ -17,7 +17,8 @@ import { HostDouble, keyFor, sourceOf } from '../../../../test/support/sftp/sess
 import { fingerprintOf } from '../ssh/keys.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
-import { PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
+import { MODE, PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
+import type { Attrs, Field } from '../ssh/sftp-packet.ts'
 import type { Call, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
@@ -286,4 +287,52 @@ test('answers in the opposite order are taken', async () => {
     if (held.length === 7) for (const one of held.reverse()) good(one, channel)
   })
   assert.equal(held.length, 7)
+})
+
+test('files of a listing that leaves out what they are and how long are asked about and taken', async () => {
+  const bytes = Buffer.from('the whole of it')
+  const whole = { size: bytes.length, permissions: MODE.FILE | 0o600, mtime: 1_700_000_000 }
+  const listed: Record<string, Attrs> = {
+    bare: {},
+    'without-times': { size: whole.size, permissions: whole.permissions },
+    'without-rights': { size: whole.size, mtime: whole.mtime },
+    folder: {},
+  }
+  const removed: string[] = []
+  let shown = false
+  const serve: Behaviour = ({ type, id, body }, channel) => {
+    const answer = (kind: number, ...fields: Field[]) => channel.write(packet(kind, id, ...fields))
+    if (type === TYPE.OPENDIR) return answer(TYPE.HANDLE, 'd')
+    if (type === TYPE.LSTAT || type === TYPE.FSTAT) {
+      const permissions = body.text().endsWith('/folder') ? MODE.FOLDER : whole.permissions
+      return answer(TYPE.ATTRS, { attrs: { ...whole, permissions } })
+    }
+    if (type === TYPE.READ) {
+      body.bytes()
+      const rest = bytes.subarray(body.u64())
+      return rest.length > 0 ? answer(TYPE.DATA, rest) : answer(TYPE.STATUS, STATUS.EOF, '', '')
+    }
+    if (type === TYPE.REMOVE) removed.push(body.text())
+    if (type !== TYPE.READDIR) return good({ type, id }, channel)
+    if (shown) return answer(TYPE.STATUS, STATUS.EOF, '', '')
+    shown = true
+    const entries = Object.entries(listed).flatMap(([name, attrs]): Field[] => [name, name, { attrs }])
+    answer(TYPE.NAME, Object.keys(listed).length, ...entries)
+  }
+  const raw = await startRaw(serve)
+  const host = new HostDouble(folder)
+  const session = await sftpClientTransport().connect(callTo(raw.port), host)
+  try {
+    await session.fetch(never)
+  } finally {
+    await session.close()
+    await raw.stop()
+  }
+  const expected = ['bare', 'without-rights', 'without-times']
+  assert.deepEqual(host.received.map(({ offer }) => offer.name).sort(), expected)
+  for (const name of expected) assert.deepEqual(await host.bytesOf(name), [bytes])
+  assert.deepEqual(
+    removed.sort(),
+    expected.map((name) => `/out/${name}`),
+  )
 })
