@@ -193,7 +193,8 @@ export class FileSession {
   async #openReading(place: FilePlace): Promise<Reading | ReadBack> {
     const { inbox, outbox } = this.#parts.files
     const { application, name } = place
-    if (place.side === 'in') return this.#tree.inChannel([place], (channel) => inbox.readBack(channel, name))
+    if (place.side === 'in')
+      return this.#tree.inChannel([place], (channel) => inbox.readBack(this.#at(channel, place)))
     const entry = await outbox.find(application, name)
     if (entry === undefined) throw missing()
     return new Reading(application, entry, await outbox.open(application, entry))

@@ -42,6 +42,8 @@ export type UploadPlace = {
   name: string
   owner: object
   reach: Reach
+  /** It does not ask to be handed over, even if its name would do. */
+  provisional?: boolean
 }
 
 export interface InboxParts {
@@ -132,10 +134,15 @@ export class Inbox {
     return upload
   }
 
-  /** An upload that waits for its rename, to be read back. */
-  async readBack(channel: string, name: string): Promise<ReadBack> {
-    const upload = this.#uploads.get(textKey(channel, name))
+  /** An upload that waits for its rename, or the half of one that an earlier connection left, to be read back. */
+  async readBack(at: UploadPlace): Promise<ReadBack> {
+    const { channel, name } = at
+    await this.#load(channel)
+    const key = textKey(channel, name)
+    const upload = this.#uploads.get(key)
     if (upload?.state === 'closed') return new ReadBack(upload)
+    // Whatever its name: it is only looked at, and must not become a transfer.
+    if (this.#kept.has(key)) return new ReadBack(await this.#waiting({ ...at, provisional: true }))
     throw (await this.look(channel, name)) === undefined
       ? new NodeError('not_found', 'there is no such file')
       : new NodeError('forbidden', 'only what waits for its name is read back')
@@ -246,13 +253,14 @@ export class Inbox {
     name,
     restartFrom,
     reach,
+    provisional = isTemporaryName(name),
   }: UploadPlace & { restartFrom: number }): Promise<Incoming> {
     return this.#parts.host.offer({
       contactId: this.#parts.contactId,
       application,
       reach,
       name,
-      provisional: isTemporaryName(name),
+      provisional,
       key: { name, date: NAME_ALONE, time: '0000000000' },
       format: { kind: 'U', recordLength: 0 },
       envelope: undefined,
