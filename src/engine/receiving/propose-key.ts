@@ -10,6 +10,7 @@ import { insertKeyProposal } from '../../store/keys/proposals.ts'
 import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
 import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
+import { certificateIn } from '../transforms/cms/certs-only.ts'
 import { fingerprintOf, readPartnerKey } from '../transforms/cms/keys.ts'
 import { receivedPath } from '../staging/staging.ts'
 import { namesOneFile } from '../transports/transport.ts'
@@ -47,11 +48,14 @@ export async function proposeKey(
   file.phase = 'PLACED'
 }
 
-/** Reads a received file as a certificate (PEM or DER) or public key; throws file_refused if it is neither. */
+/**
+ * Reads a received file as a certificate (PEM, DER, or alone in a CMS message) or public key; throws file_refused if it is
+ * neither.
+ */
 export function proposedKey(bytes: Buffer): { pem: string; fingerprint: string } {
   const text = bytes.toString('latin1')
-  const pem = text.includes('-----BEGIN') ? text : toPem(bytes)
   try {
+    const pem = certificateIn(bytes) ?? (text.includes('-----BEGIN') ? text : toPem(bytes))
     readPartnerKey(pem)
     return { pem, fingerprint: fingerprintOf(pem) }
   } catch (cause) {

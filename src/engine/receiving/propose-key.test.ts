@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeTestKey, noOpenssl, OpensslFolder } from '../../../test/support/cms-keys.ts'
+import { proposedKey } from './propose-key.ts'
+
+const skip = noOpenssl
+const der = (pem: string) => Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ''), 'base64')
+
+test('a certificate comes alone or in a CMS message, as PEM or DER, and is the same', { skip }, async (t) => {
+  const key = await makeTestKey('partner')
+  const folder = new OpensslFolder(key)
+  t.after(() => folder.remove())
+  for (const form of ['PEM', 'DER']) {
+    folder.openssl(`crl2pkcs7 -nocrl -certfile cert.pem -outform ${form} -out ${form}`)
+    const { pem, fingerprint } = proposedKey(folder.read(form))
+    assert.deepEqual(der(pem), der(key.certificatePem), form)
+    assert.equal(fingerprint, proposedKey(Buffer.from(key.certificatePem)).fingerprint)
+  }
+  assert.deepEqual(der(proposedKey(der(key.certificatePem)).pem), der(key.certificatePem))
+})
+
+test('of a chain in a CMS message the certificate that has issued no other is taken', { skip }, async (t) => {
+  const folder = new OpensslFolder(await makeTestKey('unused'))
+  t.after(() => folder.remove())
+  const made = (name: string, more: string) =>
+    folder.openssl(
+      `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=${name} -keyout ${name}.key -out ${name} ${more}`,
+    )
+  made('root', '-addext basicConstraints=critical,CA:TRUE')
+  made('leaf', '-CA root -CAkey root.key -addext basicConstraints=CA:FALSE')
+  for (const files of [
+    ['root', 'leaf'],
+    ['leaf', 'root'],
+  ]) {
+    const given = files.map((file) => `-certfile ${file}`).join(' ')
+    folder.openssl(`crl2pkcs7 -nocrl ${given} -outform DER -out chain`)
+    assert.deepEqual(der(proposedKey(folder.read('chain')).pem), der(folder.read('leaf').toString()))
+  }
+})
+
+test(
+  'a CMS message that leaves open which certificate is meant, or is signed, is refused',
+  { skip },
+  async (t) => {
+    const folder = new OpensslFolder(await makeTestKey('one'))
+    t.after(() => folder.remove())
+    folder.write('other.pem', (await makeTestKey('other')).certificatePem)
+    folder.openssl('crl2pkcs7 -nocrl -certfile cert.pem -certfile other.pem -outform DER -out two')
+    folder.write('content', 'something')
+    folder.cms('-sign -nodetach -in content -signer cert.pem -inkey key.pem -outform DER -out signed')
+    for (const name of ['two', 'signed', 'content'])
+      assert.throws(() => proposedKey(folder.read(name)), { code: 'file_refused' }, name)
+  },
+)
