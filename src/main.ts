@@ -12,6 +12,7 @@ import { makeTokens } from './accounts/token.ts'
 import { startSealer } from './audit/sealer.ts'
 import type { Sealer } from './audit/sealer.ts'
 import { BY_ITSELF, makeAuditTrail } from './audit/trail.ts'
+import type { AuditTrail } from './audit/trail.ts'
 import type { Config } from './config.ts'
 import { networksOf } from './domain/network/networks.ts'
 import { zoneOf } from './domain/time.ts'
@@ -19,10 +20,13 @@ import { NO_LAG } from './event-loop-lag.ts'
 import { NOTHING_COUNTED } from './engine/counters.ts'
 import { startEngineThread } from './engine/engine-thread.ts'
 import type { EngineThread } from './engine/engine-thread.ts'
+import { messageOf, NodeError } from './errors.ts'
+import { keptFirstSecrets } from './files/first-secrets.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
 import { readListenerCertificates } from './files/listener-certificates.ts'
 import { requireApart } from './files/root-overlap.ts'
 import { readSecrets } from './files/secrets.ts'
+import type { NodeSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
 import { EventHub } from './http/platform/events.ts'
 import { makeMetrics } from './http/metrics/route.ts'
@@ -40,6 +44,7 @@ import { makeChannelAccess } from './store/channel-access.ts'
 import { noteSessionSeen } from './store/sessions.ts'
 import { noteTokenUse } from './store/tokens.ts'
 import { openStore } from './store/database/open.ts'
+import type { Store } from './store/database/store.ts'
 import { timedWrites } from './store/watching/timed-writes.ts'
 import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
@@ -54,8 +59,12 @@ export type RunningNode = {
   stop(): Promise<void>
 }
 
-/** `worker`: the engine's thread from another file than usual, for tests. */
-export async function startNode(config: Config, { worker }: { worker?: URL } = {}): Promise<RunningNode> {
+type StartOptions = {
+  /** The engine's thread from another file than usual, for tests. */
+  worker?: URL
+}
+
+export async function startNode(config: Config, options: StartOptions = {}): Promise<RunningNode> {
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const log = makeLog(config.logLevel, owner)
   requireApart(config)
@@ -66,9 +75,42 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
   for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   const metrics = makeMetrics()
   const store = timedWrites(await openStore(config), metrics.wrote)
+  const opened: Opened = { store, log, owner }
+  try {
+    return await start(config, opened, { ...options, secrets, metrics })
+  } catch (thrown) {
+    // Whatever stayed open would keep the process alive, as a node that does nothing.
+    await stop(opened)
+    throw thrown
+  }
+}
+
+/** What there is of a node, whole or half started. */
+type Opened = {
+  store: Store
+  log: Log
+  owner: string
+  /** There once the trail says that the node was started. */
+  audit?: AuditTrail
+  sealer?: Sealer
+  app?: FastifyInstance
+  events?: EventHub
+  wakes?: Nodes
+  notifier?: Notifier
+  engine?: EngineThread
+  readiness?: { ready: boolean }
+}
+
+type Prepared = StartOptions & { secrets: NodeSecrets; metrics: ReturnType<typeof makeMetrics> }
+
+async function start(
+  config: Config,
+  opened: Opened,
+  { worker, secrets, metrics }: Prepared,
+): Promise<RunningNode> {
+  const { store, log, owner } = opened
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
-  const firstAdmin = await makeFirstAdministrator(store)
   const ending = new AbortController()
   const context: Context = {
     store,
@@ -104,8 +146,13 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
     now: Date.now,
     wake: (what) => wakes.wake(what),
   }
-  await noteStart(context, config, firstAdmin !== undefined)
-  const sealer = startSealer({
+  await noteStart(context, config)
+  opened.audit = context.audit
+  const firstAdmin = await makeFirstAdministrator(store, {
+    kept: keptFirstSecrets(config.dataDir),
+    note: (tx) => context.audit.add(tx, BY_ITSELF, [FIRST_ADMINISTRATOR]),
+  })
+  opened.sealer = startSealer({
     store,
     trail: context.audit,
     log,
@@ -113,31 +160,30 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
     keepDays: config.keepAuditDays,
     now: Date.now,
   })
-  const events = new EventHub()
+  const events = (opened.events = new EventHub())
   const { tls, trustedProxies } = config
-  const app = buildServer(context, { log, tls, trustedProxies })
-  const readiness = addPlatformRoutes(app, context, events)
-  let running: EngineThread | undefined
+  const app = (opened.app = buildServer(context, { log, tls, trustedProxies }))
+  const readiness = (opened.readiness = addPlatformRoutes(app, context, events))
   const access = { token: config.metricsToken, networks: networksOf(config.metricsNetworks) }
   const idle = { ...NOTHING_COUNTED, lag: NO_LAG }
   const listeners = () => readListenerCertificates(config)
   metrics.addRoute(app, context, {
     hub: events,
-    engine: () => running?.figures() ?? idle,
+    engine: () => opened.engine?.figures() ?? idle,
     access,
     mostChannels: config.metricsChannels,
     listeners,
   })
-  const wakes = await connectNodes({
+  const wakes = (opened.wakes = await connectNodes({
     store,
     log,
     owner,
     // Others may speak before the engine is up; it looks for work by itself when it starts.
-    tellEngine: (message) => running?.tell(message),
+    tellEngine: (message) => opened.engine?.tell(message),
     tellNotifier: () => notifier.nudge(),
     events,
-  })
-  const notifier = new Notifier({
+  }))
+  const notifier = (opened.notifier = new Notifier({
     config,
     store,
     seal: context.seal,
@@ -146,26 +192,21 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
     version: VERSION,
     listeners,
     taken: wakes.stored,
-  })
-  await app.listen({ host: config.host, port: config.port })
+  }))
+  await listen(app, config)
   const { heard, wanted } = wakes
   const engine = startEngineThread({ config, owner, log, heard, wanted, ...(worker && { worker }) })
-  running = engine
+  opened.engine = engine
   readiness.engineAnswers = () => engine.answers()
   // With listeners, the start waits for the engine: partners may be calling. Without any, requests are served meanwhile.
   const listens = [config.oftp2Port, config.oftp2TlsPort, config.sftpPort].some((port) => port !== undefined)
   const started = engine.ready.catch(() => {})
-  const parts = { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner }
-  if (listens)
-    await engine.ready.catch(async (thrown: unknown) => {
-      await stop(parts)
-      throw thrown
-    })
+  if (listens) await engine.ready
+  await store.write((tx) => tellNode(tx, { type: 'node.started', node: owner, now: Date.now() }))
   const filling = new AbortController()
   const filled = fillAllNameKeys(store, filling.signal).catch((thrown: unknown) =>
     log.warn({ err: thrown }, 'file names could not be made ready for searches'),
   )
-  await store.write((tx) => tellNode(tx, { type: 'node.started', node: owner, now: Date.now() }))
   notifier.start()
   readiness.ready = true
   const url = addressOf(app, config)
@@ -180,69 +221,71 @@ export async function startNode(config: Config, { worker }: { worker?: URL } = {
         filling.abort()
         ending.abort()
         await filled
-        await stop(parts)
+        await stop(opened)
       })),
   }
 }
 
-type Parts = {
-  app: FastifyInstance
-  context: Context
-  log: Log
-  readiness: { ready: boolean }
-  engine: EngineThread
-  wakes: Nodes
-  events: EventHub
-  sealer: Sealer
-  notifier: Notifier
-  owner: string
+/** A port that is taken or an address that is not this machine's is a wrong setting. */
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown
+    throw new NodeError(
+      'bad_use',
+      `cannot listen on ${host}:${port} (ESCLUSA_HOST, ESCLUSA_PORT): ${messageOf(thrown)}`,
+      { cause: thrown },
+    )
+  }
 }
 
 /** How long requests get to end, once everything else has ended. */
 const REQUEST_GRACE_MS = 2000
 
 /** First takes no new work, then lets running transfers reach a restart point, then closes the listeners. */
-async function stop(parts: Parts): Promise<void> {
-  const { app, context, log, readiness, engine, wakes, events, sealer, notifier, owner } = parts
-  readiness.ready = false
+async function stop(opened: Opened): Promise<void> {
+  const { store, log, owner, audit, sealer, app, events, wakes, notifier, engine, readiness } = opened
+  if (readiness) readiness.ready = false
   log.info('draining')
-  await engine.stop()
-  await wakes.close()
-  events.close()
+  await engine?.stop()
+  await wakes?.close()
+  events?.close()
   // For the server, a connection without any request yet is not idle: it would wait until that one times out.
-  const cut = setTimeout(() => app.server.closeAllConnections(), REQUEST_GRACE_MS)
-  await app.close()
+  const cut = setTimeout(() => app?.server.closeAllConnections(), REQUEST_GRACE_MS)
+  await app?.close()
   clearTimeout(cut)
-  const { store, audit } = context
-  await store.write(async (tx) => {
-    await audit.add(tx, BY_ITSELF, [{ action: 'NODE_STOPPED' }])
-    await tellNode(tx, { type: 'node.stopped', node: owner, now: Date.now() })
-  })
-  await notifier.stop()
-  await sealer.stop()
+  if (audit)
+    await store
+      .write(async (tx) => {
+        await audit.add(tx, BY_ITSELF, [{ action: 'NODE_STOPPED' }])
+        await tellNode(tx, { type: 'node.stopped', node: owner, now: Date.now() })
+      })
+      // A full disk must not keep a node from ending.
+      .catch((thrown: unknown) => log.warn({ err: thrown }, 'the stop could not be noted'))
+  await notifier?.stop()
+  await sealer?.stop()
   await store.close()
   log.info('stopped')
   log.flush()
 }
 
+const FIRST_ADMINISTRATOR = {
+  action: 'USER_CREATED',
+  subject: { kind: 'user', name: 'admin' },
+  note: 'the first administrator',
+} as const
+
 /** The settings as they count, so that the trail shows under which ones everything after it was done. */
-async function noteStart({ store, audit }: Context, config: Config, madeAdmin: boolean): Promise<void> {
+async function noteStart({ store, audit }: Context, config: Config): Promise<void> {
   const shown = ([name, value]: [string, unknown]): [string, unknown] => {
     if (typeof value !== 'string') return [name, value]
     if (/(secret|key|token|password)$/i.test(name)) return [name, audit.keys.fingerprint(value)]
     return [name, value.replace(/(?<=^\w+:\/\/[^/]*:)[^/]*(?=@)/, '…')]
   }
   const settings = Object.fromEntries(Object.entries(config).map(shown))
-  const made = {
-    action: 'USER_CREATED',
-    subject: { kind: 'user', name: 'admin' },
-    note: 'the first administrator',
-  } as const
   await store.write((tx) =>
-    audit.add(tx, BY_ITSELF, [
-      { action: 'NODE_STARTED', facts: { version: VERSION, settings } },
-      ...(madeAdmin ? [made] : []),
-    ]),
+    audit.add(tx, BY_ITSELF, [{ action: 'NODE_STARTED', facts: { version: VERSION, settings } }]),
   )
 }
 

@@ -6,6 +6,8 @@
 
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
+import { ERROR_CODES, messageOf, NodeError, systemCode } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 import { NO_LAG, worse } from '../event-loop-lag.ts'
 import type { Lag } from '../event-loop-lag.ts'
 import type { Log } from '../log.ts'
@@ -88,7 +90,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
       })
       made.once('error', (error) => {
         log.error({ err: error }, 'the engine thread died')
-        reject(error)
+        reject(asThrown(error))
       })
       made.once('exit', () => {
         over = true
@@ -114,6 +116,12 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
       watchdog.stop()
     },
   }
+}
+
+/** On its way out of the thread an error loses its class, and keeps its code and its message. */
+function asThrown(error: unknown): unknown {
+  const code = Object.keys(ERROR_CODES).find((one) => one === systemCode(error)) as ErrorCode | undefined
+  return code === undefined ? error : new NodeError(code, messageOf(error), { cause: error })
 }
 
 function patienceFor({ leaseSeconds }: Config): Patience {

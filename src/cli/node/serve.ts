@@ -1,8 +1,8 @@
-// `esclusa serve`: runs the node until SIGTERM or SIGINT, then drains it.
+// `esclusa serve`: runs the node until SIGTERM, SIGINT or SIGHUP (its terminal was closed), then drains it.
 
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import type { FirstAdministrator } from '../../accounts/first-run.ts'
 import { readConfig } from '../../config.ts'
+import { firstSecretPaths, removeFirstSecrets } from '../../files/first-secrets.ts'
 import { startNode } from '../../main.ts'
 import type { RunningNode } from '../../main.ts'
 
@@ -23,35 +23,37 @@ function welcome({ url, firstAdmin }: RunningNode, dataDir: string): void {
     `  console    ${url}/console`,
     `  reference  ${url}/connect-back/docs`,
   ]
-  if (firstAdmin)
+  if (firstAdmin) {
+    const { code, password } = shown(firstAdmin, dataDir)
     lines.push(
       '',
       `This platform had no user yet. Open ${url}/console and choose its first administrator:`,
-      `  one-time code  ${showOnce(firstAdmin.code, dataDir, 'first-run-code')}`,
+      `  one-time code  ${code}`,
       '',
       'Or use the one that was made meanwhile:',
       `  username  ${firstAdmin.username}`,
-      `  password  ${showOnce(firstAdmin.password, dataDir, 'first-password')}`,
+      `  password  ${password}`,
       '',
       'What next:',
       '  npx esclusa apply platform.yaml   make users, contacts and channels from a file',
       '  npx esclusa demo                  see two nodes exchange files',
       '  npx esclusa user passwd admin     choose another password',
     )
+  }
   process.stderr.write(`${lines.join('\n')}\n`)
+  if (firstAdmin && process.stderr.isTTY) removeFirstSecrets(dataDir)
 }
 
 /** If this is no terminal, the text is kept by somebody. A service manager's log must not contain a secret. */
-function showOnce(secret: string, dataDir: string, file: string): string {
-  if (process.stderr.isTTY) return `${secret}  (shown this once)`
-  const path = join(dataDir, file)
-  rmSync(path, { force: true })
-  writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: 'wx' })
-  return `in ${path}: read it, then remove the file`
+function shown({ code, password }: FirstAdministrator, dataDir: string): Record<'code' | 'password', string> {
+  const paths = firstSecretPaths(dataDir)
+  const say = (secret: string, path: string) =>
+    process.stderr.isTTY ? `${secret}  (shown this once)` : `in ${path}: read it, then remove the file`
+  return { code: say(code, paths.code), password: say(password, paths.password) }
 }
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
   })
 }

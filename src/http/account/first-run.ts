@@ -1,11 +1,10 @@
 // The first administrator, made in the browser by whoever has the one-time code of the first start.
 
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isCode, openCode } from '../../accounts/first-run.ts'
 import { hashPassword } from '../../accounts/password.ts'
 import { authsOf, weakPassword } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
+import { removeFirstSecrets } from '../../files/first-secrets.ts'
 import { HIDDEN_IN_USERS, shownAccount } from '../../platform/audit-notes.ts'
 import { closeFirstRun, findAccount, listAccounts, putAccount, removeAccount } from '../../store/accounts.ts'
 import { clientAddress } from '../client-address.ts'
@@ -56,8 +55,11 @@ const makeFirstAdministrator: PlatformHandler<'makeFirstAdministrator'> = async 
     return { account, opened: await startIn(tx, context, account, request) }
   })
   // What they say no longer counts.
-  for (const file of ['first-run-code', 'first-password'])
-    await rm(join(context.dataDir, file), { force: true }).catch(() => {})
+  try {
+    removeFirstSecrets(context.dataDir)
+  } catch {
+    // They lie there for nothing.
+  }
   return giveSession(context, done.account, { ...done.opened, request, reply })
 }
 
