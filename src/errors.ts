@@ -127,10 +127,10 @@ export const ERROR_CODES = {
     means: 'A file of that name exists already and must not be overwritten.',
   },
   no_space: {
-    status: 500,
+    status: 503,
     retry: true,
     exit: 1,
-    means: 'There is no room for the file: the disk is full, or the partner’s quota is met.',
+    means: 'There is no room: a disk is full (also that of the database), or the partner’s quota is met.',
   },
   no_rights: { status: 500, retry: false, exit: 1, means: 'The node may not read or write there.' },
   script_failed: {

@@ -1,6 +1,7 @@
 // One body for every error, and what HTTP itself asks for: methods, sizes, media types, HEAD, empty bodies.
 
 import assert from 'node:assert/strict'
+import { sql } from 'kysely'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
@@ -55,6 +56,20 @@ test('every error has the one body, with the path under its prefix and without t
     headers: { authorization },
   })
   assertErrorBody(bad, 400, 'Bad Request', `${BASE_PATH}/integration/v2/channels/%zz/status`)
+})
+
+test('where the disk of the database is full, writes are answered 503 with the reason and reads go on', async (t) => {
+  const node = await startTestHttp(t)
+  await node.store.write((tx) => sql`pragma max_page_count = 1`.execute(tx)) // never less than there are
+  const update = (nth: number) =>
+    node.call('updateChannel', { code: PLAIN, body: { category: `${nth}`.repeat(20) } })
+  // The last pages have some room yet.
+  let answer = await update(0)
+  for (let nth = 1; answer.status === 200 && nth < 500; nth++) answer = await update(nth)
+  assertErrorBody(answer, 503, 'Service Unavailable', path('updateChannel'))
+  assert.equal(answer.body.message, 'the database’s disk is full')
+  assert.equal(answer.headers.get('retry-after'), '60')
+  assert.equal((await node.call('channelStatus', { code: PLAIN })).status, 200)
 })
 
 test('what is no HTTP request, or has too large a head, is answered with the one body too', async (t) => {

@@ -35,7 +35,7 @@ export function translate(thrown: unknown): unknown {
   const gone = code === '' && thrown instanceof Error && GONE.test(thrown.message)
   if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
   if (code === 'SQLITE_FULL' || code === '53100')
-    return new NodeError('no_space', 'the database’s disk is full', { cause: thrown })
+    return new NodeError('no_space', 'the database’s disk is full', { cause: thrown, retryAfterSeconds: 60 })
   return thrown
 }
 

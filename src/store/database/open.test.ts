@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
 import { TABLE_NAMES } from '../../../test/support/rows.ts'
+import { NodeError } from '../../errors.ts'
 import { newId } from './ids.ts'
 import { hot } from './prepared-queries.ts'
 import { ownMigrations } from './migrate.ts'
@@ -51,6 +52,29 @@ test('SQLite syncs every commit and checks references', async (t) => {
   assert.equal(await pragma('synchronous'), 2)
   assert.equal(await pragma('journal_mode'), 'wal')
   assert.equal(await pragma('foreign_keys'), 1)
+})
+
+test('SQLite: on a full disk every write of the group says so, nothing of it stays, and there is room again later', async (t) => {
+  const store = await withStore(t, sqlite)
+  const put = (name: string, value: string) =>
+    store.write((tx) => tx.insertInto('meta').values({ name, value }).execute())
+  const pages = (most: number) => store.write((tx) => sql.raw(`pragma max_page_count = ${most}`).execute(tx))
+  await pages(1) // which is never less than there are
+  const results = await Promise.allSettled([put('small', ''), put('large', 'x'.repeat(1_000_000))])
+  for (const result of results) {
+    assert.equal(result.status, 'rejected')
+    assert.ok(result.reason instanceof NodeError, String(result.reason))
+    assert.equal(result.reason.message, 'the database’s disk is full')
+    assert.equal(result.reason.status, 503)
+  }
+  await pages(1_000_000)
+  await put('later', '')
+  const names = await store.db
+    .selectFrom('meta')
+    .select('name')
+    .where('name', 'in', ['small', 'large', 'later'])
+    .execute()
+  assert.deepEqual(names, [{ name: 'later' }])
 })
 
 test('SQLite: short answers are kept until the database changes, long ones are not', async (t) => {

@@ -158,7 +158,12 @@ type Change = (tx: Tx) => Promise<void>
 type Waiting = { run: Change; fail: (thrown: unknown) => void; done: () => void }
 
 /** The connection that writes. Its transactions share one executor: whoever is given it has the connection to himself. */
-type Writer = { tx: Tx; run: Record<'begin' | 'commit' | 'rollback' | 'mark' | 'keep' | 'undo', () => void> }
+type Writer = {
+  tx: Tx
+  run: Record<'begin' | 'commit' | 'rollback' | 'mark' | 'keep' | 'undo', () => void>
+  /** False once SQLite has rolled back by itself, as it does where the disk is full. */
+  isOpen: () => boolean
+}
 
 async function openWriter(writes: Kysely<Tables>, database: Database.Database): Promise<Writer> {
   const tx = await writes.startTransaction().execute()
@@ -185,6 +190,7 @@ async function openWriter(writes: Kysely<Tables>, database: Database.Database): 
       keep: prepared('release entry'),
       undo: prepared('rollback to entry'),
     },
+    isOpen: () => database.inTransaction,
   }
 }
 
@@ -229,20 +235,22 @@ async function commitTogether(writer: Writer, group: Waiting[], committed: () =>
     for (const entry of group) await inSavepoint(writer, entry, passed)
     commit()
   } catch (thrown) {
-    rollback()
+    if (writer.isOpen()) rollback()
     throw thrown
   }
   committed()
   for (const entry of passed) entry.done()
 }
 
-async function inSavepoint({ tx, run }: Writer, entry: Waiting, passed: Waiting[]): Promise<void> {
+async function inSavepoint({ tx, run, isOpen }: Writer, entry: Waiting, passed: Waiting[]): Promise<void> {
   run.mark()
   try {
     await entry.run(tx)
     run.keep()
     passed.push(entry)
   } catch (thrown) {
+    // With the transaction the writes before this one are gone too: none of the group is answered as done.
+    if (!isOpen()) throw thrown
     run.undo()
     run.keep()
     entry.fail(translate(thrown))
