@@ -7,10 +7,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { NodeError, systemCode } from '../errors.ts'
+import { fromFileError, messageOf, NodeError, systemCode } from '../errors.ts'
 import { VERSION } from '../root.ts'
 import { syncFolder } from '../files/folder-sync.ts'
 import { appliedNames, missing, ownMigrations } from '../store/database/migrate.ts'
@@ -42,15 +41,21 @@ export async function writeBackup(target: string, parts: BackupParts): Promise<M
   await refuseTaken(target)
   const draft = join(dirname(target), `.${basename(target)}.making`)
   const contents: Contents = { entries: {}, rows: {} }
+  // Before anything is read: most of what can go wrong is a folder that is not there or may not be written.
+  const file = await open(draft, 'w', 0o600).catch((thrown: unknown) => {
+    throw unwritable(target, thrown)
+  })
   try {
-    const tar = Readable.from(writeTar(entries(parts, contents, `${draft}.db`)), { objectMode: false })
-    const packed = tar.pipe(createGzip())
-    tar.on('error', (thrown) => packed.destroy(thrown))
-    const file = await open(draft, 'w', 0o600)
+    const { passphrase } = parts
     await pipeline(
-      parts.passphrase === undefined ? packed : sealStream(packed, parts.passphrase),
+      writeTar(entries(parts, contents, `${draft}.db`)),
+      createGzip(),
+      (packed: AsyncIterable<Uint8Array>) =>
+        passphrase === undefined ? packed : sealStream(packed, passphrase),
       file.createWriteStream({ flush: true }),
-    )
+    ).catch((thrown: unknown) => {
+      throw isWrite(thrown) ? unwritable(target, thrown) : thrown
+    })
     const { size } = await stat(draft)
     await link(draft, target).catch((thrown: unknown) => {
       throw systemCode(thrown) === 'EEXIST' ? taken(target) : thrown
@@ -63,6 +68,17 @@ export async function writeBackup(target: string, parts: BackupParts): Promise<M
   } finally {
     for (const left of [draft, `${draft}.db`, `${draft}.db-journal`]) await rm(left, { force: true })
   }
+}
+
+function unwritable(target: string, cause: unknown): NodeError {
+  const { code } = fromFileError(cause, target)
+  return new NodeError(code, `${target} cannot be written: ${systemCode(cause) ?? messageOf(cause)}`, {
+    cause,
+  })
+}
+
+function isWrite(thrown: unknown): boolean {
+  return thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'write'
 }
 
 async function refuseTaken(target: string): Promise<void> {
