@@ -48,9 +48,21 @@ export async function hasAccounts(db: Db): Promise<boolean> {
   return (await db.selectFrom('account').select('username').limit(1).execute()).length > 0
 }
 
-/** Inserts the account, or replaces it. */
+/** Inserts the account, or replaces it. With other credentials its tokens for systems have ended, and are shown so. */
 export async function putAccount(tx: Tx, account: NewAccount): Promise<void> {
   const row = toRow(account)
+  await tx
+    .updateTable('api_token')
+    .set({ revoked_at: Date.now() })
+    .where('revoked_at', 'is', null)
+    .where('account_id', 'in', (query) =>
+      query
+        .selectFrom('account')
+        .select('id')
+        .where('username', '=', row.username)
+        .where('credential_version', '!=', row.credential_version),
+    )
+    .execute()
   await tx
     .insertInto('account')
     .values({ ...row, id: randomUUID(), login_version: 0 })

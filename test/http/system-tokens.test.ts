@@ -1,7 +1,10 @@
 // Tokens for systems through the node: made once, listed without the token, taken back at once.
 
 import assert from 'node:assert/strict'
+import { describeTokens } from '../../src/accounts/system-tokens.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
+import { findAccount, putAccount } from '../../src/store/accounts.ts'
+import { insertToken } from '../../src/store/tokens.ts'
 import { request } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 
@@ -47,3 +50,27 @@ testOnBoth('a token is made, used, listed without itself, and taken back', async
   ])
   assert.ok(!JSON.stringify(trail).includes(made.body.token))
 })
+
+testOnBoth(
+  'a token that ended with its user’s password or account is not listed as valid',
+  async (t, database) => {
+    const { store, context } = await startTestHttp(t, { database })
+    const now = Date.now()
+    for (const [nth, changes] of [{ passwordHash: 'another' }, { disabled: true }].entries()) {
+      const account = await findAccount(store.db, 'operator')
+      assert.ok(account)
+      const { id, expiresAt } = context.tokens.makeForSystem(account, now, 3600)
+      const token = { id, accountId: account.id, name: 'payroll', createdAt: now + nth, expiresAt }
+      await store.write((tx) => insertToken(tx, token))
+      const states = async () => (await describeTokens(store.db, now)).map(({ state }) => state)
+      // What leaves the credentials as they are ends nothing.
+      await store.write((tx) => putAccount(tx, { ...account, language: 'en' }))
+      assert.equal((await states())[0], 'VALID')
+      const credentialVersion = account.credentialVersion + 1
+      await store.write((tx) => putAccount(tx, { ...account, ...changes, credentialVersion }))
+      // Also after it was enabled again.
+      await store.write((tx) => putAccount(tx, { ...account, credentialVersion: credentialVersion + 1 }))
+      assert.deepEqual(new Set(await states()), new Set(['REVOKED']))
+    }
+  },
+)

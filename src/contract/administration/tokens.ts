@@ -25,7 +25,9 @@ export const SystemToken = Type.Object(
     createdAt: time('When it was made.'),
     expiresAt: time('Until when it counts.'),
     lastUsedAt: Type.Optional(time('When it was last used, to the minute.')),
-    revokedAt: Type.Optional(time('When it was taken back.')),
+    revokedAt: Type.Optional(
+      time('When it was taken back, or ended with a new password or a disabling of its user.'),
+    ),
   },
   { description: 'A token for a system, without the token itself.' },
 )
