@@ -25,7 +25,7 @@ import { keptFirstSecrets } from './files/first-secrets.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
 import { readListenerCertificates } from './files/listener-certificates.ts'
 import { requireApart } from './files/root-overlap.ts'
-import { readSecrets } from './files/secrets.ts'
+import { missingSecrets, readSecrets, requireMasterKey } from './files/secrets.ts'
 import type { NodeSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
 import { EventHub } from './http/platform/events.ts'
@@ -49,6 +49,7 @@ import { timedWrites } from './store/watching/timed-writes.ts'
 import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
 import { makeSeal } from './store/seal.ts'
+import { usesMasterKey } from './store/sealed-values.ts'
 import { fillAllNameKeys } from './store/transfers/file-names.ts'
 
 export type RunningNode = {
@@ -71,13 +72,11 @@ export async function startNode(config: Config, options: StartOptions = {}): Pro
   refuseHalfRestored(config.dataDir)
   // Whatever a node makes, in any folder, is for its own user only.
   process.umask(0o077)
-  const secrets = readSecrets(config)
-  for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   const metrics = makeMetrics()
   const store = timedWrites(await openStore(config), metrics.wrote)
   const opened: Opened = { store, log, owner }
   try {
-    return await start(config, opened, { ...options, secrets, metrics })
+    return await start(config, opened, { ...options, metrics })
   } catch (thrown) {
     // Whatever stayed open would keep the process alive, as a node that does nothing.
     await stop(opened)
@@ -101,14 +100,12 @@ type Opened = {
   readiness?: { ready: boolean }
 }
 
-type Prepared = StartOptions & { secrets: NodeSecrets; metrics: ReturnType<typeof makeMetrics> }
+type Prepared = StartOptions & { metrics: ReturnType<typeof makeMetrics> }
 
-async function start(
-  config: Config,
-  opened: Opened,
-  { worker, secrets, metrics }: Prepared,
-): Promise<RunningNode> {
+async function start(config: Config, opened: Opened, { worker, metrics }: Prepared): Promise<RunningNode> {
   const { store, log, owner } = opened
+  const secrets = await secretsFor(config, opened)
+  for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
   const ending = new AbortController()
@@ -224,6 +221,15 @@ async function start(
         await stop(opened)
       })),
   }
+}
+
+async function secretsFor(config: Config, { store, log }: Opened): Promise<NodeSecrets> {
+  if (await usesMasterKey(store.db)) {
+    requireMasterKey(config)
+    if (missingSecrets(config).jwt)
+      log.warn('jwt-secret is missing in the data folder: a new one is made, and all tokens and logins end')
+  }
+  return readSecrets(config)
 }
 
 /** A port that is taken or an address that is not this machine's is a wrong setting. */

@@ -2,7 +2,7 @@
 // is the thread; engine-thread.ts is its handle on the HTTP side.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { readSecrets } from '../files/secrets.ts'
+import { readMasterKey } from '../files/secrets.ts'
 import { measureLag } from '../event-loop-lag.ts'
 import { makeLog } from '../log.ts'
 import { openStore } from '../store/database/open.ts'
@@ -20,7 +20,7 @@ const say = (message: FromEngine) => port.postMessage(message)
 
 const log = makeLog(config.logLevel, owner)
 const store = await openStore(config)
-const { master } = readSecrets(config)
+const master = readMasterKey(config)
 const seal = makeSeal(master)
 const engine = await startEngine({
   config,

@@ -4,35 +4,51 @@
 //
 // One nesting is allowed: the data folder's own `files`, which is the default file root.
 
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { isInside } from '../domain/channel-rules.ts'
-import { NodeError } from '../errors.ts'
+import { NodeError, systemCode } from '../errors.ts'
 import { realPlace } from './roots.ts'
 
 type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'> & Partial<Pick<Config, 'archiveDir'>>
 type Place = { kind: 'data' | 'files' | 'scripts' | 'archive'; setting: string; path: string; real: string }
 
 export function requireApart(places: Places): void {
-  const [first] = overlaps(places)
+  const [first] = [...noFolders(places), ...overlaps(places)]
   if (first !== undefined) throw new NodeError('bad_use', first)
 }
 
-/** One sentence for each pair that overlaps. */
-export function overlaps({ dataDir, fileRoots, scriptRoots, archiveDir }: Places): string[] {
-  const place = (kind: Place['kind'], setting: string) => (path: string) => ({
-    kind,
-    setting,
-    path,
-    real: realPlace(path),
-  })
-  const all: Place[] = [
+/** One sentence for each that is there and is no folder. */
+export function noFolders(places: Places): string[] {
+  return placesOf(places)
+    .filter(({ path }) => isNoFolder(path))
+    .map(({ setting, path }) => `setting ${setting} must name a folder; ${path} is none`)
+}
+
+function isNoFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+  } catch (thrown) {
+    // What may not be looked at is told by whoever needs it.
+    return systemCode(thrown) === 'ENOTDIR'
+  }
+}
+
+function placesOf({ dataDir, fileRoots, scriptRoots, archiveDir }: Places): Omit<Place, 'real'>[] {
+  const place = (kind: Place['kind'], setting: string) => (path: string) => ({ kind, setting, path })
+  return [
     place('data', 'ESCLUSA_DATA_DIR')(dataDir),
     ...fileRoots.map(place('files', 'ESCLUSA_FILE_ROOTS')),
     ...scriptRoots.map(place('scripts', 'ESCLUSA_SCRIPT_ROOTS')),
     ...(archiveDir === undefined ? [] : [place('archive', 'ESCLUSA_ARCHIVE_DIR')(archiveDir)]),
   ]
-  const own = join(realPlace(dataDir), 'files')
+}
+
+/** One sentence for each pair that overlaps. */
+export function overlaps(places: Places): string[] {
+  const all: Place[] = placesOf(places).map((place) => ({ ...place, real: realPlace(place.path) }))
+  const own = join(realPlace(places.dataDir), 'files')
   return all.flatMap((one, index) =>
     all
       .slice(index + 1)

@@ -1,4 +1,7 @@
 // The node's own secrets: taken from the settings, or generated once and kept in the data folder with mode 0600.
+//
+// Once a platform has begun, a master key that is gone is not made anew: nothing sealed would open, and the audit trail
+// would go on under another key. Without the old secret of tokens only tokens and logins end, so that one is.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -17,7 +20,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { fixedKey } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
-import { systemCode } from '../errors.ts'
+import { NodeError, systemCode } from '../errors.ts'
 import { ringOfFile } from './key-file.ts'
 
 export type NodeSecrets = {
@@ -42,6 +45,32 @@ export function masterPath(dataDir: string): string {
   return join(dataDir, 'master-key')
 }
 
+/** Which of them are neither set nor kept in the data folder. */
+export function missingSecrets({ dataDir, jwtSecret, masterKey }: Given): { jwt: boolean; master: boolean } {
+  const isGone = (path: string) => statSync(path, { throwIfNoEntry: false }) === undefined
+  return {
+    jwt: jwtSecret === undefined && isGone(jwtPath(dataDir)),
+    master: masterKey === undefined && isGone(masterPath(dataDir)),
+  }
+}
+
+/** For whoever works with a database in which something is sealed or signed already. */
+export function requireMasterKey(config: Given): void {
+  if (missingSecrets(config).master) throw new NodeError('bad_use', masterKeyMissing(config.dataDir))
+}
+
+export function masterKeyMissing(dataDir: string): string {
+  return `master-key is missing in ${dataDir}: put it back from a backup, or set ESCLUSA_MASTER_KEY`
+}
+
+/** Never makes one. */
+export function readMasterKey(config: Given): KeyRing {
+  requireMasterKey(config)
+  const { dataDir, masterKey, masterKeyOld } = config
+  return masterKey === undefined ? ringOfFile(masterPath(dataDir)) : fixed(masterKey, masterKeyOld)
+}
+
+/** Makes what is missing. */
 export function readSecrets(config: Given): NodeSecrets {
   const { dataDir, jwtSecret, jwtSecretOld, masterKey, masterKeyOld } = config
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -51,9 +80,13 @@ export function readSecrets(config: Given): NodeSecrets {
 }
 
 function ringOf(path: string, bytes: number, given: string | undefined, old: string | undefined): KeyRing {
-  if (given !== undefined) return fixedKey(given, old === undefined ? [] : [old])
+  if (given !== undefined) return fixed(given, old)
   kept(path, bytes)
   return ringOfFile(path)
+}
+
+function fixed(given: string, old: string | undefined): KeyRing {
+  return fixedKey(given, old === undefined ? [] : [old])
 }
 
 function kept(path: string, bytes: number): string {

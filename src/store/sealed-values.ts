@@ -18,6 +18,20 @@ type Kind = {
 
 const KINDS: readonly Kind[] = [channels(), contacts(), subscriptions(), snapshots()]
 
+/**
+ * Whether something was sealed or signed with the master key: every node that starts writes to the audit trail, and a
+ * database from before there was one has partners or channels.
+ */
+export async function usesMasterKey(db: Db): Promise<boolean> {
+  const first = await Promise.all([
+    db.selectFrom('audit').select('id').limit(1).execute(),
+    db.selectFrom('audit_head').select('name').limit(1).execute(),
+    db.selectFrom('contact').select('id').limit(1).execute(),
+    db.selectFrom('channel').select('code').limit(1).execute(),
+  ])
+  return first.some((rows) => rows.length > 0)
+}
+
 /** How far a walk over all of them has come. */
 export type ResealWalk = { kind: number; after: string; renewed: number }
 export const RESEAL_START: ResealWalk = { kind: 0, after: '', renewed: 0 }

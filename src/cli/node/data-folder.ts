@@ -1,10 +1,10 @@
 // Whether the data folder is a node's. A command in another folder must not make a database, and keys, that nobody uses.
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
-import { NodeError } from '../../errors.ts'
+import { fromFileError, NodeError } from '../../errors.ts'
 import { masterPath } from '../../files/secrets.ts'
 import { remark } from '../print.ts'
 
@@ -13,8 +13,17 @@ const LOOK_MS = 100
 const STARTING_MS = 15_000
 
 export function hasNode({ databaseUrl, dataDir, masterKey }: Config): boolean {
-  if (databaseUrl !== undefined) return masterKey !== undefined || existsSync(masterPath(dataDir))
-  return existsSync(join(dataDir, 'esclusa.db'))
+  if (databaseUrl !== undefined) return masterKey !== undefined || isThere(masterPath(dataDir))
+  return isThere(join(dataDir, 'esclusa.db'))
+}
+
+/** Whoever may not enter the folder is told that, and not that nothing is in it. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (thrown) {
+    throw fromFileError(thrown, path)
+  }
 }
 
 /** `makes`: a platform may begin with this command, in a folder that somebody has named. */

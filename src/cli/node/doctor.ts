@@ -15,20 +15,22 @@ import type { Roots } from '../../domain/channel-rules.ts'
 import { rootsOf } from '../../domain/file-roots.ts'
 import { messageOf } from '../../errors.ts'
 import { listenerCertificates } from '../../files/listener-certificates.ts'
-import { readSecrets } from '../../files/secrets.ts'
-import { overlaps } from '../../files/root-overlap.ts'
+import { masterKeyMissing, missingSecrets, readMasterKey } from '../../files/secrets.ts'
+import { noFolders, overlaps } from '../../files/root-overlap.ts'
 import { partnerFolderFault } from '../../files/partner-folders.ts'
 import type { NodePlaces } from '../../files/partner-folders.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { listContacts, listLocalEntities, openProtocolSections } from '../../store/contacts.ts'
-import { openStore } from '../../store/database/open.ts'
+import { appliedNames } from '../../store/database/migrate.ts'
+import { connectTo, openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { databaseNow } from '../../store/database/clock.ts'
 import { ping } from '../../store/database/probe.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
+import { usesMasterKey } from '../../store/sealed-values.ts'
 import { say } from '../print.ts'
 import { hasNode } from './data-folder.ts'
 
@@ -63,11 +65,12 @@ async function examine(calls: boolean): Promise<Finding[]> {
     ...certificatesShown(config),
   ]
   findings.push(...(await sshLibrary(config)))
-  if (!hasNode(config)) {
-    findings.push(warning('database', `there is none in ${config.dataDir} yet: esclusa serve makes it`))
-    return findings
-  }
   try {
+    if (!(await hasDatabase(config))) {
+      const where = config.databaseUrl === undefined ? ` in ${config.dataDir}` : ''
+      findings.push(warning('database', `there is none${where} yet: esclusa serve makes it`))
+      return findings
+    }
     const store = await openStore(config)
     try {
       findings.push(...(await database(config, store, calls)))
@@ -78,6 +81,22 @@ async function examine(calls: boolean): Promise<Finding[]> {
     findings.push(wrong('database', messageOf(thrown)))
   }
   return findings
+}
+
+/** PostgreSQL is asked: there it may be that only the key is missing. It is left as it is. */
+async function hasDatabase(config: Config): Promise<boolean> {
+  if (hasNode(config)) return true
+  if (config.databaseUrl === undefined) return false
+  const store = await connectTo(config)
+  try {
+    await databaseNow(store.db, store.dialect)
+    return await appliedNames(store.db).then(
+      () => true,
+      () => false,
+    )
+  } finally {
+    await store.close()
+  }
 }
 
 function ok(about: string, says: string): Finding {
@@ -109,6 +128,7 @@ async function sshLibrary(config: Config): Promise<Finding[]> {
 async function folders(config: Config): Promise<Finding[]> {
   const findings = [await writable('data folder', config.dataDir)]
   for (const root of config.fileRoots) findings.push(await writable('file root', root))
+  if (config.archiveDir !== undefined) findings.push(await writable('archive', config.archiveDir))
   for (const root of config.scriptRoots)
     findings.push(existsSync(root) ? ok('script root', root) : wrong('script root', `${root} does not exist`))
   return findings
@@ -121,15 +141,15 @@ function apart(config: Config): Finding[] {
     ([, path]) => path !== undefined && confined(path, config.fileRoots) !== undefined,
   )
   return [
-    ...overlaps(config).map((says) => wrong('folders', says)),
+    ...[...noFolders(config), ...overlaps(config)].map((says) => wrong('folders', says)),
     ...sendable.map(([name, path]) => wrong('folders', `${name} (${path}) lies inside a file root: move it`)),
   ]
 }
 
 async function writable(about: string, path: string): Promise<Finding> {
-  if (!existsSync(path))
-    return warning(about, `${path} does not exist yet; the node makes it at its first start`)
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
+      return warning(about, `${path} does not exist yet; the node makes it at its first start`)
     const probe = join(path, `.esclusa-doctor-${randomUUID()}`)
     await writeFile(probe, 'probe', { flag: 'wx' })
     await rm(probe)
@@ -186,9 +206,11 @@ async function database(config: Config, store: Store, calls: boolean): Promise<F
   await ping(store.db)
   const name = store.dialect.name === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL'
   const findings = [ok('database', `${name} answers (${Date.now() - began} ms)`), await clock(store)]
-  const seal = makeSeal(readSecrets(config).master)
+  findings.push(...(await missingKeys(config, store)))
   const channels = await listChannels(store.db)
   findings.push(ok('channels', `${channels.length} in the database`))
+  if (missingSecrets(config).master) return findings
+  const seal = makeSeal(readMasterKey(config))
   const entities = new Map((await listLocalEntities(store.db)).map((entity) => [entity.code, entity]))
   for (const channel of channels)
     findings.push(...channelFindings(rootsOf(config, entities.get(channel.localCode)), seal, channel))
@@ -196,6 +218,23 @@ async function database(config: Config, store: Store, calls: boolean): Promise<F
     ...(calls ? await calledPartners(config, store, seal) : await partners(store, seal, channels, config)),
   )
   return findings
+}
+
+/** A node makes them at its first start, and never again. */
+async function missingKeys(config: Config, store: Store): Promise<Finding[]> {
+  const missing = missingSecrets(config)
+  if (!(await usesMasterKey(store.db))) return []
+  return [
+    ...(missing.master ? [wrong('keys', masterKeyMissing(config.dataDir))] : []),
+    ...(missing.jwt
+      ? [
+          wrong(
+            'keys',
+            `jwt-secret is missing in ${config.dataDir}: with a new one all tokens and logins end`,
+          ),
+        ]
+      : []),
+  ]
 }
 
 /** Several nodes must agree on the time: leases and hours depend on it. */

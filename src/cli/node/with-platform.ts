@@ -7,12 +7,13 @@ import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { refuseHalfRestored } from '../../files/half-restored.ts'
-import { readSecrets } from '../../files/secrets.ts'
+import { readSecrets, requireMasterKey } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
+import { usesMasterKey } from '../../store/sealed-values.ts'
 import { requireNode } from './data-folder.ts'
 
 export type OpenPlatform = {
@@ -32,9 +33,10 @@ export async function withPlatform<T>(
   const config = readConfig(process.env)
   refuseHalfRestored(config.dataDir)
   await requireNode(config, options)
-  const secrets = readSecrets(config)
   const store = await openStore(config)
   try {
+    if (await usesMasterKey(store.db)) requireMasterKey(config)
+    const secrets = readSecrets(config)
     const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
     const done = await run({
       config,

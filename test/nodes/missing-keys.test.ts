@@ -1,0 +1,52 @@
+// The keys of the house are gone from the data folder of a platform that has begun: nobody makes another master key.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { startNode } from '../../src/main.ts'
+import { launch } from '../crash/node-process.ts'
+import { closeAfter, startTestNode, tempFolder, testOnBoth } from '../support/harness.ts'
+
+async function run(settings: Record<string, string>, ...args: string[]) {
+  const child = launch(settings, args)
+  let [said, complained] = ['', '']
+  child.stdout?.on('data', (piece) => (said += String(piece)))
+  child.stderr?.on('data', (piece) => (complained += String(piece)))
+  const exit = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { exit, said, complained }
+}
+
+testOnBoth('without its master key a platform is refused, and doctor makes none', async (t, database) => {
+  const node = await startTestNode(t, { database })
+  await node.stop()
+  const [dataDir, aside] = [node.dataDir, await tempFolder(t)]
+  const settings = {
+    ESCLUSA_DATA_DIR: dataDir,
+    ESCLUSA_PORT: '0',
+    ESCLUSA_LOG_LEVEL: 'silent',
+    ...(node.databaseUrl && { ESCLUSA_DATABASE_URL: node.databaseUrl }),
+  }
+  for (const name of ['master-key', 'jwt-secret']) await rename(join(dataDir, name), join(aside, name))
+  const missing = `master-key is missing in ${dataDir}: put it back from a backup, or set ESCLUSA_MASTER_KEY`
+  await assert.rejects(startNode(readConfig(settings)), { code: 'bad_use', message: missing })
+  const doctor = await run(settings, 'doctor')
+  assert.equal(doctor.exit, 1, doctor.said)
+  assert.ok(doctor.said.includes(`WRONG    keys: ${missing}`), doctor.said)
+  assert.match(doctor.said, /WRONG +keys: jwt-secret is missing/)
+  const command = await run(settings, 'user', 'list')
+  assert.equal(command.exit, 2, command.complained)
+  assert.equal(existsSync(join(dataDir, 'master-key')), false)
+  assert.equal(existsSync(join(dataDir, 'jwt-secret')), false)
+  await rename(join(aside, 'master-key'), join(dataDir, 'master-key'))
+  const again = await startNode(readConfig(settings))
+  closeAfter(t, () => again.stop())
+  assert.equal(existsSync(join(dataDir, 'jwt-secret')), true, 'tokens and logins are all that ends')
+  if (!node.databaseUrl) return
+  // A node that joins with a folder of its own.
+  const own = join(aside, 'own')
+  const joining = { ...settings, ESCLUSA_DATA_DIR: own }
+  await assert.rejects(startNode(readConfig(joining)), /^NodeError: master-key is missing in .*own/)
+  await rm(own, { recursive: true, force: true })
+})
