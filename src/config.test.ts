@@ -160,3 +160,11 @@ test('right values are taken as they are', () => {
   assert.deepEqual(config.trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   assert.equal(config.jwtSecret, LONG)
 })
+
+test('an old key without the one in use is refused: it would be ignored', () => {
+  for (const name of ['ESCLUSA_JWT_SECRET', 'ESCLUSA_MASTER_KEY'])
+    assert.throws(() => readConfig({ [`${name}_OLD`]: 'x'.repeat(64) }), {
+      code: 'bad_use',
+      message: `setting ${name} must be set too: ${name}_OLD counts only beside it`,
+    })
+})

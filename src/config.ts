@@ -216,8 +216,8 @@ export function readConfig(env: Env): Config {
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
     jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
     masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
-    jwtSecretOld: secret('ESCLUSA_JWT_SECRET_OLD', get('ESCLUSA_JWT_SECRET_OLD'), 64),
-    masterKeyOld: secret('ESCLUSA_MASTER_KEY_OLD', get('ESCLUSA_MASTER_KEY_OLD'), 32),
+    jwtSecretOld: oldSecret('ESCLUSA_JWT_SECRET', get, 64),
+    masterKeyOld: oldSecret('ESCLUSA_MASTER_KEY', get, 32),
     timezone: timezone(getOrDefault('ESCLUSA_TIMEZONE')),
     maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', 1, 100_000),
     fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],
@@ -315,6 +315,18 @@ function secret(name: Name, value: string | undefined, minBytes: number): string
   if (value !== undefined && Buffer.byteLength(value) < minBytes)
     throw wrong(name, `must have at least ${minBytes} bytes; it has ${Buffer.byteLength(value)}`)
   return value
+}
+
+/** Alone it would count for nothing: a key that is kept in the data folder has its old ones there. */
+function oldSecret(
+  name: 'ESCLUSA_JWT_SECRET' | 'ESCLUSA_MASTER_KEY',
+  get: (name: Name) => string | undefined,
+  minBytes: number,
+): string | undefined {
+  const old = secret(`${name}_OLD`, get(`${name}_OLD`), minBytes)
+  if (old !== undefined && get(name) === undefined)
+    throw wrong(name, `must be set too: ${name}_OLD counts only beside it`)
+  return old
 }
 
 function timezone(name: string): string {

@@ -24,10 +24,11 @@ program
   .description('print a script that completes commands and options: bash, zsh or fish')
   .action(async (shell: string) => (await import('./completion.ts')).completion(program, shell))
 
-// The reader of our output may stop early (`| head`). That is no fault.
+// The reader of our output may stop early (`| head`). That is no fault; a full disk is.
 process.stdout.on('error', (thrown) => {
-  if (systemCode(thrown) !== 'EPIPE') throw thrown
-  process.exit(0)
+  if (systemCode(thrown) === 'EPIPE') process.exit(0)
+  process.stderr.write(`esclusa: the output cannot be written: ${messageOf(thrown)}\n`)
+  process.exit(1)
 })
 
 await run()

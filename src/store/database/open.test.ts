@@ -138,6 +138,15 @@ test('a database that cannot be opened is told as such', async (t) => {
   await assert.rejects(openStore({ dataDir: join(folder, 'file', 'data') }), /not a directory/)
 })
 
+test('a PostgreSQL that cannot be reached is named with its address and the cause, without the password', async (t) => {
+  const databaseUrl = 'postgres://ana:hidden@127.0.0.1:1/esclusa'
+  await assert.rejects(openStore({ dataDir: await tempFolder(t), databaseUrl }), {
+    code: 'unavailable',
+    message:
+      'the database at 127.0.0.1:1 (ESCLUSA_DATABASE_URL) cannot be opened: connect ECONNREFUSED 127.0.0.1:1',
+  })
+})
+
 test('ids are of version 7, in the order of making, also within one millisecond', () => {
   const ids = Array.from({ length: 2000 }, (_, i) => newId(1_700_000_000_000 + Math.floor(i / 1000)))
   assert.deepEqual(ids, ids.toSorted())

@@ -1,6 +1,6 @@
 // Opens SQLite or PostgreSQL as a Store, with its schema up to date.
 
-import { NodeError, messageOf } from '../../errors.ts'
+import { messageOf, NodeError, systemCode } from '../../errors.ts'
 import { migrate } from './migrate.ts'
 import type { Store } from './store.ts'
 
@@ -19,10 +19,20 @@ export async function openStore(options: OpenOptions): Promise<Store> {
     return store
   } catch (thrown) {
     await store.close()
-    throw thrown instanceof NodeError
-      ? thrown
-      : new NodeError('unavailable', `the database cannot be opened: ${messageOf(thrown)}`, { cause: thrown })
+    if (thrown instanceof NodeError && thrown.code !== 'unavailable') throw thrown
+    const cause = thrown instanceof NodeError ? thrown.cause : thrown
+    // Where several addresses were tried, there is a code and no message.
+    const why = cause instanceof Error && cause.message === '' ? systemCode(cause) : messageOf(cause)
+    throw new NodeError('unavailable', `the database${placeOf(options)} cannot be opened: ${why}`, { cause })
   }
+}
+
+/** Without the password. */
+function placeOf({ databaseUrl }: OpenOptions): string {
+  if (databaseUrl === undefined || !URL.canParse(databaseUrl)) return ''
+  const { hostname, port, searchParams } = new URL(databaseUrl)
+  const host = searchParams.get('host') ?? (hostname || 'localhost')
+  return ` at ${host}:${port || searchParams.get('port') || 5432} (ESCLUSA_DATABASE_URL)`
 }
 
 /** Opens the database as it is, whatever version made it. Only the driver that is needed is loaded. */

@@ -1,0 +1,65 @@
+// What commands say of a set-up that is not as it should be.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startTestNode, tempFolder } from '../../../test/support/harness.ts'
+
+const BINARY = fileURLToPath(new URL('../../../bin/esclusa.js', import.meta.url))
+
+function run(args: string[], settings: Record<string, string>, how: { uid?: number } = {}) {
+  const env = { PATH: process.env.PATH ?? '', ESCLUSA_PORT: '0', ...settings }
+  const ran = spawnSync(process.execPath, [BINARY, ...args], {
+    env,
+    encoding: 'utf8',
+    timeout: 60_000,
+    ...how,
+  })
+  return { exit: ran.status, stdout: ran.stdout, stderr: ran.stderr }
+}
+
+test('a setting that names a file where a folder belongs is refused by its name', async (t) => {
+  const folder = await tempFolder(t)
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  for (const name of ['DATA_DIR', 'FILE_ROOTS', 'SCRIPT_ROOTS', 'ARCHIVE_DIR'].map(
+    (one) => `ESCLUSA_${one}`,
+  )) {
+    const settings = { ESCLUSA_DATA_DIR: join(folder, 'data'), [name]: file }
+    const says = `setting ${name} must name a folder; ${file} is none`
+    const { exit, stderr } = run(['serve'], settings)
+    assert.deepEqual([exit, stderr], [2, `esclusa: ${says}\n`])
+    assert.match(run(['doctor'], settings).stdout, new RegExp(`^WRONG +folders: ${says}$`, 'm'))
+  }
+})
+
+test('output that cannot be written is one line and exit 1', async (t) => {
+  const { dataDir } = await startTestNode(t)
+  for (const line of ['export', 'audit export']) {
+    const child = spawn(process.execPath, [BINARY, ...line.split(' ')], {
+      env: { PATH: process.env.PATH ?? '', ESCLUSA_DATA_DIR: dataDir },
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    })
+    let said = ''
+    child.stderr?.on('data', (chunk) => (said += String(chunk)))
+    const exit = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    assert.match(said, /^esclusa: the output cannot be written: ENOSPC[^\n]*\n$/)
+    assert.equal(exit, 1)
+  }
+})
+
+test('doctor as a user who may not enter the data folder says so, and not that there is none', async (t) => {
+  const dataDir = join(await tempFolder(t), 'data')
+  mkdirSync(dataDir)
+  chmodSync(dataDir, 0o000)
+  // Root enters everything.
+  const how = process.getuid?.() === 0 ? { uid: 65_534 } : {}
+  const { exit, stdout } = run(['doctor'], { ESCLUSA_DATA_DIR: dataDir }, how)
+  assert.equal(exit, 1, stdout)
+  assert.match(stdout, /^WRONG +data folder: .*EACCES/m)
+  assert.match(stdout, /^WRONG +database: .*EACCES/m)
+  assert.doesNotMatch(stdout, /there is none/)
+})
