@@ -17,7 +17,7 @@ export const EVERYWHERE: Record<number, string> = {
 }
 
 export const OTHER_CODES =
-  'Any other error, in the same body: 405 for another method (Allow says which there are), 413 for a body over 1 MiB, 415 for a body that is not JSON in UTF-8, 503 while the node drains, its database does not answer or its disk is full (Retry-After says how long).'
+  'Any other error, in the same body: 405 for another method (Allow says which there are), 413 for a body over the limit (1 MiB, where nothing else is said), 415 for a body that is not JSON in UTF-8, 503 while the node drains, its database does not answer or its disk is full (Retry-After says how long).'
 
 type Conditions = Partial<Record<number, string>>
 

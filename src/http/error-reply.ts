@@ -10,6 +10,8 @@ import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 import { STATUS_CODES } from './status-codes.ts'
 
+const MIB = 1_048_576
+
 type Shown = Pick<NodeError, 'status' | 'message'>
 
 export function errorBody(error: Shown, path: string, at: number, zone: Zone): ErrorBody {
@@ -29,7 +31,7 @@ export function replyWithError(
   at: number,
   zone: Zone,
 ): void {
-  const error = toNodeError(thrown)
+  const error = toNodeError(thrown, request)
   if (error.status >= 500)
     request.log.error({ err: thrown, reqId: request.id, path: pathOf(request) }, 'a request failed')
   const shown =
@@ -78,7 +80,7 @@ export function pathOf(request: FastifyRequest): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-function toNodeError(thrown: unknown): NodeError {
+function toNodeError(thrown: unknown, request: FastifyRequest): NodeError {
   if (thrown instanceof NodeError) return thrown
   const error = thrown as Partial<FastifyError>
   if (error.validation)
@@ -89,9 +91,11 @@ function toNodeError(thrown: unknown): NodeError {
     case 404:
       return new NodeError('not_found', 'there is nothing at this path', { cause: thrown })
     case 413:
-      return new NodeError('too_large', 'the body is larger than this node accepts (1 MiB)', {
-        cause: thrown,
-      })
+      return new NodeError(
+        'too_large',
+        `the body is larger than this operation takes (${request.routeOptions.bodyLimit / MIB} MiB)`,
+        { cause: thrown },
+      )
     case 415:
       return new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json', {
         cause: thrown,

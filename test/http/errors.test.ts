@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
-import { pathOf, request } from '../support/call.ts'
+import { callPlatform, pathOf, request } from '../support/call.ts'
 import type { Answer } from '../support/call.ts'
 import { startTestHttp } from '../support/harness.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
@@ -159,6 +159,16 @@ test('a body over a mebibyte answers 413 and is not read on', async (t) => {
     headers: { 'content-type': 'application/json' },
   })
   assertErrorBody(answer, 413, 'Payload Too Large', pathOf('updateChannel', { code: PLAIN }))
+  assert.equal(answer.body.message, 'the body is larger than this operation takes (1 MiB)')
+})
+
+test('a platform file over its own limit answers 413 with that limit', async (t) => {
+  const node = await startTestHttp(t)
+  const answer = await callPlatform(node, 'applyPlatformFile', 'admin', {
+    body: { file: 'x'.repeat(64 * 1_048_576) },
+  })
+  assert.equal(answer.status, 413)
+  assert.equal(answer.body.message, 'the body is larger than this operation takes (64 MiB)')
 })
 
 test('a body that is not JSON answers 415, one that is broken JSON 400', async (t) => {
