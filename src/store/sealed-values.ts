@@ -19,16 +19,25 @@ type Kind = {
 const KINDS: readonly Kind[] = [channels(), contacts(), subscriptions(), snapshots()]
 
 /**
- * Whether something was sealed or signed with the master key: every node that starts writes to the audit trail, and a
- * database from before there was one has partners or channels.
+ * Whether a node must have the master key of before. Where the database lies beside the key, as soon as a platform has
+ * begun: every node that starts signs the audit trail, and a database from before there was one has partners or channels.
+ * A node that joins others on PostgreSQL may come with a key of its own until something is sealed that it could not open.
  */
-export async function usesMasterKey(db: Db): Promise<boolean> {
-  const first = await Promise.all([
-    db.selectFrom('audit').select('id').limit(1).execute(),
-    db.selectFrom('audit_head').select('name').limit(1).execute(),
-    db.selectFrom('contact').select('id').limit(1).execute(),
-    db.selectFrom('channel').select('code').limit(1).execute(),
-  ])
+export async function usesMasterKey({ db, dialect }: Store): Promise<boolean> {
+  const first = await Promise.all(
+    dialect.name === 'sqlite'
+      ? [
+          db.selectFrom('audit').select('id').limit(1).execute(),
+          db.selectFrom('audit_head').select('name').limit(1).execute(),
+          db.selectFrom('contact').select('id').limit(1).execute(),
+          db.selectFrom('channel').select('code').limit(1).execute(),
+        ]
+      : [
+          db.selectFrom('channel').select('code').where('secrets', '<>', '{}').limit(1).execute(),
+          db.selectFrom('contact').select('id').where('secrets', '<>', '{}').limit(1).execute(),
+          db.selectFrom('subscription').select('id').where('secrets', '<>', '').limit(1).execute(),
+        ],
+  )
   return first.some((rows) => rows.length > 0)
 }
 

@@ -4,10 +4,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { startNode } from '../../src/main.ts'
 import { launch } from '../crash/node-process.ts'
-import { closeAfter, startTestNode, tempFolder, testOnBoth } from '../support/harness.ts'
+import { closeAfter, postgres, startTestNode, tempFolder, testOnBoth } from '../support/harness.ts'
+
+const { skip = false } = postgres
 
 async function run(settings: Record<string, string>, ...args: string[]) {
   const child = launch(settings, args)
@@ -50,3 +53,20 @@ testOnBoth('without its master key a platform is refused, and doctor makes none'
   await assert.rejects(startNode(readConfig(joining)), /^NodeError: master-key is missing in .*own/)
   await rm(own, { recursive: true, force: true })
 })
+
+test(
+  'where nothing is sealed yet, a node may join a platform on PostgreSQL with a key of its own',
+  { skip },
+  async (t) => {
+    const node = await startTestNode(t, { database: postgres, empty: true })
+    const settings = {
+      ESCLUSA_DATA_DIR: join(await tempFolder(t), 'own'),
+      ESCLUSA_PORT: '0',
+      ESCLUSA_LOG_LEVEL: 'silent',
+      ESCLUSA_DATABASE_URL: node.databaseUrl ?? '',
+    }
+    const joined = await startNode(readConfig(settings))
+    closeAfter(t, () => joined.stop())
+    assert.ok(existsSync(join(settings.ESCLUSA_DATA_DIR, 'master-key')))
+  },
+)

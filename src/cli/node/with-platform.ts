@@ -35,7 +35,7 @@ export async function withPlatform<T>(
   await requireNode(config, options)
   const store = await openStore(config)
   try {
-    if (await usesMasterKey(store.db)) requireMasterKey(config)
+    if (await usesMasterKey(store)) requireMasterKey(config)
     const secrets = readSecrets(config)
     const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
     const done = await run({
