@@ -157,3 +157,16 @@ test('names that are not UTF-8 cannot be sent', () => {
   assert.equal(isSendable('caf\uFFFD.txt'), false)
   assert.equal(isSendable('café.txt'), true)
 })
+
+test('a place that does not exist is told from one with nothing to send', async (t) => {
+  const root = await folderWith(t)
+  const placesOf = async (filePath: string) =>
+    (await findSendSet({ directories: [{ filePath }] }, [root], Date.now())).places
+  assert.deepEqual(await placesOf(root), [root])
+  assert.deepEqual(await placesOf(join(root, '*.txt')), [join(root, '*.txt')])
+  const gone = join(root, 'gone')
+  assert.deepEqual(await placesOf(gone), [`${gone}, which does not exist`])
+  assert.deepEqual(await placesOf(join(gone, '*.txt')), [
+    `${join(gone, '*.txt')}, where ${gone} does not exist`,
+  ])
+})

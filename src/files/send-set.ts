@@ -49,9 +49,10 @@ export async function findSendSet(
   let busy = 0
   for (const { index, directory } of directoriesFor(channel, 'EMISION')) {
     const place = directory.filePath ?? ''
-    places.push(directory.fileGroupsName ? `${place} (${directory.fileGroupsName})` : place)
     const belongs = groupMatcher(directory.fileGroupsName)
     const found = await pathsAt(place, fileRoots)
+    const groups = directory.fileGroupsName ? ` (${directory.fileGroupsName})` : ''
+    places.push(`${place}${groups}${found.paths.length === 0 ? await whatIsMissing(place) : ''}`)
     const paths = found.paths.filter((path) => {
       const name = basename(path)
       return SENT[found.by](name) && belongs(name)
@@ -155,6 +156,14 @@ const SENT = {
   name: isReadable,
   pattern: (name: string) => isFinished(name) && isReadable(name),
   directory: isSendable,
+}
+
+/** A folder that is not there is another matter than one with nothing in it. */
+async function whatIsMissing(place: string): Promise<string> {
+  if (await exists(place)) return ''
+  const base = fixedPart(place)
+  if (base === place) return ', which does not exist'
+  return (await exists(base)) ? '' : `, where ${base} does not exist`
 }
 
 type Found = { by: keyof typeof SENT; paths: string[] }
