@@ -212,6 +212,20 @@ testOnBoth('a channel is not removed while its partner has files to take', async
   assert.deepEqual(await apply(without, { prune: true }), ['- channel BANCO-ACME-NOMINA'])
 })
 
+testOnBoth(
+  'a channel that was deactivated is removed with what its partner has not taken',
+  async (t, database) => {
+    const { store, platform, apply } = await setUp(t, database)
+    await apply(
+      changed(platform, ({ channels }) => Object.assign(channels[0] ?? {}, { deactivateChannel: true })),
+    )
+    const file = { channelCode: NOMINA, size: 1, modifiedAt: NOW, transferId: 't1', index: 0 }
+    await store.write((tx) => addToOutbox(tx, { ...file, id: 'a', name: 'a', path: '/data/outbox/a' }))
+    const without = changed(platform, (copy) => void copy.channels.shift())
+    assert.deepEqual(await apply(without, { prune: true }), ['- channel BANCO-ACME-NOMINA'])
+  },
+)
+
 testOnBoth('a fault of the database in the middle leaves everything as it was', async (t, database) => {
   const { store, platform, apply } = await setUp(t, database)
   const broken = changed(platform, ({ channels }) =>

@@ -225,7 +225,8 @@ function touches(changes: Changes<unknown>): boolean {
 
 /**
  * Removing a channel removes its history, its transfers and what lies ready for its partner. It is refused while a transfer
- * is under way, or the partner has yet to take something: the original may be gone.
+ * is under way, or the partner has yet to take something: the original may be gone. Who has deactivated the channel first
+ * does not wait for the partner any more.
  */
 async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
   const codes = codesOf(plan.channels.removed)
@@ -235,11 +236,12 @@ async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
       'conflict',
       `nothing was changed: ${busy.join(', ')} cannot be removed while transfers are pending or in progress; wait, or reset first`,
     )
-  const waiting = await countWaiting(db, codes)
+  const active = plan.channels.removed.filter(({ config }) => config.deactivateChannel !== true)
+  const waiting = await countWaiting(db, codesOf(active))
   if (waiting.length > 0)
     throw new NodeError(
       'conflict',
-      `nothing was changed: ${waiting.map(({ channelCode, files }) => `${channelCode} (${files})`).join(', ')} cannot be removed while files lie in the partner’s out folder; it takes or removes them first`,
+      `nothing was changed: ${waiting.map(({ channelCode, files }) => `${channelCode} (${files})`).join(', ')} cannot be removed while files lie in the partner’s out folder: it takes or removes them first, or deactivate the channel (deactivateChannel) to drop them`,
     )
 }
 
