@@ -102,13 +102,14 @@ testOnBoth(
 test('a proposed key that is shorter than the setting asks for is not accepted', async (t) => {
   const node = await startTestHttp(t)
   await propose(node, 'k1')
-  node.context.roots.leastRsaBits = 3072
+  const { roots } = node.context
+  node.context.roots = { ...roots, leastRsaBits: 3072 }
   const params = { keyId: 'k1' }
   const accept = () => callPlatform(node, 'acceptProposedKey', 'adminff', { params, body: { fingerprint } })
   const { status, body } = await accept()
   assert.equal(status, 409)
   assert.match(body.message, /2048 bits: at least 3072 are needed/)
-  node.context.roots.leastRsaBits = 2048
+  node.context.roots = roots
   assert.equal((await accept()).status, 200)
 })
 
