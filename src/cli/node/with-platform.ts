@@ -26,6 +26,8 @@ export type OpenPlatform = {
   actor: Actor
 }
 
+const LEAST_PATIENCE_SECONDS = 30
+
 export async function withPlatform<T>(
   run: (platform: OpenPlatform) => Promise<T>,
   options: { makes?: boolean } = {},
@@ -33,7 +35,9 @@ export async function withPlatform<T>(
   const config = readConfig(process.env)
   refuseHalfRestored(config.dataDir)
   await requireNode(config, options)
-  const store = await openStore(config)
+  // A command holds no leases: on a busy machine it may pause for longer than the shortest of them.
+  const leaseSeconds = Math.max(config.leaseSeconds, LEAST_PATIENCE_SECONDS)
+  const store = await openStore({ ...config, leaseSeconds })
   try {
     if (await usesMasterKey(store)) requireMasterKey(config)
     const secrets = readSecrets(config)
