@@ -224,10 +224,10 @@ async function start(config: Config, opened: Opened, { worker, metrics }: Prepar
 }
 
 async function secretsFor(config: Config, { store, log }: Opened): Promise<NodeSecrets> {
-  if (await usesMasterKey(store)) {
+  const missing = missingSecrets(config)
+  if ((missing.master || missing.jwt) && (await usesMasterKey(store))) {
     requireMasterKey(config)
-    if (missingSecrets(config).jwt)
-      log.warn('jwt-secret is missing in the data folder: a new one is made, and all tokens and logins end')
+    log.warn('jwt-secret is missing in the data folder: a new one is made, and all tokens and logins end')
   }
   return readSecrets(config)
 }

@@ -1,8 +1,9 @@
 // The password and the one-time code of the first administrator, in the data folder until somebody has read them.
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
+import { replaceText } from './replace-text.ts'
 
 type Secrets = { password: string; code: string }
 
@@ -14,11 +15,8 @@ export function keptFirstSecrets(dataDir: string) {
   const paths = firstSecretPaths(dataDir)
   return {
     write: ({ password, code }: Secrets): void => {
-      put(paths.password, password)
-      put(paths.code, code)
-      const folder = openSync(dataDir, 'r')
-      fsyncSync(folder)
-      closeSync(folder)
+      replaceText(paths.password, `${password}\n`)
+      replaceText(paths.code, `${code}\n`)
     },
     /** Undefined where somebody has taken one away. */
     read: (): Secrets | undefined => {
@@ -30,17 +28,6 @@ export function keptFirstSecrets(dataDir: string) {
 
 export function removeFirstSecrets(dataDir: string): void {
   for (const path of Object.values(firstSecretPaths(dataDir))) rmSync(path, { force: true })
-}
-
-/** In place of whatever has that name: a file or a link that somebody else has put there is not written to. */
-function put(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`
-  rmSync(draft, { force: true })
-  const file = openSync(draft, 'wx', 0o600)
-  writeSync(file, `${text}\n`)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(draft, path)
 }
 
 function textOf(path: string): string | undefined {

@@ -3,19 +3,10 @@
 // is written down before the new one takes its place: at no moment is there a key that nobody can find.
 
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { systemCode } from '../errors.ts'
+import { replaceText } from './replace-text.ts'
 
 export type OldKey = { key: string; since: number; until: number }
 
@@ -88,24 +79,12 @@ export function exchangeKey(path: string, bytes: number, given: { now: number; u
   const aside = { key: before, since: given.now, until: given.until }
   const fresh = randomBytes(bytes).toString('base64url')
   keepOld(path, given.until > given.now ? [aside, ...still] : [])
-  replace(path, `${fresh}\n`)
+  replaceText(path, `${fresh}\n`)
   return fresh
 }
 
 /** Forgets what is not in the list. */
 export function keepOld(path: string, keys: readonly OldKey[]): void {
   if (keys.length === 0) rmSync(oldPath(path), { force: true })
-  else replace(oldPath(path), keys.map(({ key, since, until }) => `${key} ${since} ${until}\n`).join(''))
-}
-
-function replace(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`
-  const file = openSync(draft, 'w', 0o600)
-  writeSync(file, text)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(draft, path)
-  const folder = openSync(dirname(path), 'r')
-  fsyncSync(folder)
-  closeSync(folder)
+  else replaceText(oldPath(path), keys.map(({ key, since, until }) => `${key} ${since} ${until}\n`).join(''))
 }

@@ -96,13 +96,19 @@ testOnBoth('what nobody took in time is withdrawn, and a retry lays it out again
   assert.equal((await rig.ended(retried.id)).state, 'COMPLETED')
 })
 
+/** A file that waits for the partner to take it. */
+async function laidOut(t: TestContext, database?: TestDatabase) {
+  const rig = (await spoolRig(t, CONFIRMED, database)).run()
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await waits(rig, id)
+  return { rig, id }
+}
+
 testOnBoth(
   'a reset hides what lies ready in the same moment, whatever the node does',
   async (t, database) => {
-    const rig = (await spoolRig(t, CONFIRMED, database)).run()
-    await rig.put('a.txt', 'a')
-    const { id } = await rig.send()
-    await waits(rig, id)
+    const { rig, id } = await laidOut(t, database)
     assert.deepEqual(await outbox(rig).names(), ['a.txt'])
     await rig.reset(CODE, { tell: false })
     assert.deepEqual(await outbox(rig).names(), [])
@@ -114,10 +120,7 @@ testOnBoth(
 testOnBoth(
   'who has read a file that was withdrawn meanwhile hears that it does not count',
   async (t, database) => {
-    const rig = (await spoolRig(t, CONFIRMED, database)).run()
-    await rig.put('a.txt', 'a')
-    const { id } = await rig.send()
-    await waits(rig, id)
+    const { rig, id } = await laidOut(t, database)
     const found = outboxOf(rig.context, reachAll('acme'), () => rig.wake())
     const first = await found.find('NOMINA', 'a.txt')
     assert.ok(first)
@@ -260,10 +263,7 @@ test('where nobody knows whether the database has written it, the next attempt f
 })
 
 test('copies that no row speaks of go, those that lie ready stay', async (t) => {
-  const rig = (await spoolRig(t, CONFIRMED)).run()
-  await rig.put('a.txt', 'a')
-  const { id } = await rig.send()
-  await waits(rig, id)
+  const { rig } = await laidOut(t)
   const [ready = ''] = await copies(rig)
   const stray = () => writeFile(join(rig.place.dataDir, 'outbox', 'stray'), 'x')
   await stray()

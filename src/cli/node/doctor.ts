@@ -223,7 +223,7 @@ async function database(config: Config, store: Store, calls: boolean): Promise<F
 /** A node makes them at its first start, and never again. */
 async function missingKeys(config: Config, store: Store): Promise<Finding[]> {
   const missing = missingSecrets(config)
-  if (!(await usesMasterKey(store))) return []
+  if (!(missing.master || missing.jwt) || !(await usesMasterKey(store))) return []
   return [
     ...(missing.master ? [wrong('keys', masterKeyMissing(config.dataDir))] : []),
     ...(missing.jwt

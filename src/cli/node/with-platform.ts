@@ -7,7 +7,7 @@ import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { refuseHalfRestored } from '../../files/half-restored.ts'
-import { readSecrets, requireMasterKey } from '../../files/secrets.ts'
+import { missingSecrets, readSecrets, requireMasterKey } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
@@ -39,7 +39,7 @@ export async function withPlatform<T>(
   const leaseSeconds = Math.max(config.leaseSeconds, LEAST_PATIENCE_SECONDS)
   const store = await openStore({ ...config, leaseSeconds })
   try {
-    if (await usesMasterKey(store)) requireMasterKey(config)
+    if (missingSecrets(config).master && (await usesMasterKey(store))) requireMasterKey(config)
     const secrets = readSecrets(config)
     const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
     const done = await run({
