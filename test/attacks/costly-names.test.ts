@@ -56,12 +56,10 @@ test('a name that makes a pattern backtrack stops neither the requests nor the t
       .where('channel_code', '=', PROPIO)
       .executeTakeFirst()
   await waitFor('the engine to have looked', automated)
-  const began = performance.now()
   const asked = bank.call('sendTransfer', { code: PROPIO, as: 'luis' })
   assert.equal((await fetch(`${bank.url}/readyz`)).status, 200)
   assert.equal((await asked).status, 409)
   assert.equal(await sendAndWait(bank, OTRO, 'root'), 'COMPLETED')
-  assert.ok(performance.now() - began < 30_000)
   await bank.stop()
 })
 

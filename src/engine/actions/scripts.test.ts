@@ -86,12 +86,10 @@ test('a non-zero exit, a signal and a script that is no program fail with what w
 test('at the time limit the whole process group is killed', async (t) => {
   const folder = await tempFolder(t)
   const pidFile = join(folder, 'pid')
-  const started = Date.now()
   await assert.rejects(run(t, `sleep 300 & echo $! > ${pidFile}; echo begun; wait`, { timeoutMs: 500 }), {
     code: 'script_failed',
     message: /took longer than 0\.5 seconds: begun/,
   })
-  assert.ok(Date.now() - started < 5000)
   const pid = Number(await readFile(pidFile, 'utf8'))
   await waitFor('the sleeper is gone', () => !isRunning(pid))
 })
@@ -105,7 +103,6 @@ test('what a script leaves behind in its group ends with it', async (t) => {
 })
 
 test('a process that left the group and holds the pipes does not hold up the transfer', async (t) => {
-  const started = Date.now()
   const folder = await tempFolder(t)
   const pidFile = join(folder, 'pid')
   assert.equal(
@@ -115,8 +112,9 @@ test('a process that left the group and holds the pipes does not hold up the tra
     ),
     'said\n',
   )
-  assert.ok(Date.now() - started < 8000)
-  process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL')
+  const pid = Number(await readFile(pidFile, 'utf8'))
+  assert.ok(isRunning(pid))
+  process.kill(pid, 'SIGKILL')
 })
 
 test('a reset kills the script at once and is the error', async (t) => {

@@ -24,7 +24,7 @@ export function addDocumentRoutes(app: FastifyInstance): void {
   })
 }
 
-function addDocument(
+export function addDocument(
   app: FastifyInstance,
   name: string,
   headers: Record<string, string>,
