@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -126,6 +127,30 @@ test('what one process writes another sees at its next read', async (t) => {
     const read = two.db.selectFrom('meta').select('value').where('name', '=', 'directory_version')
     assert.equal((await read.executeTakeFirstOrThrow()).value, String(i))
   }
+})
+
+test('SQLite: what is committed between two callbacks of one turn of the event loop is seen by the second', async (t) => {
+  const dataDir = await tempFolder(t)
+  const store = await openStore({ dataDir })
+  const other = new Database(join(dataDir, 'esclusa.db'))
+  closeAfter(t, async () => {
+    other.close()
+    await store.close()
+  })
+  const valueOf = hot<{ name: string }, { value: string }>((db, arg) =>
+    db.selectFrom('meta').select('value').where('name', '=', arg('name')),
+  )
+  const read = async () => (await valueOf(store.db, { name: 'directory_version' }))[0]?.value
+  // All due at once: they run one after the other, before the event loop comes to anything else.
+  const steps = [
+    read,
+    async () => other.exec(`update meta set value = 'changed' where name = 'directory_version'`),
+    read,
+  ].map((step) => new Promise((resolve, reject) => void setTimeout(() => step().then(resolve, reject), 1)))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+  const [before, , after] = await Promise.all(steps)
+  assert.notEqual(before, 'changed')
+  assert.equal(after, 'changed')
 })
 
 test('a database that cannot be opened is told as such', async (t) => {

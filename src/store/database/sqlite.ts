@@ -60,9 +60,10 @@ function closeToOthers(file: string): void {
 }
 
 /**
- * Taking and leaving SQLite's read lock costs twice as much as a small read. So all reads in one turn of the event loop
- * share it. It ends with the turn. It also ends before a write of this process is answered, so a writer reads what it
- * wrote.
+ * Taking and leaving SQLite's read lock costs twice as much as a small read. So the reads of one callback of the event
+ * loop, and of all that its promises do at once, share it. It ends before the next callback: that one may bring word of
+ * what another thread or process has committed by then. It also ends before a write of this thread is answered, so a
+ * writer reads what it wrote.
  */
 function sharedSnapshot(reader: Database.Database) {
   const [begin, commit] = [reader.prepare('begin'), reader.prepare('commit')]
@@ -79,11 +80,16 @@ function sharedSnapshot(reader: Database.Database) {
     if (shared) return version
     begin.run()
     shared = true
-    setImmediate(end)
+    afterThisCallback(end)
     version = dataVersion.get()
     return version
   }
   return { share, end }
+}
+
+/** Once no promise has anything to do: ticks that a microtask asks for come after all microtasks. */
+function afterThisCallback(run: () => void): void {
+  process.nextTick(() => queueMicrotask(() => process.nextTick(run)))
 }
 
 const REMEMBERED = 500
