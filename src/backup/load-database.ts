@@ -44,7 +44,7 @@ export function fromLines(folder: string): Source {
       if (!name.startsWith(`${table}.`)) continue
       let rows: Row[] = []
       for await (const line of createInterface({ input: createReadStream(join(folder, name)) })) {
-        rows.push(JSON.parse(line) as Row) // written by us, and checked when it was unpacked
+        rows.push(JSON.parse(line, withOctets) as Row) // written by us, and checked when it was unpacked
         if (rows.length === LINES_AT_ONCE) {
           yield rows
           rows = []
@@ -53,6 +53,15 @@ export function fromLines(folder: string): Source {
       yield rows
     }
   }
+}
+
+/** Octets are spelled by JSON as an object that says so. No column holds an object otherwise. */
+function withOctets(_name: string, value: unknown): unknown {
+  return isOctets(value) ? Buffer.from(value.data) : value
+}
+
+function isOctets(value: unknown): value is { type: 'Buffer'; data: number[] } {
+  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
 }
 
 /** From a SQLite database that was unpacked. */

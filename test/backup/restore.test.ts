@@ -7,6 +7,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { verifyBackup } from '../../src/backup/verify-backup.ts'
+import { openStore } from '../../src/store/database/open.ts'
+import { nameKey } from '../../src/store/transfers/file-names.ts'
 import { esclusa } from '../crash/node-process.ts'
 import { postgres, sqlite, testOnBoth, waitFor } from '../support/harness.ts'
 import { LEDGER, ORDERS, PAYMENTS, SALARIES, setScene } from './scene.ts'
@@ -138,7 +140,13 @@ test(
   { skip: postgres.skip ?? false },
   async (t) => {
     const scene = await setScene(t, sqlite)
+    await scene.put('files/out/one.txt', 'one')
+    await scene.start()
+    await send(scene)
+    await scene.stop()
     const exported = await scene.run('export', '--secrets')
+    const found = await namesAndKeys(scene.settings)
+    assert.deepEqual(found, [{ name: 'one.txt', name_key: nameKey('one.txt') }])
     await scene.run('backup', scene.at('backup.tar.gz'))
     const databaseUrl = (await postgres.createEmpty(t)) ?? ''
     const there = {
@@ -148,12 +156,43 @@ test(
     }
     await esclusa(there, 'restore', scene.at('backup.tar.gz'))
     assert.equal(await esclusa(there, 'export', '--secrets'), exported)
+    assert.deepEqual(await namesAndKeys(there), found)
     await esclusa(there, 'backup', scene.at('back-again.tar.gz'))
     const back = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('back') }
     await esclusa(back, 'restore', scene.at('back-again.tar.gz'))
     assert.equal(await esclusa(back, 'export', '--secrets'), exported)
+    assert.deepEqual(await namesAndKeys(back), found)
   },
 )
+
+/** Of all files of transfers: what a search goes by is octets. */
+async function namesAndKeys(settings: Record<string, string>) {
+  const store = await openStore({
+    dataDir: settings.ESCLUSA_DATA_DIR ?? '',
+    databaseUrl: settings.ESCLUSA_DATABASE_URL,
+  })
+  try {
+    return await store.db.selectFrom('transfer_file').select(['name', 'name_key']).execute()
+  } finally {
+    await store.close()
+  }
+}
+
+test('after a restore that failed into an empty folder no empty platform is begun there', async (t) => {
+  const scene = await setScene(t, sqlite)
+  await scene.run('backup', scene.at('b.tar.gz'))
+  const bytes = await readFile(scene.at('b.tar.gz'))
+  await writeFile(scene.at('cut.tar.gz'), bytes.subarray(0, bytes.length / 2))
+  const there = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('there') }
+  await assert.rejects(esclusa(there, 'restore', scene.at('cut.tar.gz')))
+  for (const command of [['serve'], ['user', 'list']])
+    await assert.rejects(
+      esclusa(there, ...command),
+      /did not end, and nothing else is there: run esclusa restore/,
+    )
+  await esclusa(there, 'restore', scene.at('b.tar.gz'))
+  assert.equal(await esclusa(there, 'export', '--secrets'), await scene.run('export', '--secrets'))
+})
 
 function unpacked(packed: Buffer): Buffer {
   try {
