@@ -5,11 +5,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { FIELD_EFFECTS } from '../../src/domain/fields/effects.ts'
 import { OPEN, STATUS, TYPE } from '../../src/engine/transports/ssh/sftp-packet.ts'
 import { closeAfter } from '../support/harness.ts'
 import { OK, connectRaw } from '../support/sftp/raw-client.ts'
 import type { RawClient } from '../support/sftp/raw-client.ts'
-import { startCalledBank } from './partner.ts'
+import { seenOverSftp, startCalledBank } from './partner.ts'
 
 const CREATE = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC
 const contact = { access: { username: 'acme', password: 'the entry’s own' } }
@@ -107,4 +108,21 @@ test('a key that was changed ends what an open session sees at its next request'
     [[], undefined, undefined],
   )
   assert.deepEqual((await namesIn(fresh, '/NOMINA/in'))?.sort(), ['before.part', 'x.part', 'y.txt'])
+})
+
+test('what a channel asks of a caller acts over SFTP, and the table of fields says so', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  const seenBy = async (password: string) =>
+    seenOverSftp(bank.port, { username: 'acme', password }).catch(() => 'refused')
+  const connection = { advancedConfigurationConnection: { callingEnd: 'REMOTO' as const } }
+  await bank.apply(contact, { NOMINA: { connection } })
+  assert.deepEqual(await seenBy('the entry’s own'), ['NOMINA'])
+  for (const [field, security] of [
+    ['security.remoteKey', { authentication: 'PASSWORD', remoteKey: 'another' }],
+    ['security.authentication', { authentication: 'CERTIFICATE' }],
+  ] as const) {
+    await bank.apply(contact, { NOMINA: { connection, security } })
+    assert.notDeepEqual(await seenBy('the entry’s own'), ['NOMINA'], field)
+    assert.equal(FIELD_EFFECTS.find((one) => one.field === field)?.cells['sftp remote'], 'acts')
+  }
 })

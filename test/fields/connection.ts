@@ -404,6 +404,7 @@ const callers: Proof = {
 
 const secrets: Proof = {
   cells: ['security.authentication', 'security.localKey', 'security.remoteKey'],
+  columns: ['oftp2 local', 'oftp2 remote'],
   run: async (stage) => {
     const theirs = { localKey: 'THEIRS', remoteKey: 'OURS' }
     const rows: [NonNullable<Setting['security']>, boolean][] = [
@@ -432,6 +433,22 @@ const secrets: Proof = {
         }),
       })
       assert.equal((await exchanged(lane)) === 'COMPLETED', passes, ours)
+    }
+  },
+}
+
+/** The partner signs in with a key: good for a channel that asks for one, not for one that asks for a password. */
+const secretsOfCallers: Proof = {
+  cells: ['security.authentication', 'security.remoteKey'],
+  columns: ['sftp remote'],
+  run: async (stage) => {
+    for (const [security, passes] of [
+      [{}, true],
+      [{ remoteKey: 'secret' }, false],
+      [{ authentication: 'CERTIFICATE', remoteKey: 'secret' }, true],
+    ] as const) {
+      const lane = await stage.lane({ ours: () => ({ security }) })
+      assert.equal((await exchanged(lane)) === 'COMPLETED', passes, JSON.stringify(security))
     }
   },
 }
@@ -513,6 +530,7 @@ export const CONNECTION: readonly Proof[] = [
   hangingUp,
   callers,
   secrets,
+  secretsOfCallers,
   lineSecurity,
   textLines,
 ]

@@ -173,7 +173,7 @@ testOnBoth(
       alias: 'PAY',
       automation: { every: '5m' },
       warnings: [
-        '/security/localKey has no effect over SFTP: the contact’s sections sftp and access hold the accounts',
+        '/security/localKey has no effect here: the contact’s section sftp or access holds the account',
       ],
     })
     const opened = openChannel(node.context.seal, (await findChannel(node.store.db, code))!)

@@ -104,7 +104,7 @@ const PARTNER_CALLS = 'has no effect: the partner calls'
 const WE_CALL = 'has no effect: this node calls, so nobody’s address is looked at'
 const UNPROVEN =
   'proves nothing where the partner calls over SFTP: its client tells no hash; a transfer to it completes when it has fetched every octet'
-const ACCOUNTS = 'has no effect over SFTP: the contact’s sections sftp and access hold the accounts'
+const ACCOUNTS = 'has no effect here: the contact’s section sftp or access holds the account'
 const OWN_LIMIT = 'has no effect: the partner calls, and a caller must sign in within the node’s own limit'
 const AS_IT_LIES =
   'has no effect with HIBRIDO here: lines travel as they lie in the file, and are not ended anew at the other end'
@@ -306,7 +306,8 @@ const sessionSecret = (
 ) =>
   effect(`security.${name}`, security(example), (channel) => Boolean(channel.security?.[name]), {
     'sftp local': ACCOUNTS,
-    'sftp remote': ACCOUNTS,
+    // What a caller must prove is asked over SFTP too; nothing of ours is shown to it.
+    ...(name === 'localKey' && { 'sftp remote': ACCOUNTS }),
     folder: NO_SESSION,
   })
 

@@ -146,7 +146,7 @@ test('SQLite: what is committed between two callbacks of one turn of the event l
     read,
     async () => other.exec(`update meta set value = 'changed' where name = 'directory_version'`),
     read,
-  ].map((step) => new Promise((resolve, reject) => void setTimeout(() => step().then(resolve, reject), 1)))
+  ].map((step) => new Promise((resolve) => void setTimeout(() => resolve(step()), 1)))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
   const [before, , after] = await Promise.all(steps)
   assert.notEqual(before, 'changed')
