@@ -189,6 +189,17 @@ export const SETTINGS = {
 
 type Name = keyof typeof SETTINGS
 
+type SecretSetting = readonly [name: Name, minBytes: number, countsOnlyBeside?: Name]
+
+/** The fields that hold a secret. Whoever shows settings shows none of these. */
+export const SECRET_SETTINGS = {
+  metricsToken: ['ESCLUSA_METRICS_TOKEN', 16],
+  jwtSecret: ['ESCLUSA_JWT_SECRET', 64],
+  masterKey: ['ESCLUSA_MASTER_KEY', 32],
+  jwtSecretOld: ['ESCLUSA_JWT_SECRET_OLD', 64, 'ESCLUSA_JWT_SECRET'],
+  masterKeyOld: ['ESCLUSA_MASTER_KEY_OLD', 32, 'ESCLUSA_MASTER_KEY'],
+} as const satisfies Partial<Record<keyof Config, SecretSetting>>
+
 export function readConfig(env: Env): Config {
   for (const name of Object.keys(env))
     if (name.startsWith('ESCLUSA_') && !(name in SETTINGS) && !CLIENT_SETTINGS.has(name))
@@ -200,13 +211,14 @@ export function readConfig(env: Env): Config {
   const onOrOff = (name: Name) => oneOf(name, getOrDefault(name), ['on', 'off']) === 'on'
   const dataDir = resolve(get('ESCLUSA_DATA_DIR') ?? usualDataDir(callerOf(env)))
   const pair = (cert: Name, key: Name) => readPair([cert, get(cert)], [key, get(key)])
+  const secret = (field: keyof typeof SECRET_SETTINGS) => readSecret(SECRET_SETTINGS[field], get)
   return Object.freeze({
     dataDir,
     host: getOrDefault('ESCLUSA_HOST'),
     port: integer('ESCLUSA_PORT', 0, 65_535),
     tls: pair('ESCLUSA_TLS_CERT', 'ESCLUSA_TLS_KEY'),
     trustedProxies: networks('ESCLUSA_TRUSTED_PROXIES', get('ESCLUSA_TRUSTED_PROXIES')),
-    metricsToken: secret('ESCLUSA_METRICS_TOKEN', get('ESCLUSA_METRICS_TOKEN'), 16),
+    metricsToken: secret('metricsToken'),
     metricsNetworks: networks('ESCLUSA_METRICS_NETWORKS', get('ESCLUSA_METRICS_NETWORKS')),
     metricsChannels: integer('ESCLUSA_METRICS_CHANNELS', 0, 100_000),
     otlpEndpoint: address('OTEL_EXPORTER_OTLP_ENDPOINT', get('OTEL_EXPORTER_OTLP_ENDPOINT'), [
@@ -214,10 +226,10 @@ export function readConfig(env: Env): Config {
       'https:',
     ]),
     databaseUrl: databaseUrl(get('ESCLUSA_DATABASE_URL')),
-    jwtSecret: secret('ESCLUSA_JWT_SECRET', get('ESCLUSA_JWT_SECRET'), 64),
-    masterKey: secret('ESCLUSA_MASTER_KEY', get('ESCLUSA_MASTER_KEY'), 32),
-    jwtSecretOld: oldSecret('ESCLUSA_JWT_SECRET', get, 64),
-    masterKeyOld: oldSecret('ESCLUSA_MASTER_KEY', get, 32),
+    jwtSecret: secret('jwtSecret'),
+    masterKey: secret('masterKey'),
+    jwtSecretOld: secret('jwtSecretOld'),
+    masterKeyOld: secret('masterKeyOld'),
     timezone: timezone(getOrDefault('ESCLUSA_TIMEZONE')),
     maxPageSize: integer('ESCLUSA_MAX_PAGE_SIZE', 1, 100_000),
     fileRoots: roots('ESCLUSA_FILE_ROOTS', get('ESCLUSA_FILE_ROOTS')) ?? [resolve(dataDir, 'files')],
@@ -310,23 +322,21 @@ function oneOf<T extends string>(name: Name, value: string, allowed: readonly T[
   return found
 }
 
-/** The value itself is never shown: it is a secret. */
-function secret(name: Name, value: string | undefined, minBytes: number): string | undefined {
-  if (value !== undefined && Buffer.byteLength(value) < minBytes)
-    throw wrong(name, `must have at least ${minBytes} bytes; it has ${Buffer.byteLength(value)}`)
-  return value
-}
-
-/** Alone it would count for nothing: a key that is kept in the data folder has its old ones there. */
-function oldSecret(
-  name: 'ESCLUSA_JWT_SECRET' | 'ESCLUSA_MASTER_KEY',
+/**
+ * The value itself is never shown. An old one alone would count for nothing: a key that is kept in the data folder has
+ * its old ones there.
+ */
+function readSecret(
+  [name, minBytes, current]: SecretSetting,
   get: (name: Name) => string | undefined,
-  minBytes: number,
 ): string | undefined {
-  const old = secret(`${name}_OLD`, get(`${name}_OLD`), minBytes)
-  if (old !== undefined && get(name) === undefined)
-    throw wrong(name, `must be set too: ${name}_OLD counts only beside it`)
-  return old
+  const value = get(name)
+  if (value === undefined) return undefined
+  if (Buffer.byteLength(value) < minBytes)
+    throw wrong(name, `must have at least ${minBytes} bytes; it has ${Buffer.byteLength(value)}`)
+  if (current !== undefined && get(current) === undefined)
+    throw wrong(current, `must be set too: ${name} counts only beside it`)
+  return value
 }
 
 function timezone(name: string): string {

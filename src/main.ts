@@ -40,6 +40,7 @@ import { Notifier } from './notify/notifier.ts'
 import type { Nodes } from './node-messages.ts'
 import type { Log } from './log.ts'
 import { VERSION } from './root.ts'
+import { shownSettings } from './shown-settings.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { noteSessionSeen } from './store/sessions.ts'
 import { noteTokenUse } from './store/tokens.ts'
@@ -284,12 +285,7 @@ const FIRST_ADMINISTRATOR = {
 
 /** The settings as they count, so that the trail shows under which ones everything after it was done. */
 async function noteStart({ store, audit }: Context, config: Config): Promise<void> {
-  const shown = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (typeof value !== 'string') return [name, value]
-    if (/(secret|key|token|password)$/i.test(name)) return [name, audit.keys.fingerprint(value)]
-    return [name, value.replace(/(?<=^\w+:\/\/[^/]*:)[^/]*(?=@)/, '…')]
-  }
-  const settings = Object.fromEntries(Object.entries(config).map(shown))
+  const settings = shownSettings(config, audit.keys.fingerprint)
   await store.write((tx) =>
     audit.add(tx, BY_ITSELF, [{ action: 'NODE_STARTED', facts: { version: VERSION, settings } }]),
   )
