@@ -137,6 +137,6 @@ function typeNames(type: unknown): string {
   return names.map((name: string) => (/^[aio]/.test(name) ? `an ${name}` : `a ${name}`)).join(' or ')
 }
 
-function escapePointer(name: string): string {
+export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

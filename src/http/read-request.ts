@@ -6,6 +6,7 @@ import type { Server } from 'node:http'
 import { Type } from '../contract/type.ts'
 import type { Operation } from '../contract/operations.ts'
 import { NodeError } from '../errors.ts'
+import { escapePointer } from './error-reply.ts'
 
 /** Of an operation that takes no query. */
 export const NO_QUERY = Type.Object({}, { additionalProperties: false })
@@ -48,28 +49,51 @@ function encodingFault(contentType: string, body: Buffer): NodeError | undefined
 
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
+/** An object or a list on the way to a value: which of its values is looked at, and their names where it has any. */
+type Level = { names: string[] | undefined; values: readonly unknown[]; at: number }
+
 /**
- * Half a surrogate pair is no character and cannot be written as UTF-8. What is still to be looked at is a list, in the
- * order of the body: a call for each level would overflow the stack where a body is nested deeply.
+ * Half a surrogate pair is no character and cannot be written as UTF-8. The way is a list, since a call for each level
+ * would overflow the stack where a body is nested deeply. A pointer is made for what is found alone: one for each of many
+ * small values would cost far more than reading them.
  */
 function surrogateFault(body: unknown): NodeError | undefined {
-  const left: [value: unknown, pointer: string][] = [[body, '']]
-  for (let next = left.pop(); next; next = left.pop()) {
-    const [value, pointer] = next
-    const place = pointer || 'the body'
-    if (typeof value === 'string' && !value.isWellFormed())
-      return new NodeError('bad_request', `${place} holds a lone surrogate, which is no character`)
-    if (typeof value !== 'object' || value === null) continue
-    for (const [name, inner] of Object.entries(value).reverse()) {
-      if (!name.isWellFormed())
-        return new NodeError(
-          'bad_request',
-          `${place} has a field whose name holds a lone surrogate, which is no character`,
-        )
-      left.push([inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`])
+  const way: Level[] = [{ names: undefined, values: [body], at: -1 }]
+  for (let level = way.at(-1); level; level = way.at(-1)) {
+    level.at += 1
+    if (level.at === level.values.length) {
+      way.pop()
+      continue
     }
+    if (level.names?.[level.at]?.isWellFormed() === false)
+      return new NodeError(
+        'bad_request',
+        `${placeOf(way.slice(0, -1))} has a field whose name holds a lone surrogate, which is no character`,
+      )
+    const value = level.values[level.at]
+    if (typeof value === 'string' && !value.isWellFormed())
+      return new NodeError('bad_request', `${placeOf(way)} holds a lone surrogate, which is no character`)
+    if (typeof value === 'object' && value !== null) way.push(levelOf(value))
   }
   return undefined
+}
+
+function levelOf(value: object): Level {
+  return Array.isArray(value)
+    ? { names: undefined, values: value, at: -1 }
+    : { names: Object.keys(value), values: Object.values(value), at: -1 }
+}
+
+const LONGEST_POINTER = 256
+
+/** The first level holds the body itself, which has no name. */
+function placeOf([, ...way]: readonly Level[]): string {
+  let pointer = ''
+  for (const { names, at } of way) {
+    pointer += `/${escapePointer(names?.[at] ?? String(at))}`
+    if (pointer.length > LONGEST_POINTER) return `${pointer.slice(0, LONGEST_POINTER).toWellFormed()}…`
+  }
+  return pointer || 'the body'
 }
 
 /** A content type that cannot be parsed is refused at once. Where there is no body it does not matter. */
