@@ -58,6 +58,11 @@ export type ApplyOptions = {
   remove?: Removals | undefined
   /** Looks at these channels alone: for a change that concerns no others. */
   onlyChannels?: readonly string[] | undefined
+  /**
+   * Called before any password is hashed or compared; throws what forbids even that, since the time it takes tells
+   * something. What it sees of accounts is what the transaction finds: if they have changed, everything begins again.
+   */
+  forbidFirst?: ((present: Present) => void) | undefined
   /** Called in the transaction before anything is written; throws what forbids the change. */
   forbid?: ((present: Present, plan: ChangePlan) => void) | undefined
   /** Who asks, for the audit trail; without it none is written. */
@@ -79,7 +84,12 @@ export async function applyPlatform(
   options: ApplyOptions,
 ): Promise<Applied> {
   const prune = options.prune ?? false
-  const hashes = await hashesFor(platform.users ?? [], await listAccounts(store.db))
+  // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
+  const { onlyChannels } = options
+  const channels = onlyChannels ? await findChannels(store.db, onlyChannels) : await listChannels(store.db)
+  const draft = { ...(await readPresent(store.db)), channels }
+  options.forbidFirst?.(draft)
+  const hashes = await hashesFor(platform.users ?? [], draft.accounts)
   const hashed: Platform = platform.contacts
     ? { ...platform, contacts: await hashAccess(store.db, seal, platform.contacts, options.now) }
     : platform
@@ -90,10 +100,6 @@ export async function applyPlatform(
     requireSound(plan, present)
     return plan
   }
-  // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
-  const { onlyChannels } = options
-  const channels = onlyChannels ? await findChannels(store.db, onlyChannels) : await listChannels(store.db)
-  const draft = { ...(await readPresent(store.db)), channels }
   const drafted = planFor(draft)
   if (options.dryRun) {
     await requireIdle(store.db, drafted)

@@ -26,6 +26,8 @@ export type Edit = {
   remove?: Removals
   /** The channels it may concern; all of them where it is left out. */
   onlyChannels?: readonly string[]
+  /** Looked at before any password is hashed or compared; throws what forbids it. May ask for accounts alone. */
+  forbidFirst?: (present: Present) => void
   /** Looked at in the transaction, before anything is written; throws what forbids it. */
   forbid?: (present: Present, plan: ChangePlan) => void
   dryRun?: boolean
@@ -35,7 +37,7 @@ export type Edited = Applied & { warnings: string[] }
 
 export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited> {
   const { store, seal, roots, trail, actor, now } = editing
-  const { put = {}, remove, onlyChannels, forbid, dryRun } = edit
+  const { put = {}, remove, onlyChannels, forbidFirst, forbid, dryRun } = edit
   const { faults, warnings } = platformFindings(put, roots, await readKnown(store.db, false))
   if (faults.length > 0)
     throw new NodeError(
@@ -48,6 +50,7 @@ export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited
     onlyChannels,
     keepPeople: true,
     dryRun,
+    forbidFirst,
     forbid: (present, plan) => {
       forbid?.(present, plan)
       requireUnused(present, remove)

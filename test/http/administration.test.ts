@@ -5,7 +5,8 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { ClientError, createClient } from '../../sdk/index.ts'
 import type { Client } from '../../sdk/index.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { verifyPassword } from '../../src/accounts/password.ts'
+import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { findChannel, openChannel } from '../../src/store/channels.ts'
 import { findContact } from '../../src/store/contacts.ts'
 import { sqlite, startTestHttp, testOnBoth } from '../support/harness.ts'
@@ -110,6 +111,29 @@ test('nobody locks out the last administrator or takes a role that is above thei
   await assert.rejects(other.removeUser({ username: 'admin' }), refusal(409, /remove yourself/))
   await admin.createUser({ body: { ...EVA, role: 'ROLE_GLOBALADMIN' } })
   await assert.rejects(admin.removeUser({ username: 'globaladmin' }), refusal(409, /remove yourself/))
+})
+
+test('a password for a ROLE_GLOBALADMIN, or for a new user whose name is taken, is refused before it is compared', async (t) => {
+  const { node, as } = await scene(t)
+  const global = await findAccount(node.store.db, 'globaladmin')
+  assert.ok(global)
+  // Nothing can be compared with a hash of so little memory: to try it is a fault of the node.
+  const passwordHash = '$argon2id$v=19$m=1,t=1,p=1$c2FsdHNhbHQ$dGFn'
+  await assert.rejects(verifyPassword(PASSWORD, passwordHash))
+  await node.store.write((tx) => putAccount(tx, { ...global, passwordHash }))
+  const { platform } = await as('admin')
+  const only = refusal(403, /only a ROLE_GLOBALADMIN/)
+  const { email, role } = global
+  const file = JSON.stringify({ users: [{ username: 'globaladmin', email, role, password: PASSWORD }] })
+  for (const dryRun of ['true', 'false'] as const) {
+    const body = { password: PASSWORD }
+    await assert.rejects(platform.setUserPassword({ username: 'globaladmin', dryRun, body }), only)
+    await assert.rejects(
+      platform.createUser({ dryRun, body: { ...EVA, ...body, username: 'globaladmin' } }),
+      refusal(409, /^user globaladmin exists already/),
+    )
+    await assert.rejects(platform.applyPlatformFile({ dryRun, body: { file } }), only)
+  }
 })
 
 testOnBoth(

@@ -23,8 +23,8 @@ export function requireGlobal(user: Pick<Account, 'role'>, role: string): void {
 }
 
 /**
- * A password that fits changes nothing, so the plan does not show it. To be asked before passwords are compared:
- * otherwise a ROLE_ADMIN could try passwords of a ROLE_GLOBALADMIN as often as they like.
+ * To be asked before passwords are hashed or compared: otherwise a ROLE_ADMIN could try passwords of a ROLE_GLOBALADMIN
+ * as often as they like. One that fits changes nothing, so the plan does not show it, and takes less time than another.
  */
 export function requireNoPasswords(
   user: Account,

@@ -10,7 +10,7 @@ import type { Account } from '../../store/accounts.ts'
 import { actorOf } from '../actor.ts'
 import type { Context } from '../context.ts'
 import { requireMatch, tagOf } from '../revision.ts'
-import { requireAllowed } from './change-rules.ts'
+import { requireAllowed, requireNoPasswords } from './change-rules.ts'
 
 export type ChangeCall = {
   user: Account
@@ -29,6 +29,10 @@ export async function changePlatform(context: Context, call: ChangeCall, edit: E
     {
       ...edit,
       dryRun,
+      forbidFirst: (present) => {
+        edit.forbidFirst?.(present)
+        requireNoPasswords(call.user, present.accounts, edit.put?.users ?? [])
+      },
       forbid: (present, plan) => {
         edit.forbid?.(present, plan)
         requireAllowed({ user: call.user, fileRoots: roots.fileRoots }, present, plan)

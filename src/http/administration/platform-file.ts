@@ -2,7 +2,6 @@
 // and { file }, is refused here: a caller far away has no business in this machine's environment and folders.
 
 import { NodeError } from '../../errors.ts'
-import { listAccounts } from '../../store/accounts.ts'
 import { actorOf } from '../actor.ts'
 import type { PlatformHandler, PlatformHandlers } from '../platform/handler.ts'
 import { requireAllowed, requireNoPasswords } from './change-rules.ts'
@@ -19,13 +18,13 @@ const applyPlatformFile: PlatformHandler<'applyPlatformFile'> = async (context, 
   const known = await readKnown(store.db, prune)
   try {
     const { platform, warnings } = readPlatformText(file, FILE_NAME, { env: undefined, roots, known })
-    requireNoPasswords(call.user, await listAccounts(store.db), platform.users ?? [])
     const applied = await applyPlatform(store, seal, platform, {
       prune,
       dryRun,
       // An export for a caller without contactChannels has none.
       keepPeople: true,
       now: context.now(),
+      forbidFirst: ({ accounts }) => requireNoPasswords(call.user, accounts, platform.users ?? []),
       forbid: (present, plan) =>
         requireAllowed({ user: call.user, fileRoots: roots.fileRoots }, present, plan),
       audit: { trail: audit, actor: actorOf(call), note: 'a file through the console' },

@@ -37,7 +37,7 @@ const createUser: PlatformHandler<'createUser'> = (context, call) => {
   return changePlatform(context, call, {
     put: { users: [{ ...call.body, password: call.body.password ?? null }] },
     onlyChannels: [],
-    forbid: (present) => requireNew(accountOf(present, username), `user ${username}`),
+    forbidFirst: (present) => requireNew(accountOf(present, username), `user ${username}`),
   })
 }
 
@@ -46,7 +46,7 @@ const changeUser: PlatformHandler<'changeUser'> = (context, call) => {
   return changePlatform(context, call, {
     put: { users: [{ username, ...call.body }] },
     onlyChannels: [],
-    forbid: (present) => requireTouchable(call, present, username),
+    forbidFirst: (present) => requireTouchable(call, present, username),
   })
 }
 
@@ -57,7 +57,7 @@ const setUserPassword: PlatformHandler<'setUserPassword'> = async (context, call
   return changePlatform(context, call, {
     put: { users: [{ ...fields, password: call.body.password }] },
     onlyChannels: [],
-    forbid: (present) => requireTouchable(call, present, username),
+    forbidFirst: (present) => requireTouchable(call, present, username),
   })
 }
 
@@ -66,7 +66,7 @@ const removeUser: PlatformHandler<'removeUser'> = (context, call) => {
   return changePlatform(context, call, {
     remove: { accounts: [username] },
     onlyChannels: [],
-    forbid: (present) => requireTouchable(call, present, username),
+    forbidFirst: (present) => requireTouchable(call, present, username),
   })
 }
 
