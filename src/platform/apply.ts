@@ -56,6 +56,8 @@ export type ApplyOptions = {
   now: number
   /** Takes these away. */
   remove?: Removals | undefined
+  /** A user's password is a change even if it is the present one: whoever asks does not learn whether it is. */
+  newPasswords?: boolean | undefined
   /** Looks at these channels alone: for a change that concerns no others. */
   onlyChannels?: readonly string[] | undefined
   /**
@@ -89,7 +91,7 @@ export async function applyPlatform(
   const channels = onlyChannels ? await findChannels(store.db, onlyChannels) : await listChannels(store.db)
   const draft = { ...(await readPresent(store.db)), channels }
   options.forbidFirst?.(draft)
-  const hashes = await hashesFor(platform.users ?? [], draft.accounts)
+  const hashes = await hashesFor(platform.users ?? [], options.newPasswords ? [] : draft.accounts)
   const hashed: Platform = platform.contacts
     ? { ...platform, contacts: await hashAccess(store.db, seal, platform.contacts, options.now) }
     : platform

@@ -49,6 +49,7 @@ export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited
     remove,
     onlyChannels,
     keepPeople: true,
+    newPasswords: true,
     dryRun,
     forbidFirst,
     forbid: (present, plan) => {

@@ -136,6 +136,22 @@ test('a password for a ROLE_GLOBALADMIN, or for a new user whose name is taken, 
   }
 })
 
+test('a password that is set is a new one, even if it is the present one: nobody learns whether it is', async (t) => {
+  const { node, as } = await scene(t)
+  const { platform } = await as('admin')
+  const set = (password: string, dryRun: 'true' | 'false') =>
+    platform.setUserPassword({ username: 'operator', dryRun, body: { password } })
+  const lines = ['~ user operator (password)']
+  for (const password of [PASSWORD, 'a wrong guess of it'])
+    assert.deepEqual((await set(password, 'true')).lines, lines)
+  const before = await as('operator')
+  await before.listChannels()
+  assert.deepEqual((await set(PASSWORD, 'false')).lines, lines)
+  await assert.rejects(before.listChannels(), refusal(401, /no longer valid/))
+  const body = { username: 'operator', password: PASSWORD }
+  assert.equal((await node.call('loginV2', { as: null, body })).status, 200)
+})
+
 testOnBoth(
   'a partner, its entity and a channel are made from nothing, copied, set up and removed',
   async (t, database) => {
