@@ -29,8 +29,7 @@ export async function sendStored(
           // What is no longer kept cannot be sent: whoever asked for it must know.
           if (event.position > cursor + 1) stream.write('event: gap\ndata: {}\n\n')
           cursor = event.position
-          if (sees(event) && !stream.write(textOf(event, zone)))
-            await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+          if (sees(event) && !stream.write(textOf(event, zone))) await drained(stream)
         }
     }
     sending = false
@@ -40,6 +39,17 @@ export async function sendStored(
   cursor = Math.min(after ?? feed.position, feed.position)
   wake()
   return leave
+}
+
+/** Takes its listeners away again: a slow reader would gather some with each full buffer. */
+async function drained(stream: PassThrough): Promise<void> {
+  const over = new AbortController()
+  const { signal } = over
+  try {
+    await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })])
+  } finally {
+    over.abort()
+  }
 }
 
 function textOf(event: EventRecord, zone: Zone): string {
