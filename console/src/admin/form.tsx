@@ -14,6 +14,8 @@ import { goToFirst } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import type { Refusal } from '../parts/refusal.ts'
 import { SaveBar } from '../parts/save-bar.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { TheirChange } from '../parts/their-change.tsx'
@@ -53,12 +55,14 @@ function ThingForm({ name, id, before, tag }: Props) {
   const words = useWords()
   const kind = KINDS[name]
   const tell = useTell()
+  const refusals = useRefusals()
   const { client } = useSession()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const [base, setBase] = useState({ draft: before, tag })
   const [draft, setDraft] = useState(before)
   const [faults, setFaults] = useState<Record<string, string>>({})
+  const [refusal, setRefusal] = useState<Refusal>()
   /** The fields that were wrong when it was last looked at: the first of them gets the focus. */
   const [wrong, setWrong] = useState<readonly string[]>([])
   const [plan, setPlan] = useState<Changed>()
@@ -76,15 +80,23 @@ function ThingForm({ name, id, before, tag }: Props) {
     setFaults(found)
     setWrong(Object.keys(found))
   }
-  const onError = async (thrown: Error) => {
+  const notDone = async (thrown: Error, refusal: Refusal) => {
     setPlan(undefined)
     if (thrown instanceof ClientError && thrown.status === 412 && id !== undefined) {
       let read: string | undefined
       const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
       setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
-    } else showFaults(faultsIn(kind.fields, thrown.message))
+    } else {
+      const { '': general, ...atFields } = faultsIn(kind.fields, refusal.text)
+      showFaults(atFields)
+      setRefusal(general === undefined ? undefined : { ...refusal, text: general })
+    }
   }
-  const review = useMutation({ mutationFn: () => send('true'), onSuccess: setPlan, onError })
+  const review = useMutation({
+    mutationFn: () => send('true'),
+    onSuccess: setPlan,
+    onError: (thrown) => notDone(thrown, refusals.ofPlan(thrown, words.config.notSaved)),
+  })
   const save = useMutation({
     mutationFn: () => send('false'),
     onSuccess: () => {
@@ -93,7 +105,7 @@ function ThingForm({ name, id, before, tag }: Props) {
       void queries.invalidateQueries()
       navigate(kind.path)
     },
-    onError,
+    onError: (thrown) => notDone(thrown, refusals.ofChange(thrown, words.config.notSaved)),
   })
   useEffect(() => {
     goToFirst(wrong.map(idOf))
@@ -107,6 +119,7 @@ function ThingForm({ name, id, before, tag }: Props) {
     if (empty.length > 0)
       return showFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
     setFaults({})
+    setRefusal(undefined)
     review.mutate()
   }
   const shown = kind.fields.filter(({ when }) => when?.(draft) !== false)
@@ -135,9 +148,9 @@ function ThingForm({ name, id, before, tag }: Props) {
             }}
           />
         )}
-        {faults[''] && (
-          <Notice tone="bad" role="alert" title={words.config.notSaved}>
-            {faults['']}
+        {refusal && (
+          <Notice tone="bad" role="alert" title={refusal.title}>
+            {refusal.text}
           </Notice>
         )}
         {sections.map((section: SectionName) => (

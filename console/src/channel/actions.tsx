@@ -8,6 +8,7 @@ import { IconDownload, IconPlayerSkipBack, IconRefresh, IconSend } from '@tabler
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
+import { useTell } from '../parts/ask.tsx'
 import { useSession } from '../session/session.tsx'
 import { SendPreview } from './send-preview.tsx'
 
@@ -29,6 +30,7 @@ export function useChannelAction(
   const words = useWords()
   const { client, rights } = useSession()
   const queries = useQueryClient()
+  const tell = useTell()
   const [, navigate] = useLocation()
   const { mutate, isPending } = useMutation({
     mutationFn: async (): Promise<Transfer | undefined> => {
@@ -55,17 +57,10 @@ export function useChannelAction(
         color: 'teal',
         title,
         message: transfer ? link : code,
-        ...closable(words.app.close),
+        closeButtonProps: { 'aria-label': words.app.close },
       })
     },
-    onError: (thrown) =>
-      notifications.show({
-        color: 'red',
-        title: words.channel.refused,
-        message: thrown.message,
-        autoClose: 10_000,
-        ...closable(words.app.close),
-      }),
+    onError: tell.refused,
     onSettled: () => queries.invalidateQueries(),
   })
   if (!rights.may(OPERATIONS[action])) return undefined
@@ -99,10 +94,6 @@ export function useChannelAction(
       onConfirm: () => mutate(),
     })
   return { ask, busy: isPending }
-}
-
-function closable(label: string) {
-  return { closeButtonProps: { 'aria-label': label } }
 }
 
 type ButtonProps = { action: Action; code: string; size?: 'xs' | 'sm'; primary?: boolean }

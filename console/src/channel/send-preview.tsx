@@ -4,6 +4,7 @@ import { Loader, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { useRefusals } from '../parts/refusal.ts'
 import { useSession } from '../session/session.tsx'
 
 const SHOWN = 20
@@ -12,13 +13,14 @@ export function SendPreview({ code }: { code: string }) {
   const words = useWords()
   const formats = useFormats()
   const { client } = useSession()
+  const { textOf } = useRefusals()
   const { data, error } = useQuery({
     queryKey: ['channel', code, 'send-preview'],
     queryFn: ({ signal }) => client.platform.previewSend({ channelCode: code }, { signal }),
     staleTime: 0,
     gcTime: 0,
   })
-  if (error) return <Text fz="sm">{error.message}</Text>
+  if (error) return <Text fz="sm">{textOf(error)}</Text>
   if (!data) return <Loader size="sm" />
   if (data.refusal !== undefined) return <Notice tone="waiting">{data.refusal}</Notice>
   return (

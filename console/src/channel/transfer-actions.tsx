@@ -9,6 +9,7 @@ import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { useTell } from '../parts/ask.tsx'
+import { useRefusals } from '../parts/refusal.ts'
 import { useSession } from '../session/session.tsx'
 import { textIn } from '../session/sign-in.tsx'
 
@@ -35,6 +36,7 @@ function Question({ action, code, id, opened, close }: Props & { opened: boolean
   const words = all.transferActions
   const { client } = useSession()
   const tell = useTell()
+  const refusals = useRefusals()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const { mutate, isPending, error } = useMutation({
@@ -51,6 +53,7 @@ function Question({ action, code, id, opened, close }: Props & { opened: boolean
       void queries.invalidateQueries()
     },
   })
+  const refusal = error && refusals.ofChange(error, all.channel.refused)
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     mutate(textIn(new FormData(event.currentTarget), 'comment').trim())
@@ -73,9 +76,9 @@ function Question({ action, code, id, opened, close }: Props & { opened: boolean
             withAsterisk={false}
             data-autofocus
           />
-          {error && (
-            <Notice tone="bad" role="alert" title={all.channel.refused}>
-              {error.message}
+          {refusal && (
+            <Notice tone="bad" role="alert" title={refusal.title}>
+              {refusal.text}
             </Notice>
           )}
           <Group justify="flex-end">

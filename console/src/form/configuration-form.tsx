@@ -13,6 +13,8 @@ import { useTell } from '../parts/ask.tsx'
 import { goToFirst } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import type { Refusal } from '../parts/refusal.ts'
 import { SaveBar } from '../parts/save-bar.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { TheirChange } from '../parts/their-change.tsx'
@@ -67,6 +69,7 @@ function Form({ code, read, done }: Props & { read: Read }) {
   const [checked, setChecked] = useState(false)
   const [reviewing, setReviewing] = useState(false)
   const [refused, setRefused] = useState<Faults>({})
+  const [refusal, setRefusal] = useState<Refusal>()
   const [goTo, setGoTo] = useState<readonly string[]>(FIRST_FIELD)
   const own = checked ? faultsOf(draft, words.config.rules) : {}
   const faults = { ...refused, ...own }
@@ -79,10 +82,12 @@ function Form({ code, read, done }: Props & { read: Read }) {
       setTheirs(now)
       scrollTo({ top: 0 })
     },
-    refused: (faults) => {
+    refused: (refusal) => {
       setReviewing(false)
-      setRefused(faults)
-      setGoTo(Object.keys(faults))
+      const placed = placeMessage(refusal.text)
+      setRefused(placed ? { [placed.pointer]: placed.text } : {})
+      setGoTo(placed ? [placed.pointer] : [])
+      setRefusal(placed ? undefined : refusal)
     },
   })
   useUnsaved(changes.length > 0 && !save.isSuccess)
@@ -96,6 +101,7 @@ function Form({ code, read, done }: Props & { read: Read }) {
   function review(event: FormEvent) {
     event.preventDefault()
     setChecked(true)
+    setRefusal(undefined)
     const wrong = Object.keys(faultsOf(draft, words.config.rules))
     if (wrong.length === 0) setReviewing(true)
     else setGoTo(wrong)
@@ -127,6 +133,11 @@ function Form({ code, read, done }: Props & { read: Read }) {
               setTheirs(undefined)
             }}
           />
+        )}
+        {refusal && (
+          <Notice tone="bad" role="alert" title={refusal.title}>
+            {refusal.text}
+          </Notice>
         )}
         {(Object.keys(GROUPS) as GroupName[]).map((group) => (
           <Panel key={group} title={words.config.groups[group]} note={words.config.groups[`${group}Help`]}>
@@ -175,11 +186,6 @@ function Form({ code, read, done }: Props & { read: Read }) {
         close={() => setReviewing(false)}
         save={() => save.mutate({ body: patchOf(before, draft), ifMatch: base.tag })}
       />
-      {save.error && !theirs && !placeMessage(save.error.message) && (
-        <Notice tone="bad" role="alert" title={words.config.notSaved}>
-          {save.error.message}
-        </Notice>
-      )}
     </form>
   )
 }
@@ -189,13 +195,14 @@ function withOrWithout<T>(all: Record<string, T>, key: string, value: T | undefi
   return value === undefined ? rest : { ...rest, [key]: value }
 }
 
-type Told = { saved(): void; overtaken(now: Read): void; refused(faults: Faults): void }
+type Told = { saved(): void; overtaken(now: Read): void; refused(refusal: Refusal): void }
 
 function useSave(code: string, told: Told) {
   const words = useWords()
   const { client } = useSession()
   const queries = useQueryClient()
   const tell = useTell()
+  const refusals = useRefusals()
   return useMutation({
     mutationFn: ({ body, ifMatch }: { body: ChannelPatch; ifMatch: string | undefined }) =>
       client.updateChannel({ channelCode: code, body }, { ifMatch }),
@@ -208,8 +215,7 @@ function useSave(code: string, told: Told) {
     onError: async (thrown) => {
       if (thrown instanceof ClientError && thrown.status === 412)
         return told.overtaken(await readDraft(client, code))
-      const placed = thrown instanceof ClientError ? placeMessage(thrown.message) : undefined
-      return told.refused(placed ? { [placed.pointer]: placed.text } : {})
+      return told.refused(refusals.ofChange(thrown, words.config.notSaved))
     },
   })
 }

@@ -53,6 +53,10 @@ export const en = {
     yes: 'Yes',
     no: 'No',
     never: 'Never',
+    mayBeDone: 'No answer came. It may have been done all the same: look before you repeat it.',
+    notDone: 'No answer came; nothing was changed.',
+    unanswered: 'The node cannot be reached, or it did not answer in time.',
+    answeredBetween: (status: number) => `Something between this browser and the node answered ${status}.`,
   },
   signIn: {
     title: 'Sign in',

@@ -55,6 +55,10 @@ export const es: Words = {
     yes: 'Sí',
     no: 'No',
     never: 'Nunca',
+    mayBeDone: 'No ha llegado respuesta. Puede que se haya hecho: compruébelo antes de repetirlo.',
+    notDone: 'No ha llegado respuesta; no se ha cambiado nada.',
+    unanswered: 'No se llega al nodo, o no ha respondido a tiempo.',
+    answeredBetween: (status) => `Algo entre este navegador y el nodo ha respondido ${status}.`,
   },
   signIn: {
     title: 'Iniciar sesión',

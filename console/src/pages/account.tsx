@@ -9,6 +9,7 @@ import type { FormEvent } from 'react'
 import { LANGUAGES, useFormats, useLanguage, useWords } from '../i18n/language.tsx'
 import type { Language } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { useRefusals } from '../parts/refusal.ts'
 import { Facts } from '../parts/facts.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -76,6 +77,7 @@ function PasswordPanel() {
   const { client, refresh } = useSession()
   const queries = useQueryClient()
   const tell = useTell()
+  const refusals = useRefusals()
   const [fault, setFault] = useState<string>()
   const save = useMutation({
     mutationFn: (body: { current: string; password: string }) => client.platform.changeOwnPassword({ body }),
@@ -86,7 +88,8 @@ function PasswordPanel() {
     },
     onError: (thrown) => {
       const wrong = thrown instanceof ClientError && thrown.message.startsWith('/current')
-      setFault(wrong ? words.account.wrong : thrown.message)
+      const { title, text } = refusals.ofChange(thrown, '')
+      setFault(wrong ? words.account.wrong : `${title} ${text}`.trim())
     },
   })
   function submit(event: FormEvent<HTMLFormElement>) {

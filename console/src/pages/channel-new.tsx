@@ -15,6 +15,8 @@ import { labelled } from '../parts/filter-controls.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import type { Refusal } from '../parts/refusal.ts'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useUrlFilter } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
@@ -39,12 +41,13 @@ export default function NewChannelPage() {
   const { client } = useSession()
   const queries = useQueryClient()
   const tell = useTell()
+  const refusals = useRefusals()
   const [, navigate] = useLocation()
   const from = useUrlFilter().get('from')
   const [draft, setDraft] = useState({ ...EMPTY, contact: useUrlFilter().get('contact') ?? '' })
   const [secrets, setSecrets] = useState(false)
   const [plan, setPlan] = useState<Changed>()
-  const [fault, setFault] = useState<string>()
+  const [fault, setFault] = useState<Refusal>()
   const [saved, setSaved] = useState(false)
   useUnsaved(!saved && draft.application !== '')
   const choices = useChoices(draft.contact)
@@ -57,11 +60,15 @@ export default function NewChannelPage() {
           body: { code, contact: draft.contact, secrets },
           dryRun,
         })
-  const onError = (thrown: Error) => {
+  const refused = (fault: Refusal) => {
     setPlan(undefined)
-    setFault(thrown.message)
+    setFault(fault)
   }
-  const review = useMutation({ mutationFn: () => send('true'), onSuccess: setPlan, onError })
+  const review = useMutation({
+    mutationFn: () => send('true'),
+    onSuccess: setPlan,
+    onError: (thrown) => refused(refusals.ofPlan(thrown, words.config.notSaved)),
+  })
   const save = useMutation({
     mutationFn: () => send('false'),
     onSuccess: () => {
@@ -70,7 +77,7 @@ export default function NewChannelPage() {
       void queries.invalidateQueries()
       navigate(`/channels/${code}/configuration`)
     },
-    onError,
+    onError: (thrown) => refused(refusals.ofChange(thrown, words.config.notSaved)),
   })
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -98,8 +105,8 @@ export default function NewChannelPage() {
       <Stack gap="lg">
         <PageTitle text={from === undefined ? field.title : field.copyTitle(from)} subtitle={field.about} />
         {fault && (
-          <Notice tone="bad" role="alert" title={words.config.notSaved}>
-            {fault}
+          <Notice tone="bad" role="alert" title={fault.title}>
+            {fault.text}
           </Notice>
         )}
         <Panel title={field.ends} note={draft.application && code}>

@@ -26,6 +26,8 @@ import { labelled } from '../parts/filter-controls.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import type { Refusal } from '../parts/refusal.ts'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 import { ConnectionTestPanel } from '../setup/connection-test.tsx'
@@ -68,8 +70,8 @@ export default function NewPartnerPage() {
         ))}
       </ol>
       {making.fault && (
-        <Notice tone="bad" role="alert" title={words.config.notSaved}>
-          {making.fault}
+        <Notice tone="bad" role="alert" title={making.fault.title}>
+          {making.fault.text}
         </Notice>
       )}
       {step === 'test' ? (
@@ -100,18 +102,24 @@ export default function NewPartnerPage() {
 
 /** The node's plan, and then all of it. What cannot be undone together comes last: a copy, a key of our own. */
 function useMaking(draft: PartnerDraft, made: () => void) {
+  const words = useWords()
+  const refusals = useRefusals()
   const { client } = useSession()
   const queries = useQueryClient()
   const [plan, setPlan] = useState<Changed>()
-  const [fault, setFault] = useState<string>()
+  const [fault, setFault] = useState<Refusal>()
   const [certificate, setCertificate] = useState<string>()
   const apply = (dryRun: 'true' | 'false') =>
     client.platform.applyPlatformFile({ body: { file: JSON.stringify(platformOf(draft)) }, dryRun })
-  const onError = (thrown: Error) => {
+  const refused = (fault: Refusal) => {
     setPlan(undefined)
-    setFault(thrown.message)
+    setFault(fault)
   }
-  const look = useMutation({ mutationFn: () => apply('true'), onSuccess: setPlan, onError })
+  const look = useMutation({
+    mutationFn: () => apply('true'),
+    onSuccess: setPlan,
+    onError: (thrown) => refused(refusals.ofPlan(thrown, words.config.notSaved)),
+  })
   const save = useMutation({
     mutationFn: async () => {
       await apply('false')
@@ -131,7 +139,7 @@ function useMaking(draft: PartnerDraft, made: () => void) {
       setPlan(undefined)
       made()
     },
-    onError,
+    onError: (thrown) => refused(refusals.ofChange(thrown, words.config.notSaved)),
     onSettled: () => queries.invalidateQueries(),
   })
   return {

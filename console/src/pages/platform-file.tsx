@@ -14,6 +14,8 @@ import { useTell } from '../parts/ask.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import type { Refusal } from '../parts/refusal.ts'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 
@@ -52,18 +54,23 @@ function Apply() {
   const { client } = useSession()
   const queries = useQueryClient()
   const tell = useTell()
+  const refusals = useRefusals()
   const [file, setFile] = useState('')
   const [prune, setPrune] = useState(false)
   const [plan, setPlan] = useState<Changed>()
-  const [fault, setFault] = useState<string>()
+  const [fault, setFault] = useState<Refusal>()
   useUnsaved(file !== '')
   const send = (dryRun: 'true' | 'false') =>
     client.platform.applyPlatformFile({ body: { file, prune }, dryRun }, { timeoutMs: 300_000 })
-  const onError = (thrown: Error) => {
+  const refused = (fault: Refusal) => {
     setPlan(undefined)
-    setFault(thrown.message)
+    setFault(fault)
   }
-  const look = useMutation({ mutationFn: () => send('true'), onSuccess: setPlan, onError })
+  const look = useMutation({
+    mutationFn: () => send('true'),
+    onSuccess: setPlan,
+    onError: (thrown) => refused(refusals.ofPlan(thrown, words.config.notSaved)),
+  })
   const apply = useMutation({
     mutationFn: () => send('false'),
     onSuccess: ({ added, changed, removed }) => {
@@ -72,7 +79,7 @@ function Apply() {
       setFile('')
       void queries.invalidateQueries()
     },
-    onError,
+    onError: (thrown) => refused(refusals.ofChange(thrown, words.config.notSaved)),
   })
   const edit = (text: string) => {
     setFile(text)
@@ -111,9 +118,9 @@ function Apply() {
           }}
         />
         {fault && (
-          <Notice tone="bad" role="alert" title={words.config.notSaved}>
+          <Notice tone="bad" role="alert" title={fault.title}>
             <Text fz="sm" className="words lines">
-              {fault}
+              {fault.text}
             </Text>
           </Notice>
         )}

@@ -11,6 +11,7 @@ import { useAsk, useTell } from '../parts/ask.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { PagedList } from '../parts/paged-list.tsx'
+import { useRefusals } from '../parts/refusal.ts'
 import { Panel } from '../parts/panel.tsx'
 import { Empty } from '../parts/states.tsx'
 import { useUrlFilter } from '../parts/url-filter.ts'
@@ -50,12 +51,14 @@ function NewToken() {
   const words = useWords()
   const { client } = useSession()
   const queries = useQueryClient()
+  const refusals = useRefusals()
   const [hours, setHours] = useState<number | string>(24)
   const make = useMutation({
     mutationFn: (body: { user: string; name?: string; hours: number }) =>
       client.platform.createToken({ body }),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['admin', 'tokens'] }),
   })
+  const refusal = make.error && refusals.ofChange(make.error, words.channel.refused)
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
@@ -81,9 +84,9 @@ function NewToken() {
           </Button>
         </Group>
       </form>
-      {make.error && (
-        <Notice tone="bad" role="alert" title={words.channel.refused}>
-          {make.error.message}
+      {refusal && (
+        <Notice tone="bad" role="alert" title={refusal.title}>
+          {refusal.text}
         </Notice>
       )}
       {make.data && (

@@ -4,6 +4,7 @@ import { Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import { notifications } from '@mantine/notifications'
 import { useWords } from '../i18n/language.tsx'
+import { useRefusals } from './refusal.ts'
 
 type Question = { title: string; text: string; yes: string; danger?: boolean; go(): void }
 
@@ -22,16 +23,13 @@ export function useAsk(): (question: Question) => void {
 
 export function useTell() {
   const words = useWords()
+  const refusals = useRefusals()
   const close = { closeButtonProps: { 'aria-label': words.app.close } }
   return {
     done: (message: string) => notifications.show({ color: 'teal', message, ...close }),
-    refused: (thrown: unknown) =>
-      notifications.show({
-        color: 'red',
-        title: words.channel.refused,
-        message: thrown instanceof Error ? thrown.message : String(thrown),
-        autoClose: false,
-        ...close,
-      }),
+    refused: (thrown: unknown) => {
+      const { title, text } = refusals.ofChange(thrown, words.channel.refused)
+      notifications.show({ color: 'red', title, message: text, autoClose: false, ...close })
+    },
   }
 }

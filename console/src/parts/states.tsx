@@ -6,6 +6,7 @@ import { IconAlertTriangle, IconInbox, IconLock, IconMapOff } from '@tabler/icon
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
+import { useRefusals } from './refusal.ts'
 
 export function Loading() {
   const words = useWords()
@@ -46,6 +47,7 @@ type FailedProps = {
 
 export function Failed({ error, again, ofChannel = false }: FailedProps) {
   const words = useWords()
+  const { textOf } = useRefusals()
   if (error instanceof ClientError && error.status === 404) return <NotFound />
   if (error instanceof ClientError && error.status === 403 && !ofChannel) return <NotForYou />
   if (error instanceof ClientError && error.status === 403)
@@ -57,11 +59,7 @@ export function Failed({ error, again, ofChannel = false }: FailedProps) {
       />
     )
   return (
-    <Empty
-      icon={<IconAlertTriangle size={28} />}
-      title={words.app.loadFailed}
-      help={error instanceof Error ? error.message : String(error)}
-    >
+    <Empty icon={<IconAlertTriangle size={28} />} title={words.app.loadFailed} help={textOf(error)}>
       {again && (
         <Button variant="default" onClick={again}>
           {words.app.retryLoad}

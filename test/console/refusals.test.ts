@@ -1,0 +1,107 @@
+// What the console says when something was not done, or when nobody knows whether it was.
+
+import assert from 'node:assert/strict'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page, Route } from 'playwright-core'
+import { waitFor } from '../support/harness.ts'
+import { fill, press, save } from './admin-forms.ts'
+import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
+import { PAYROLL } from './platform.ts'
+
+const skip = whyNot() ?? false
+const scene = sharedScene()
+const MAY_BE_DONE = 'No answer came. It may have been done all the same: look before you repeat it.'
+
+/** The node does it, and its answer never arrives. */
+const loseAnswer = (page: Page, path: string, method: string) =>
+  page.route(path, async (route: Route) => {
+    if (route.request().method() !== method || route.request().url().includes('dryRun=true'))
+      return route.continue()
+    await route.fetch()
+    return route.abort('connectionreset')
+  })
+
+test('a send whose answer is lost is not said to have been refused', { skip }, async () => {
+  const { as, node, faults } = scene()
+  await writeFile(join(node.files, 'payroll/out/nomina.txt'), 'hola')
+  const page = await as('marta')
+  await go(page, `/channels/${PAYROLL}`)
+  const send = async () => {
+    await page.getByRole('button', { name: 'Send files' }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Send files' }).press('Enter')
+  }
+  const told = page.locator('.mantine-Notification-root')
+  await loseAnswer(page, '**/transfers/send', 'POST')
+  await send()
+  await told.getByText(MAY_BE_DONE).waitFor()
+  await told.getByText('The node cannot be reached, or it did not answer in time.').waitFor()
+  assert.equal(await page.getByText('Failed to fetch').count(), 0)
+  await told.getByRole('button', { name: 'Close' }).press('Enter')
+  await told.waitFor({ state: 'detached' })
+  await page.unroute('**/transfers/send')
+  // A proxy on the way that has lost the node.
+  await page.route('**/transfers/send', (route) =>
+    route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }),
+  )
+  await send()
+  await told.getByText(MAY_BE_DONE).waitFor()
+  await told.getByText('Something between this browser and the node answered 502.').waitFor()
+  await told.getByRole('button', { name: 'Close' }).press('Enter')
+  await told.waitFor({ state: 'detached' })
+  await page.unroute('**/transfers/send')
+  // The node itself says no.
+  const isSent = async () => (await readdir(join(node.files, 'payroll/out'))).length === 0
+  await waitFor('the file is sent', isSent, 60_000)
+  await send()
+  await told.getByText('The node did not do it').waitFor()
+  assert.equal(await page.getByText(MAY_BE_DONE).count(), 0)
+  await told.getByRole('button', { name: 'Close' }).press('Enter')
+  assert.deepEqual(faults, [])
+})
+
+test('a form whose save got no answer does not say that nothing was changed', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  const nothing = page.getByText(/nothing was changed/)
+  await go(page, '/entities/new')
+  await fill(page, { Code: 'LOST', Name: 'Lost' })
+  await page.route('**/local-entities*', (route) => route.abort('connectionreset'))
+  await press(page, 'Review changes')
+  await page.getByRole('alert').getByText('No answer came; nothing was changed.').waitFor()
+  await page.unroute('**/local-entities*')
+  await loseAnswer(page, '**/local-entities*', 'POST')
+  await save(page, '+ local entity LOST')
+  await page.getByRole('alert').getByText(MAY_BE_DONE).waitFor()
+  assert.equal(await nothing.count(), 0)
+  assert.deepEqual(await axeViolations(page), [])
+  await page.unroute('**/local-entities*')
+  page.once('dialog', (dialog) => void dialog.accept())
+  await press(page, 'Cancel')
+  await page.getByRole('link', { name: 'LOST' }).waitFor()
+
+  await go(page, '/platform-file')
+  const file = page.getByRole('textbox', { name: 'The file' })
+  await file.fill('localEntities:\n  - { code: LOST, name: Found }\n')
+  await press(page, 'Show what would change')
+  await page.getByText('~ local entity LOST').waitFor()
+  await loseAnswer(page, '**/platform-file*', 'POST')
+  await page.getByRole('button', { name: 'Apply', exact: true }).press('Enter')
+  await page.getByRole('alert').getByText(MAY_BE_DONE).waitFor()
+  assert.equal(await nothing.count(), 0)
+  await page.unroute('**/platform-file*')
+  await file.fill('')
+
+  await go(page, `/channels/${PAYROLL}/configuration`)
+  await press(page, 'Edit')
+  await page.getByLabel('Name', { exact: true }).fill('Salaries')
+  await loseAnswer(page, `**/channels/${PAYROLL}/update`, 'POST')
+  await save(page, 'Salaries')
+  await page.getByRole('alert').getByText(MAY_BE_DONE).waitFor()
+  assert.equal(await nothing.count(), 0)
+  await page.unroute(`**/channels/${PAYROLL}/update`)
+  page.once('dialog', (dialog) => void dialog.accept())
+  await press(page, 'Discard')
+  assert.deepEqual(faults, [])
+})
