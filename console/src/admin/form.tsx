@@ -10,7 +10,7 @@ import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
-import { goToFirst } from '../parts/first-fault.ts'
+import { goToFirst, REFUSAL_ID } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -63,7 +63,7 @@ function ThingForm({ name, id, before, tag }: Props) {
   const [draft, setDraft] = useState(before)
   const [faults, setFaults] = useState<Record<string, string>>({})
   const [refusal, setRefusal] = useState<Refusal>()
-  /** The fields that were wrong when it was last looked at: the first of them gets the focus. */
+  /** Ids of what was wrong when it was last looked at: the first of them gets the focus. */
   const [wrong, setWrong] = useState<readonly string[]>([])
   const [plan, setPlan] = useState<Changed>()
   const [theirs, setTheirs] = useState<{ draft: Draft; tag: string | undefined }>()
@@ -76,10 +76,11 @@ function ThingForm({ name, id, before, tag }: Props) {
     if (id === undefined) return kind.create(client, textOf(draft, kind.id).trim(), body, { dryRun })
     return kind.change(client, id, body, { dryRun }, { ifMatch: base.tag })
   }
-  const showFaults = (found: Record<string, string>) => {
-    setFaults(found)
-    setWrong(Object.keys(found))
-  }
+  /** That the name is taken names no field, and yet is about one. */
+  const refusedAt = (message: string): Record<string, string> =>
+    id === undefined && message.endsWith(' exists already')
+      ? { [kind.id]: message }
+      : faultsIn(kind.fields, message)
   const notDone = async (thrown: Error, refusal: Refusal) => {
     setPlan(undefined)
     if (thrown instanceof ClientError && thrown.status === 412 && id !== undefined) {
@@ -87,9 +88,10 @@ function ThingForm({ name, id, before, tag }: Props) {
       const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
       setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
     } else {
-      const { '': general, ...atFields } = faultsIn(kind.fields, refusal.text)
-      showFaults(atFields)
+      const { '': general, ...atFields } = refusedAt(refusal.text)
+      setFaults(atFields)
       setRefusal(general === undefined ? undefined : { ...refusal, text: general })
+      setWrong([...Object.keys(atFields).map(idOf), REFUSAL_ID])
     }
   }
   const review = useMutation({
@@ -107,20 +109,17 @@ function ThingForm({ name, id, before, tag }: Props) {
     },
     onError: (thrown) => notDone(thrown, refusals.ofChange(thrown, words.config.notSaved)),
   })
-  useEffect(() => {
-    goToFirst(wrong.map(idOf))
-  }, [wrong])
+  useEffect(() => goToFirst(wrong), [wrong])
 
   function submit(event: FormEvent) {
     event.preventDefault()
     const empty = kind.fields.filter(
       ({ required, pointer }) => required && textOf(draft, pointer).trim() === '',
     )
-    if (empty.length > 0)
-      return showFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
-    setFaults({})
+    setFaults(Object.fromEntries(empty.map(({ pointer }) => [pointer, words.admin.needed])))
     setRefusal(undefined)
-    review.mutate()
+    if (empty.length === 0) review.mutate()
+    else setWrong(empty.map(({ pointer }) => idOf(pointer)))
   }
   const shown = kind.fields.filter(({ when }) => when?.(draft) !== false)
   const sections = [...new Set(shown.map(({ section }) => section))]
@@ -149,7 +148,7 @@ function ThingForm({ name, id, before, tag }: Props) {
           />
         )}
         {refusal && (
-          <Notice tone="bad" role="alert" title={refusal.title}>
+          <Notice tone="bad" id={REFUSAL_ID} role="alert" title={refusal.title}>
             {refusal.text}
           </Notice>
         )}

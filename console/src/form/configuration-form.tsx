@@ -10,7 +10,7 @@ import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
-import { goToFirst } from '../parts/first-fault.ts'
+import { goToFirst, REFUSAL_ID } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { useRefusals } from '../parts/refusal.ts'
@@ -32,7 +32,7 @@ import type { GroupName } from './schema.ts'
 import { SecretField } from './secret-field.tsx'
 
 /** Whoever opens the form is in it. */
-const FIRST_FIELD = ['/name']
+const FIRST_FIELD = [idOf('/name')]
 
 type Props = { code: string; done(): void }
 type Read = { draft: Draft; tag: string | undefined }
@@ -86,12 +86,12 @@ function Form({ code, read, done }: Props & { read: Read }) {
       setReviewing(false)
       const placed = placeMessage(refusal.text)
       setRefused(placed ? { [placed.pointer]: placed.text } : {})
-      setGoTo(placed ? [placed.pointer] : [])
+      setGoTo([placed ? idOf(placed.pointer) : REFUSAL_ID])
       setRefusal(placed ? undefined : refusal)
     },
   })
   useUnsaved(changes.length > 0 && !save.isSuccess)
-  useEffect(() => goToFirst(goTo.map(idOf)), [goTo])
+  useEffect(() => goToFirst(goTo), [goTo])
 
   /** The node's message about a field is shown until the field changes. */
   const edit = (pointer: string, next: (draft: Draft) => Draft) => {
@@ -104,7 +104,7 @@ function Form({ code, read, done }: Props & { read: Read }) {
     setRefusal(undefined)
     const wrong = Object.keys(faultsOf(draft, words.config.rules))
     if (wrong.length === 0) setReviewing(true)
-    else setGoTo(wrong)
+    else setGoTo(wrong.map(idOf))
   }
   const shown = (pointer: string, text: string) =>
     text
@@ -135,7 +135,7 @@ function Form({ code, read, done }: Props & { read: Read }) {
           />
         )}
         {refusal && (
-          <Notice tone="bad" role="alert" title={refusal.title}>
+          <Notice tone="bad" id={REFUSAL_ID} role="alert" title={refusal.title}>
             {refusal.text}
           </Notice>
         )}

@@ -4,7 +4,7 @@
 import type { Changed } from '../../../sdk/index.ts'
 import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
 import { PlanDialog } from '../admin/plan-dialog.tsx'
@@ -12,6 +12,7 @@ import { DIRECTIONS } from '../../../src/contract/channel.ts'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
 import { labelled } from '../parts/filter-controls.tsx'
+import { goToFirst, REFUSAL_ID } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -79,6 +80,9 @@ export default function NewChannelPage() {
     },
     onError: (thrown) => refused(refusals.ofChange(thrown, words.config.notSaved)),
   })
+  useEffect(() => {
+    if (fault) goToFirst([REFUSAL_ID])
+  }, [fault])
   function submit(event: FormEvent) {
     event.preventDefault()
     setFault(undefined)
@@ -105,7 +109,7 @@ export default function NewChannelPage() {
       <Stack gap="lg">
         <PageTitle text={from === undefined ? field.title : field.copyTitle(from)} subtitle={field.about} />
         {fault && (
-          <Notice tone="bad" role="alert" title={fault.title}>
+          <Notice tone="bad" id={REFUSAL_ID} role="alert" title={fault.title}>
             {fault.text}
           </Notice>
         )}

@@ -6,6 +6,8 @@ import type { Tone } from './status-badge.tsx'
 
 type Props = {
   tone: Tone
+  /** With one, goToFirst can bring it into view and put the focus on it. */
+  id?: string
   title?: string
   icon?: ReactNode
   role?: 'alert' | 'status'
@@ -13,9 +15,15 @@ type Props = {
   children: ReactNode
 }
 
-export function Notice({ tone, title, icon, role, className = '', children }: Props) {
+export function Notice({ tone, id, title, icon, role, className = '', children }: Props) {
   return (
-    <div className={`notice ${className}`} data-tone={tone} role={role}>
+    <div
+      className={`notice ${className}`}
+      data-tone={tone}
+      role={role}
+      id={id}
+      tabIndex={id === undefined ? undefined : -1}
+    >
       {icon && <div className="notice-icon">{icon}</div>}
       <div className="notice-body">
         {title && (
