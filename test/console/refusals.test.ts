@@ -5,10 +5,11 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
+import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
 import { fill, press, save } from './admin-forms.ts'
 import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
-import { PAYROLL } from './platform.ts'
+import { PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 const scene = sharedScene()
@@ -138,3 +139,37 @@ test(
     assert.deepEqual(faults, [])
   },
 )
+
+test('saving what somebody else has removed says so', { skip }, async () => {
+  const { as, node, faults } = scene()
+  const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
+  const page = await as('marta')
+  const gone = page
+    .getByRole('alert')
+    .filter({ hasText: 'Somebody else has removed it meanwhile; nothing was saved.' })
+  await client.platform.createEntity({ body: { code: 'BRIEF', name: 'Brief' } })
+  await go(page, '/entities/edit/BRIEF')
+  await fill(page, { Name: 'Mine' })
+  await client.platform.removeEntity({ code: 'BRIEF' })
+  await press(page, 'Review changes')
+  await gone.getByText(/BRIEF does not exist/).waitFor()
+  assert.ok(await gone.evaluate((element) => element === document.activeElement))
+  page.once('dialog', (dialog) => void dialog.accept())
+  await press(page, 'Cancel')
+
+  const code = 'BANCO-ACME-BREVE'
+  await client.platform.copyChannel({ channelCode: PAYROLL, body: { code, contact: 'acme' } })
+  await go(page, `/channels/${code}/configuration`)
+  await press(page, 'Edit')
+  await page.getByLabel('Name', { exact: true }).fill('Brief')
+  await press(page, 'Review changes')
+  // The page is not told of the removal before it saves.
+  await page.route('**/platform/v1/**', (route) => route.abort())
+  await client.platform.removeChannel({ channelCode: code })
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await gone.waitFor()
+  await page.unroute('**/platform/v1/**')
+  page.once('dialog', (dialog) => void dialog.accept())
+  await press(page, 'Discard')
+  assert.deepEqual(faults, [])
+})

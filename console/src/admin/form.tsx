@@ -81,17 +81,23 @@ function ThingForm({ name, id, before, tag }: Props) {
     id === undefined && message.endsWith(' exists already')
       ? { [kind.id]: message }
       : faultsIn(kind.fields, message)
+  const show = (refusal: Refusal) => {
+    const { '': general, ...atFields } = refusedAt(refusal.text)
+    setFaults(atFields)
+    setRefusal(general === undefined ? undefined : { ...refusal, text: general })
+    setWrong([...Object.keys(atFields).map(idOf), REFUSAL_ID])
+  }
   const notDone = async (thrown: Error, refusal: Refusal) => {
     setPlan(undefined)
-    if (thrown instanceof ClientError && thrown.status === 412 && id !== undefined) {
+    if (id === undefined || !(thrown instanceof ClientError)) return show(refusal)
+    if (thrown.status === 404) return show(refusals.ofOvertaken(thrown, refusal.title))
+    if (thrown.status !== 412) return show(refusal)
+    try {
       let read: string | undefined
       const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
       setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
-    } else {
-      const { '': general, ...atFields } = refusedAt(refusal.text)
-      setFaults(atFields)
-      setRefusal(general === undefined ? undefined : { ...refusal, text: general })
-      setWrong([...Object.keys(atFields).map(idOf), REFUSAL_ID])
+    } catch (gone) {
+      show(refusals.ofOvertaken(gone, words.config.notSaved))
     }
   }
   const review = useMutation({

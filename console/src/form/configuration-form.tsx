@@ -213,9 +213,15 @@ function useSave(code: string, told: Told) {
       await queries.invalidateQueries()
     },
     onError: async (thrown) => {
-      if (thrown instanceof ClientError && thrown.status === 412)
+      const refusal = refusals.ofChange(thrown, words.config.notSaved)
+      if (!(thrown instanceof ClientError)) return told.refused(refusal)
+      if (thrown.status === 404) return told.refused(refusals.ofOvertaken(thrown, refusal.title))
+      if (thrown.status !== 412) return told.refused(refusal)
+      try {
         return told.overtaken(await readDraft(client, code))
-      return told.refused(refusals.ofChange(thrown, words.config.notSaved))
+      } catch (gone) {
+        return told.refused(refusals.ofOvertaken(gone, words.config.notSaved))
+      }
     },
   })
 }

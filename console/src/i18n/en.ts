@@ -55,6 +55,7 @@ export const en = {
     never: 'Never',
     mayBeDone: 'No answer came. It may have been done all the same: look before you repeat it.',
     notDone: 'No answer came; nothing was changed.',
+    removedMeanwhile: 'Somebody else has removed it meanwhile; nothing was saved.',
     unanswered: 'The node cannot be reached, or it did not answer in time.',
     answeredBetween: (status: number) => `Something between this browser and the node answered ${status}.`,
   },

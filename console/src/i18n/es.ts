@@ -57,6 +57,7 @@ export const es: Words = {
     never: 'Nunca',
     mayBeDone: 'No ha llegado respuesta. Puede que se haya hecho: compruébelo antes de repetirlo.',
     notDone: 'No ha llegado respuesta; no se ha cambiado nada.',
+    removedMeanwhile: 'Otra persona lo ha eliminado entretanto; no se ha guardado nada.',
     unanswered: 'No se llega al nodo, o no ha respondido a tiempo.',
     answeredBetween: (status) => `Algo entre este navegador y el nodo ha respondido ${status}.`,
   },

@@ -29,5 +29,10 @@ export function useRefusals() {
       title: isFromNode(thrown) ? refused : app.notDone,
       text: textOf(thrown),
     }),
+    /** Of a thing that somebody else has changed or removed: the node said no before it was read again. */
+    ofOvertaken: (thrown: unknown, refused: string): Refusal => ({
+      title: isFromNode(thrown) && thrown.status === 404 ? app.removedMeanwhile : refused,
+      text: textOf(thrown),
+    }),
   }
 }
