@@ -6,6 +6,7 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { Link } from 'wouter'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { PagedList } from '../parts/paged-list.tsx'
 import { useSearchBox } from '../parts/search-box.ts'
@@ -157,14 +158,14 @@ function RemoveButton({ name, kind, id }: { name: KindName; kind: Kind; id: stri
     go: () => mutate(),
   }
   return (
-    <Button
+    <BusyButton
       size="xs"
       variant="default"
-      loading={isPending}
+      busy={isPending}
       aria-label={`${words.admin.remove}: ${id}`}
       onClick={() => ask(question)}
     >
       {words.admin.remove}
-    </Button>
+    </BusyButton>
   )
 }

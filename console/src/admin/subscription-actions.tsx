@@ -1,9 +1,9 @@
 // A subscription is tried out, and switched on again after its other end was mended.
 
-import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { useSession } from '../session/session.tsx'
 
 export function SubscriptionActions({ id, isOff }: { id: string; isOff: boolean }) {
@@ -25,15 +25,15 @@ export function SubscriptionActions({ id, isOff }: { id: string; isOff: boolean 
   if (!rights.may(isOff ? 'enableSubscription' : 'testSubscription')) return null
   const label = isOff ? words.admin.enable : words.admin.test
   return (
-    <Button
+    <BusyButton
       size="xs"
       mr="xs"
       variant="default"
-      loading={isPending}
+      busy={isPending}
       aria-label={`${label}: ${id}`}
       onClick={() => mutate()}
     >
       {label}
-    </Button>
+    </BusyButton>
   )
 }

@@ -1,7 +1,7 @@
 // Send, fetch, retry, reset. Each asks first and says what it will do. If the node refuses, its own message is shown.
 
 import type { Transfer } from '../../../sdk/index.ts'
-import { Anchor, Button, Text } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import { notifications } from '@mantine/notifications'
 import { IconDownload, IconPlayerSkipBack, IconRefresh, IconSend } from '@tabler/icons-react'
@@ -9,6 +9,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { useSession } from '../session/session.tsx'
 import { SendPreview } from './send-preview.tsx'
 
@@ -104,15 +105,15 @@ export function ActionButton({ action, code, size = 'sm', primary = false }: But
   const Icon = ICONS[action]
   if (!doing) return null
   return (
-    <Button
+    <BusyButton
       size={size}
       variant={primary ? 'filled' : 'default'}
-      loading={doing.busy}
+      busy={doing.busy}
       onClick={doing.ask}
       leftSection={<Icon size={16} stroke={1.9} aria-hidden />}
       aria-label={size === 'xs' ? `${words.channel[action]}: ${code}` : undefined}
     >
       {words.channel[action]}
-    </Button>
+    </BusyButton>
   )
 }

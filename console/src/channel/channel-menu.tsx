@@ -6,6 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { useSession } from '../session/session.tsx'
 
 export function ChannelMenu({ code }: { code: string }) {
@@ -44,14 +45,14 @@ export function ChannelMenu({ code }: { code: string }) {
         </Button>
       )}
       {rights.may('removeChannel') && (
-        <Button
+        <BusyButton
           variant="default"
-          loading={isPending}
+          busy={isPending}
           leftSection={<IconTrash size={16} aria-hidden />}
           onClick={() => ask(question)}
         >
           {words.admin.remove}
-        </Button>
+        </BusyButton>
       )}
     </>
   )

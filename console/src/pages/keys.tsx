@@ -1,13 +1,14 @@
 // Keys that partners have proposed: compared by their fingerprints, accepted or refused.
 
 import type { ProposedKey } from '../../../sdk/index.ts'
-import { Anchor, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { KEY_STATES } from '../../../src/contract/administration/keys.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { DecisionPage } from '../parts/decision-page.tsx'
 import { given } from '../parts/url-filter.ts'
 import { useSession } from '../session/session.tsx'
@@ -107,10 +108,10 @@ function Decisions({ proposed: { id, contactId, contactName, fingerprint } }: { 
         error={plain(told).length >= 64 && !isSame ? words.toldFault : undefined}
       />
       <Group gap="xs">
-        <Button
+        <BusyButton
           size="xs"
           disabled={!isSame}
-          loading={decide.isPending}
+          busy={decide.isPending}
           onClick={() =>
             ask({
               title: words.acceptTitle,
@@ -121,11 +122,11 @@ function Decisions({ proposed: { id, contactId, contactName, fingerprint } }: { 
           }
         >
           {words.accept}
-        </Button>
-        <Button
+        </BusyButton>
+        <BusyButton
           size="xs"
           variant="default"
-          loading={decide.isPending}
+          busy={decide.isPending}
           onClick={() =>
             ask({
               title: words.refuseTitle,
@@ -137,7 +138,7 @@ function Decisions({ proposed: { id, contactId, contactName, fingerprint } }: { 
           }
         >
           {words.refuse}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   )

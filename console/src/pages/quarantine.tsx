@@ -9,6 +9,7 @@ import { platformOperations } from '../../../src/contract/platform.ts'
 import { QUARANTINE_STATES } from '../../../src/contract/administration/quarantine.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { DecisionPage } from '../parts/decision-page.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { given } from '../parts/url-filter.ts'
@@ -91,9 +92,9 @@ function Decisions({ file: { id, fileName, opened } }: { file: QuarantinedFileFa
         </Button>
       )}
       {opened && (
-        <Button
+        <BusyButton
           size="xs"
-          loading={decide.isPending}
+          busy={decide.isPending}
           onClick={() =>
             ask({
               title: words.releaseTitle,
@@ -104,12 +105,12 @@ function Decisions({ file: { id, fileName, opened } }: { file: QuarantinedFileFa
           }
         >
           {words.release}
-        </Button>
+        </BusyButton>
       )}
-      <Button
+      <BusyButton
         size="xs"
         variant="default"
-        loading={decide.isPending}
+        busy={decide.isPending}
         onClick={() =>
           ask({
             title: words.discardTitle,
@@ -121,7 +122,7 @@ function Decisions({ file: { id, fileName, opened } }: { file: QuarantinedFileFa
         }
       >
         {words.discard}
-      </Button>
+      </BusyButton>
     </Group>
   )
 }

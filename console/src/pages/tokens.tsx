@@ -8,6 +8,7 @@ import type { FormEvent } from 'react'
 import { MOST_TOKEN_HOURS } from '../../../src/contract/administration/tokens.ts'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useAsk, useTell } from '../parts/ask.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { PagedList } from '../parts/paged-list.tsx'
@@ -157,14 +158,14 @@ function RevokeButton({ token }: { token: SystemToken }) {
     go: () => mutate(),
   }
   return (
-    <Button
+    <BusyButton
       size="xs"
       variant="default"
-      loading={isPending}
+      busy={isPending}
       aria-label={`${words.tokens.revoke}: ${token.name}`}
       onClick={() => ask(question)}
     >
       {words.tokens.revoke}
-    </Button>
+    </BusyButton>
   )
 }
