@@ -165,6 +165,7 @@ export const en = {
     noTransfers: 'Your role shows channels, but not transfers.',
     expected: 'Expected today',
     nothingExpected: 'Nothing is expected today',
+    moreThanExpected: (count: string, atLeast: string) => `${count} files (at least ${atLeast})`,
     expectedFiles: (count: string, atLeast: string) =>
       atLeast === '1' ? `${count} of 1 file` : `${count} of ${atLeast} files`,
     expectedBy: (when: string) => `due ${when}`,
@@ -296,6 +297,7 @@ export const en = {
     output: 'What scripts printed',
     receipt: 'Receipt',
     notArrived: 'Did not arrive',
+    noFile: 'No file has that name',
     open: 'Open the transfer',
     phase: {
       WAITING: 'Waiting',

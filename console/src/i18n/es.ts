@@ -167,6 +167,7 @@ export const es: Words = {
     noTransfers: 'Su rol muestra canales, pero no transferencias.',
     expected: 'Previsto para hoy',
     nothingExpected: 'Hoy no hay nada previsto',
+    moreThanExpected: (count, atLeast) => `${count} ficheros (al menos ${atLeast})`,
     expectedFiles: (count, atLeast) =>
       atLeast === '1' ? `${count} de 1 fichero` : `${count} de ${atLeast} ficheros`,
     expectedBy: (when) => `hora límite ${when}`,
@@ -297,6 +298,7 @@ export const es: Words = {
     output: 'Lo que escribieron los scripts',
     receipt: 'Acuse',
     notArrived: 'No llegó',
+    noFile: 'Ningún fichero se llama así',
     open: 'Abrir la transferencia',
     phase: {
       WAITING: 'En espera',

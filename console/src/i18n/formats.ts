@@ -6,7 +6,7 @@ export type Formats = {
   dateTime(at: string | number): string
   time(at: string | number): string
   hour(at: string | number): string
-  /** Time alone on the same day, with the date otherwise. */
+  /** Time alone on the same day, with the date otherwise, and with the year where it is not this one. */
   moment(at: string | number): string
   relative(at: string | number): string
   size(bytes: number): string
@@ -33,12 +33,14 @@ export function makeFormats(locale: string): Formats {
   })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
   const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
-  const moment = new Intl.DateTimeFormat(locale, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  })
+  const day = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  const thisYear = new Intl.DateTimeFormat(locale, day)
+  const otherYear = new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })
+  const momentOf = (at: Date) => {
+    const now = new Date()
+    if (at.toDateString() === now.toDateString()) return hour.format(at)
+    return (at.getFullYear() === now.getFullYear() ? thisYear : otherYear).format(at)
+  }
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
   const units = UNITS.map((unit) => ({
     whole: new Intl.NumberFormat(locale, {
@@ -80,7 +82,7 @@ export function makeFormats(locale: string): Formats {
     dateTime: (at) => dateTime.format(new Date(at)),
     time: (at) => time.format(new Date(at)),
     hour: (at) => hour.format(new Date(at)),
-    moment: (at) => (isToday(at) ? hour.format(new Date(at)) : moment.format(new Date(at))),
+    moment: (at) => momentOf(new Date(at)),
     relative: (at) => relativeTo(relative, new Date(at).getTime() - Date.now()),
     size,
     rate: (bytesPerSecond) => `${size(bytesPerSecond)}/s`,
@@ -94,10 +96,6 @@ export function makeFormats(locale: string): Formats {
       return `${part(Math.floor(minutes / 60), 'hour')} ${part(minutes % 60, 'minute')}`
     },
   }
-}
-
-function isToday(at: string | number): boolean {
-  return new Date(at).toDateString() === new Date().toDateString()
 }
 
 function relativeTo(format: Intl.RelativeTimeFormat, ms: number): string {

@@ -1,23 +1,12 @@
 // One transfer: how far it is, its files, what went wrong and where files went afterwards.
 
 import type { Transfer, TransferFacts } from '../../../sdk/index.ts'
-import {
-  Anchor,
-  Code,
-  CopyButton,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-  UnstyledButton,
-  VisuallyHidden,
-} from '@mantine/core'
-import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { Anchor, Code, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ActionButton } from '../channel/actions.tsx'
 import { TransferAction } from '../channel/transfer-actions.tsx'
+import { TransferFiles } from '../channel/transfer-files.tsx'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { Direction } from '../parts/direction.tsx'
@@ -31,7 +20,6 @@ import { Failed, Loading } from '../parts/states.tsx'
 import { TransferBadge } from '../parts/status-badge.tsx'
 import { WaitingText } from '../parts/waiting.tsx'
 import { useSession } from '../session/session.tsx'
-import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { PHASES_AFTER_ARRIVAL } from '../../../src/contract/platform.ts'
 import { isOver } from '../../../src/domain/transfer.ts'
 
@@ -94,7 +82,7 @@ export default function TransferPage({ code, id }: { code: string; id: string })
         <TransferProgress transferId={id} status={status} {...sums} label={words.transfer.progress} />
         <TransferSummary code={code} transfer={transfer} facts={facts} />
       </Paper>
-      <Files transfer={transfer} facts={facts} />
+      <TransferFiles transfer={transfer} facts={facts} />
       {facts.output && (
         <Panel title={words.transfer.output}>
           <Code block tabIndex={0}>
@@ -160,105 +148,5 @@ function TransferSummary({
         ]}
       />
     </SimpleGrid>
-  )
-}
-
-function Files({ transfer, facts }: { transfer: Transfer; facts: TransferFacts }) {
-  const words = useWords()
-  const formats = useFormats()
-  const files = transfer.files ?? []
-  const { actions } = words.transfer
-  const { rights } = useSession()
-  const canDownload = transfer.direction === 'RECEPCION' && rights.may('downloadFile')
-  const gaveUp = transfer.status === 'FAILED' || transfer.status === 'CANCELLED'
-  return (
-    <Panel title={words.transfer.files} note={formats.number(files.length)}>
-      <Table className="cards-on-phone" aria-label={words.transfer.files}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{words.transfer.file}</Table.Th>
-            <Table.Th>{words.transfer.size}</Table.Th>
-            <Table.Th>{words.transfer.state}</Table.Th>
-            <Table.Th>{words.transfer.hash}</Table.Th>
-            <Table.Th>{words.transfer.afterwards}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {files.map((file, index) => {
-            const progress = facts.files[index]
-            const receipt = progress && words.transfer.receipts[progress.receipt]
-            const action =
-              file.actionPost && file.actionPost in actions
-                ? actions[file.actionPost as keyof typeof actions]
-                : file.actionPost
-            return (
-              <Table.Tr key={file.path ?? index}>
-                <Table.Td>
-                  <Text fz="sm" fw={600} className="words">
-                    {file.fileName}
-                  </Text>
-                  <Text fz="xs" c="dimmed" className="words">
-                    {file.path}
-                  </Text>
-                  {canDownload && file.path && (
-                    <Anchor
-                      href={contentLink(transfer, index)}
-                      download
-                      fz="sm"
-                      aria-label={`${words.transferActions.download}: ${file.fileName}`}
-                    >
-                      {words.transferActions.download}
-                    </Anchor>
-                  )}
-                </Table.Td>
-                <Table.Td className="unbroken">
-                  {file.size !== undefined ? formats.size(Number(file.size)) : '—'}
-                </Table.Td>
-                <Table.Td>
-                  {progress &&
-                    (gaveUp && !PHASES_AFTER_ARRIVAL.has(progress.phase)
-                      ? words.transfer.notArrived
-                      : words.transfer.phase[progress.phase])}
-                  {receipt && (
-                    <Text fz="xs" c="dimmed" className="words">
-                      {progress.receiptReason ? `${receipt}: ${progress.receiptReason}` : receipt}
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>{file.hash ? <Hash value={file.hash.replace('sha256:', '')} /> : '—'}</Table.Td>
-                <Table.Td>
-                  {action ?? '—'}
-                  {file.filePathPost && (
-                    <Text fz="xs" c="dimmed" className="words">
-                      {file.filePathPost}
-                    </Text>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            )
-          })}
-        </Table.Tbody>
-      </Table>
-    </Panel>
-  )
-}
-
-/** The browser itself keeps the file: its session's cookie goes with the request. */
-function contentLink({ channelCode = '', transferId = '' }: Transfer, index: number): string {
-  return `${BASE_PATH}/platform/v1/channels/${channelCode}/transfers/${transferId}/files/${index}/content`
-}
-
-function Hash({ value }: { value: string }) {
-  const words = useWords()
-  return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <UnstyledButton className="hash" onClick={copy} title={value}>
-          <span className="code">{`${value.slice(0, 12)}…`}</span>
-          <VisuallyHidden>{`${copied ? words.transfer.copied : words.transfer.copyHash}: ${value}`}</VisuallyHidden>
-          {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
-        </UnstyledButton>
-      )}
-    </CopyButton>
   )
 }

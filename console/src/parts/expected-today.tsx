@@ -15,6 +15,9 @@ export function ExpectedToday({ expectations }: { expectations: NonNullable<Over
   const words = useWords()
   const formats = useFormats()
   const { byState, days } = expectations
+  const { expectedFiles, moreThanExpected } = words.overview
+  const filesOf = ({ count, atLeast }: (typeof days)[number]) =>
+    (count > atLeast ? moreThanExpected : expectedFiles)(formats.number(count), formats.number(atLeast))
   const note = EXPECTATION_STATES.filter((state) => byState[state] > 0)
     .map((state) => `${formats.number(byState[state])} ${words.expectationState[state].toLowerCase()}`)
     .join(', ')
@@ -42,9 +45,7 @@ export function ExpectedToday({ expectations }: { expectations: NonNullable<Over
                 <Direction way={day.direction} />
                 <span>{day.expectation}</span>
                 {day.files !== undefined && <span className="code">{day.files}</span>}
-                <span>
-                  {words.overview.expectedFiles(formats.number(day.count), formats.number(day.atLeast))}
-                </span>
+                <span>{filesOf(day)}</span>
                 <span>{words.overview.expectedBy(formats.moment(day.by))}</span>
                 {day.acknowledgedBy !== undefined && (
                   <span>{words.overview.acknowledgedBy(day.acknowledgedBy)}</span>
