@@ -58,7 +58,7 @@ export function HistoryTab({ code }: { code: string }) {
   })
   if (error && !data) return <Failed error={error} again={() => void refetch()} />
   if (!data) return <Loading />
-  if (data.empty) return <Empty title={words.channel.noHistory} />
+  if (data.totalElements === 0) return <Empty title={words.channel.noHistory} />
   return (
     <Paper withBorder radius="md" p="lg">
       <Timeline active={data.content.length} bulletSize={26} lineWidth={2} aria-label={words.channel.history}>

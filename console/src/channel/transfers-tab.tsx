@@ -43,7 +43,7 @@ export function TransfersTab({ code }: { code: string }) {
         <Loading />
       ) : (
         <Paper withBorder radius="md" p={{ base: 'sm', sm: 'lg' }}>
-          {data.empty ? (
+          {data.totalElements === 0 ? (
             <Empty title={words.channel.noTransfers} help={words.channel.noTransfersHelp} />
           ) : (
             <TransferTable code={code} transfers={data.content} />

@@ -49,7 +49,7 @@ function ContactList() {
   })
   if (error && !data) return <Failed error={error} again={() => void refetch()} />
   if (!data) return <Loading />
-  if (data.empty) return <Empty title={words.contacts.none} help={words.contacts.noneHelp} />
+  if (data.totalElements === 0) return <Empty title={words.contacts.none} help={words.contacts.noneHelp} />
   return (
     <>
       <div className="row-head">

@@ -179,7 +179,7 @@ function Found({ filter, asked }: { filter: UrlFilter; asked: Asked }) {
       {data.stoppedAt && (
         <Notice tone="waiting">{words.transfers.stopped(formats.dateTime(data.stoppedAt))}</Notice>
       )}
-      {data.content.length > 0 ? (
+      {data.counted > 0 ? (
         <TransferRows transfers={data.content} />
       ) : (
         <Empty

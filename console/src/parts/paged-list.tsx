@@ -3,6 +3,7 @@
 import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Pager } from './pager.tsx'
+import type { GoToPage } from './url-filter.ts'
 import { Failed, Loading } from './states.tsx'
 
 export type Paged<T> = {
@@ -19,7 +20,7 @@ type PagedListProps<T> = {
   found: (total: number) => string
   /** Shown if there are none. */
   empty: ReactNode
-  go: (page: number) => void
+  go: GoToPage
   children: (items: T[]) => ReactNode
 }
 
@@ -36,7 +37,7 @@ export function PagedList<T>({
       <Text fz="sm" c="dimmed" mb="sm" role="status">
         {found(data.totalElements)}
       </Text>
-      {data.empty ? empty : children(data.content)}
+      {data.totalElements === 0 ? empty : children(data.content)}
       <Pager page={data.number} pages={data.totalPages} go={go} />
     </Paper>
   )

@@ -2,18 +2,25 @@
 
 import { ActionIcon, Button, Group } from '@mantine/core'
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react'
+import { useEffect } from 'react'
 import { useWords } from '../i18n/language.tsx'
+import type { GoToPage } from './url-filter.ts'
 
 type Props = {
   page: number
   pages: number
   /** There are pages beyond those that were counted. */
   more?: boolean
-  go(page: number): void
+  go: GoToPage
 }
 
 export function Pager({ page, pages, more = false, go }: Props) {
   const words = useWords()
+  // An old link, or a list that has become shorter: what there is stands on its last page.
+  const beyond = page > pages && pages > 0
+  useEffect(() => {
+    if (beyond) go(pages, { replace: true })
+  }, [beyond, pages]) // eslint-disable-line react-hooks/exhaustive-deps
   if (pages <= 1 && page <= 1) return null
   return (
     <Group component="nav" aria-label={words.app.pages} justify="center" gap={6} mt="md">

@@ -19,7 +19,7 @@ export function useSearchBox(filter: UrlFilter, name = 'search') {
     if (text.trim() === asked) return undefined
     const timer = setTimeout(() => filter.set({ [name]: text.trim() || undefined }), WAIT_MS)
     return () => clearTimeout(timer)
-    // The filter object is new at each render; what it writes to is not.
+    // The filter object is new at each render; what it writes to, the address of that moment, is not.
   }, [text, asked]) // eslint-disable-line react-hooks/exhaustive-deps
   return {
     type: 'search' as const,

@@ -6,6 +6,13 @@ import { useWords } from '../i18n/language.tsx'
 import { askBeforeLeaving } from './leaving.ts'
 
 const LEAVES = 'a[href], [role=tab], [data-leaves]'
+const HERE = '[download], [href^="#"], [target=_blank]'
+
+/** What is downloaded, opened elsewhere or only scrolled to leaves the form as it is. */
+function staysHere(way: Element, { ctrlKey, metaKey, shiftKey, button }: MouseEvent): boolean {
+  if (!way.matches('a[href]')) return false
+  return ctrlKey || metaKey || shiftKey || button !== 0 || way.matches(HERE)
+}
 
 export function useUnsaved(changed: boolean): void {
   const { leave } = useWords().admin
@@ -14,7 +21,7 @@ export function useUnsaved(changed: boolean): void {
     const closing = (event: BeforeUnloadEvent) => event.preventDefault()
     const clicked = (event: MouseEvent) => {
       const way = event.target instanceof Element ? event.target.closest(LEAVES) : null
-      if (!way || way.getAttribute('target') === '_blank' || confirm(leave)) return
+      if (!way || staysHere(way, event) || confirm(leave)) return
       event.preventDefault()
       event.stopPropagation()
     }
