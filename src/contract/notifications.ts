@@ -10,8 +10,7 @@ import { oneOf } from './schema.ts'
 import { Subscription } from './subscription.ts'
 import { TRANSFER_DIRECTIONS } from './transfer.ts'
 import { Type } from './type.ts'
-import { ROLES } from './user.ts'
-import type { Role } from './user.ts'
+import { OPERATORS, ROLES, TRANSFER_READERS } from './user.ts'
 
 const optional = Type.Optional
 const out = (description: string) => Type.String({ description })
@@ -233,16 +232,9 @@ export const CronYear = Type.Object(
   { description: 'When a cron expression is due in a year.' },
 )
 
-const OPERATORS = [
-  'ROLE_GLOBALADMIN',
-  'ROLE_ADMIN',
-  'ROLE_ADVOPERATOR',
-  'ROLE_OPERATOR',
-] as const satisfies Role[]
-const READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
 const EVENTS = { tag: 'Events' } as const
 const ADMINISTRATION = { ...EVENTS, roles: ROLES, auth: 'administration' } as const
-const EXPECTATIONS = { tag: 'Expectations', roles: READERS } as const
+const EXPECTATIONS = { tag: 'Expectations', roles: TRANSFER_READERS } as const
 
 export const notificationOperations = {
   listEvents: {

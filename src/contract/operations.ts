@@ -15,18 +15,20 @@ import {
 import { Contact } from './contact.ts'
 import { pageOf } from './page.ts'
 import { Transfer } from './transfer.ts'
-import { LoginResponseV1, LoginResponseV2, LoginV1, LoginV2, ROLES, TRANSFER_READERS } from './user.ts'
+import {
+  LoginResponseV1,
+  LoginResponseV2,
+  LoginV1,
+  LoginV2,
+  OPERATORS,
+  ROLES,
+  TRANSFER_READERS,
+} from './user.ts'
 import type { Auth, Role } from './user.ts'
 import { Type } from './type.ts'
 
 export const BASE_PATH = '/connect-back'
 
-export const OPERATORS = [
-  'ROLE_GLOBALADMIN',
-  'ROLE_ADMIN',
-  'ROLE_ADVOPERATOR',
-  'ROLE_OPERATOR',
-] as const satisfies Role[]
 const EDITORS = ['ROLE_GLOBALADMIN', 'ROLE_ADMIN', 'ROLE_ADVOPERATOR'] as const satisfies Role[]
 
 export type Operation = {

@@ -6,7 +6,7 @@ import { CHANNEL_CODE_PATTERN } from './channel.ts'
 import type { Operation } from './operations.ts'
 import { Transfer } from './transfer.ts'
 import { Type } from './type.ts'
-import type { Role } from './user.ts'
+import { OPERATORS } from './user.ts'
 
 const out = (description: string) => Type.String({ description })
 const count = (description: string) => Type.Integer({ description, format: 'int64' })
@@ -67,12 +67,6 @@ const FileParams = Type.Object({
   fileIndex: Type.String({ maxLength: 9, description: 'Place of the file in the transfer, from 0.' }),
 })
 
-const OPERATORS = [
-  'ROLE_GLOBALADMIN',
-  'ROLE_ADMIN',
-  'ROLE_ADVOPERATOR',
-  'ROLE_OPERATOR',
-] as const satisfies Role[]
 const OPERATE = { tag: 'Platform', roles: OPERATORS, auth: 'operate', badCode: 400 } as const
 const CHANNEL = '/platform/v1/channels/{channelCode}'
 

@@ -27,6 +27,14 @@ export const AUTHS = [
 /** Who may read transfers. A controlator sees channels only. */
 export const TRANSFER_READERS = ROLES.filter((role) => role !== 'ROLE_CONTROLATOR')
 
+/** Who may act on transfers. */
+export const OPERATORS = [
+  'ROLE_GLOBALADMIN',
+  'ROLE_ADMIN',
+  'ROLE_ADVOPERATOR',
+  'ROLE_OPERATOR',
+] as const satisfies (typeof ROLES)[number][]
+
 export type Role = (typeof ROLES)[number]
 export type Auth = (typeof AUTHS)[number]
 export type Auths = Record<Auth, boolean>

@@ -1,7 +1,7 @@
 // Tells of certificates that end soon: those of channels, of partners' TLS and of this node's listeners. Each is told once when a month, a week
 // and a day are left, and when it has ended, however many channels use it.
 
-import { showTime } from '../domain/time.ts'
+import { DAY_MS, showTime } from '../domain/time.ts'
 import { certificatesIn, publicPartOf } from '../keys/key-facts.ts'
 import { keysOfChannels } from '../keys/known-keys.ts'
 import { listContacts } from '../store/contacts.ts'
@@ -10,7 +10,6 @@ import { addEvent } from '../store/events/outbox.ts'
 import { channelVersions } from '../store/keys/known-keys.ts'
 import type { NotifyParts } from './parts.ts'
 
-const DAY_MS = 86_400_000
 const TOLD_AT_DAYS = [0, 1, 7, 30]
 
 const USES = { LOCAL: 'security.rsaLocalKey', REMOTE: 'security.rsaRemoteKey' } as const

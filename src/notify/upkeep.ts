@@ -1,6 +1,7 @@
 // What the notifier does now and then: tells of nodes that fell silent and of certificates that end soon, and forgets
 // what is older than the events are kept. Several nodes may do it at once: each is done under a lock, or told once.
 
+import { DAY_MS } from '../domain/time.ts'
 import { hasLostNodes, tellLostNodes } from '../store/events/node-life.ts'
 import { forgetEvents } from '../store/events/list.ts'
 import { lockEvents } from '../store/events/sequence.ts'
@@ -11,7 +12,6 @@ import type { NotifyParts } from './parts.ts'
 const SILENT_EVERY_MS = 5000
 const FORGET_EVERY_MS = 600_000
 const KEYS_EVERY_MS = 6 * 3_600_000
-const DAY_MS = 86_400_000
 /** In one transaction: nobody waits long for it. */
 const FORGOTTEN_AT_ONCE = 500
 /** At one look; the rest at the next. */

@@ -2,6 +2,7 @@
 // what the two memories of files know of that time. Channel by channel in small pieces; where it is cut off, the next run
 // goes on. An archive, where there is one, has each row before it goes (archive.ts).
 
+import { DAY_MS } from '../domain/time.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { channelRules } from '../store/retention/channel-rules.ts'
@@ -22,7 +23,6 @@ export type RetentionParts = {
   now: () => number
 }
 
-const DAY_MS = 86_400_000
 const ROWS_AT_ONCE = 50
 /**
  * A piece is 3 to 4 ms of a core, and where cores are few a request or two wait for it. At five pieces a second those are

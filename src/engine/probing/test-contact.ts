@@ -5,6 +5,7 @@
 
 import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
+import { DAY_MS } from '../../domain/time.ts'
 import type { ConnectionTest, TestedLine } from '../../contract/administration/connection-test.ts'
 import type { Oftp2Settings, SftpSettings } from '../../contract/contact-settings.ts'
 import { applicationOf, partnerMustCall } from '../../domain/channel.ts'
@@ -40,7 +41,6 @@ export type Testing = {
 }
 
 const MOST_LINES = 8
-const DAY_MS = 86_400_000
 const ENDS_SOON_DAYS = 30
 const TIMEOUTS = { connectMs: STEP_MS, syncMs: STEP_MS, ackMs: STEP_MS, idleMs: STEP_MS }
 

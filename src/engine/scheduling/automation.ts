@@ -17,6 +17,7 @@ import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { automaticPauseMs } from '../../domain/retry-schedule.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { nextCronTurn } from '../../domain/calendar/cron-turns.ts'
+import { spanMs } from '../../domain/calendar/windows.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
@@ -193,13 +194,6 @@ function cronTurn(
     log.warn({ err: thrown, cron }, 'a plan cannot be read')
     return undefined
   }
-}
-
-const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-export function spanMs(every: string): number {
-  const [, count = '0', unit = 's'] = /^(\d+)([smhd])$/.exec(every) ?? []
-  return Math.max(1000, Number(count) * (UNITS[unit] ?? 1000))
 }
 
 /** Nothing to send, an emission under way or a closed direction is normal here, and no error. */

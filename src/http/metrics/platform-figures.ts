@@ -4,6 +4,7 @@
 
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
+import { DAY_MS } from '../../domain/time.ts'
 import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from '../../contract/transfer.ts'
 import type { TransferDirection, TransferStatus } from '../../contract/transfer.ts'
 import { statusOf } from '../../domain/channel.ts'
@@ -31,7 +32,6 @@ import type { Context } from '../context.ts'
 const SETTLED_MS = 10_000
 /** Days are left for long. */
 const CERTIFICATES_EVERY_MS = 600_000
-const DAY_MS = 86_400_000
 
 const CHANNEL = ['channel', 'partner'] as const
 

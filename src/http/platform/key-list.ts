@@ -1,6 +1,7 @@
 // The keys that channels use, each once. Of every channel's keys fingerprint and end are kept in memory, for as long as the
 // channel stays as it is; they come from the database, so a page opens the keys that it shows and no others.
 
+import { DAY_MS } from '../../domain/time.ts'
 import type { KeyInUse } from '../../contract/administration/keys.ts'
 import { makePage } from '../../contract/page.ts'
 import { publicPartOf } from '../../keys/key-facts.ts'
@@ -22,7 +23,6 @@ type Key = ChannelKey & { channels: string[] }
 
 const NAMES = { LOCAL: 'rsaLocalKeyName', REMOTE: 'rsaRemoteKeyName' } as const
 const CHANNELS_NAMED = 100
-const DAY_MS = 86_400_000
 
 export type KeyList = {
   handlers: Pick<PlatformHandlers, 'listKeys'>

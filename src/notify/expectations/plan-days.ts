@@ -1,6 +1,7 @@
 // Makes the days of expectations ahead of time: of each there is always one whose window has not opened. After a time
 // in which no node ran, the days in between are made too, and the clock decides them as it finds them.
 
+import { DAY_MS } from '../../domain/time.ts'
 import type { Expectation } from '../../contract/calendar.ts'
 import { addDays as daysAfter } from '../../domain/calendar/days.ts'
 import { planOf } from '../../domain/calendar/windows.ts'
@@ -22,7 +23,6 @@ import { fileOf, isMeant } from './count-files.ts'
 const MOST_DAYS_BACK = 31
 /** No window ends later than this many days after its day. */
 const LONGEST = 8
-const DAY_MS = 86_400_000
 
 /** How many expectations were planned. */
 export async function planDays(tx: Tx, zone: Zone, now: number, limit: number): Promise<number> {

@@ -4,7 +4,6 @@
 import { sql } from 'kysely'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db, Store, Tx } from '../database/store.ts'
-import type { TransferFileRow } from '../database/tables.ts'
 
 export function nameKey(name: string): Buffer {
   return Buffer.from(name.normalize('NFC').toLowerCase(), 'utf8')
@@ -17,7 +16,7 @@ export function keyRange(beginning: string): [from: Buffer, before: Buffer] {
   return [from, Buffer.concat([from, Buffer.of(0xff)])]
 }
 
-/** Of files whose name begins so, newest transfers first in no other order; one per file. */
+/** Of files whose name begins so, in no order; one per file. */
 export async function transfersWithName(db: Db, beginning: string, limit: number): Promise<string[]> {
   const [from, before] = keyRange(beginning)
   const rows = await db
@@ -41,8 +40,6 @@ export async function transfersWithHash(db: Db, hash: string, limit: number): Pr
     .execute()
   return rows.map((row) => row.transfer_id)
 }
-
-export type NamedFile = Pick<TransferFileRow, 'transfer_id' | 'name'>
 
 export async function namesOf(db: Db, ids: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db

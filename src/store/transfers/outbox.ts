@@ -1,5 +1,6 @@
 // Files that lie ready for a partner who calls to take them.
 
+import { DAY_MS } from '../../domain/time.ts'
 import { batches } from '../database/batches.ts'
 import { firstIdAt } from '../database/ids.ts'
 import { hot } from '../database/prepared-queries.ts'
@@ -81,8 +82,6 @@ export async function waitingFile(
 }
 
 export type OutboxKey = { channelCode: string; name: string; keyDate: string; keyTime: string }
-
-const DAY_MS = 86_400_000
 
 /**
  * The transfer under which the partner took this very file: that of an earlier attempt, which died before it could note
