@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/operations.ts'
 import { hasAuth, mayReach } from '../domain/user.ts'
 import { NodeError } from '../errors.ts'
-import { CONSOLE_HEADER } from '../contract/account/session.ts'
+import { CONSOLE_HEADER, SHOWN_USER_HEADER } from '../contract/account/session.ts'
 import { isGood, sessionHash } from '../accounts/sessions.ts'
 import { TOKEN_SECONDS } from '../accounts/token.ts'
 import type { Claims } from '../accounts/token.ts'
@@ -61,15 +61,26 @@ async function bySession(context: Context, request: Asking, secrets: readonly st
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     throw new NodeError('forbidden', 'the session of the console is for the console’s own pages alone')
+  const shown = headers[SHOWN_USER_HEADER]
+  let isOther = false
   for (const secret of secrets) {
     const session = await findSession(context.store.db, sessionHash(secret))
     const account = session && (await findAccount(context.store.db, session.username))
     if (!account || !isGood(session, account, context.now())) continue
+    if (shown !== undefined && shown !== encodeURIComponent(account.username)) {
+      isOther = true
+      continue
+    }
     request.credential = { via: 'SESSION', id: session.id, expiresAt: session.expiresAt }
     context.sessionSeen(session.id, context.now())
     return account
   }
-  throw new NodeError('unauthorized', 'the session has ended: sign in again')
+  throw new NodeError(
+    'unauthorized',
+    isOther
+      ? 'the session is another user’s, who has signed in in the same browser'
+      : 'the session has ended: sign in again',
+  )
 }
 
 /** A login of the version before carries no id: it holds for an account that is as old, and ends within two hours. */

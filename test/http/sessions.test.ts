@@ -2,7 +2,7 @@
 // account.
 
 import assert from 'node:assert/strict'
-import { CONSOLE_HEADER } from '../../src/contract/account/session.ts'
+import { CONSOLE_HEADER, SHOWN_USER_HEADER } from '../../src/contract/account/session.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { putAccount } from '../../src/store/accounts.ts'
 import { request } from '../support/call.ts'
@@ -102,6 +102,47 @@ testOnBoth('other sites can use the cookie for nothing', async (t, database) => 
     headers: { origin: 'https://evil.example', 'access-control-request-method': 'DELETE' },
   })
   assert.equal(asked.headers.get('access-control-allow-origin'), null)
+})
+
+testOnBoth('a page that shows one user cannot act with the session of another', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const cookie = await signIn(node, 'admin')
+  const as = (username: string, more: Options = {}) =>
+    at(node, '/session', { cookie, headers: { [SHOWN_USER_HEADER]: encodeURIComponent(username) }, ...more })
+  assert.equal((await as('admin')).status, 200)
+  const refused = await as('operator')
+  assert.equal(refused.status, 401)
+  assert.match(refused.body.message, /another user/)
+  assert.equal((await as('operator', { method: 'DELETE' })).status, 401)
+  assert.equal((await at(node, '/session', { cookie })).status, 200, 'it was ended all the same')
+  // A browser may send the cookies of two nodes of one platform: the named user's counts.
+  const both = `${cookie}; ${(await signIn(node)).replace(/_\d+=/, '_1=')}`
+  for (const username of ['admin', 'operator'])
+    assert.equal((await as(username, { cookie: both })).body.username, username)
+})
+
+testOnBoth('signing in ends the session whose cookie it replaces', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const enter = async (username: string, cookie: string) =>
+    cookieIn(
+      (await at(node, '/session', { method: 'POST', body: { username, password: PASSWORD }, cookie }))
+        .headers,
+    )
+  const first = await signIn(node)
+  const renewed = await enter('operator', first)
+  assert.equal((await at(node, '/session', { cookie: first })).status, 401)
+  const elsewhere = await signIn(node)
+  // One of another node stays.
+  const others = elsewhere.replace(/_\d+=/, '_1=')
+  const admin = await enter('admin', `${others}; ${renewed}`)
+  assert.equal((await at(node, '/session', { cookie: renewed })).status, 401)
+  assert.equal((await at(node, '/session', { cookie: elsewhere })).body.username, 'operator')
+  assert.equal((await at(node, '/session', { cookie: admin })).body.username, 'admin')
+  const trail = await node.store.db.selectFrom('audit').selectAll().where('action', '=', 'LOGOUT').execute()
+  assert.deepEqual(
+    trail.map(({ who, via, subject }) => [who, via, subject]),
+    [['operator', 'SESSION', 'operator']],
+  )
 })
 
 testOnBoth(

@@ -39,6 +39,7 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
   const words = all.uploads
   const formats = useFormats()
   const tell = useTell()
+  const { user } = useSession()
   const send = useChannelAction('send', code)
   const [files, setFiles] = useState<readonly File[]>([])
   const [state, setState] = useState<State>({ step: 'choosing' })
@@ -54,7 +55,7 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
         const moved = (octets: number) =>
           setState({ step: 'moving', name: file.name, octets: before + Math.min(octets, file.size), nth })
         moved(0)
-        await uploadFile(code, file, { signal, moved })
+        await uploadFile({ username: user.username, channelCode: code }, file, { signal, moved })
         before += file.size
         done++
       }

@@ -66,6 +66,9 @@ export const en = {
     showPassword: 'Show or hide what is typed',
     submit: 'Sign in',
     ended: 'Your session has ended. Sign in to go on where you were.',
+    other: (name: string) =>
+      `${name} has signed in in another tab of this browser, and your session here has ended. Sign in to go on where you were.`,
+    takeOver: (name: string) => `Go on as ${name}`,
     refused: 'The username or the password is not right.',
     tooMany: 'Too many failed attempts. Wait a while and try again.',
     unreachable: 'The node does not answer. Check that it runs and try again.',

@@ -68,6 +68,9 @@ export const es: Words = {
     showPassword: 'Mostrar u ocultar lo escrito',
     submit: 'Entrar',
     ended: 'Su sesión ha terminado. Inicie sesión para seguir donde estaba.',
+    other: (name) =>
+      `${name} ha iniciado sesión en otra pestaña de este navegador y su sesión aquí ha terminado. Inicie sesión para seguir donde estaba.`,
+    takeOver: (name) => `Seguir como ${name}`,
     refused: 'El usuario o la contraseña no son correctos.',
     tooMany: 'Demasiados intentos fallidos. Espere un momento e inténtelo de nuevo.',
     unreachable: 'El nodo no responde. Compruebe que está en marcha e inténtelo de nuevo.',

@@ -4,6 +4,7 @@
 import type { NodeEvent } from '../../../src/contract/event-types.ts'
 import type { TransferEvent } from '../../../src/contract/event.ts'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
+import { consoleHeaders } from '../session/console-client.ts'
 
 export type StreamState = 'connecting' | 'open' | 'refused'
 
@@ -11,6 +12,8 @@ export type StreamState = 'connecting' | 'open' | 'refused'
 export type HeardEvent = TransferEvent | NodeEvent
 
 type Listener = {
+  /** Of the page that listens. */
+  username: string
   heard(event: HeardEvent): void
   changed(state: StreamState): void
   /** Whether the node answered, each time that it was tried or heard. */
@@ -42,6 +45,7 @@ async function readOnce(listener: Listener, signal: AbortSignal): Promise<'refus
   let timer = setTimeout(() => silence.abort(), SILENCE_MS)
   try {
     const response = await fetch(`${BASE_PATH}/events`, {
+      headers: consoleHeaders(listener.username),
       signal: AbortSignal.any([signal, silence.signal]),
     })
     if (response.status === 401 || response.status === 403) return 'refused'

@@ -43,7 +43,7 @@ class ProgressStore {
 }
 
 export function LiveProvider({ children }: { children: ReactNode }) {
-  const { user, rights, ended, expiresAt } = useSession()
+  const { user, rights, ended, look } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState<StreamState>('connecting')
   const progress = useMemo(() => new ProgressStore(), [])
@@ -58,10 +58,14 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       else refresh(event.channelCode)
     }
     const answered = (does: boolean) => (does ? connection.answered() : connection.lost())
-    void followEvents({ heard, changed: setState, answered }, stop.signal)
+    const changed = (to: StreamState) => {
+      setState(to)
+      if (to === 'refused') void look()
+    }
+    void followEvents({ username: user.username, heard, changed, answered }, stop.signal)
     return () => stop.abort()
     // A new session opens the stream anew.
-  }, [user, expiresAt, ended, mayListen, queries, progress])
+  }, [user, ended, mayListen, queries, progress, look])
   // When the stream is back, everything is read again: something may have happened meanwhile.
   useEffect(() => {
     if (state === 'open') readAgain(queries)

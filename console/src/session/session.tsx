@@ -1,17 +1,28 @@
 // The session: who is signed in, the client, and what the user may do. A cookie that scripts cannot read carries it, so
 // reloading and new tabs go on with it. It ends after its time, by signing out, or when the node answers 401. Then the
-// page waits behind the sign-in with all that was typed; the same user goes on with it.
+// page waits behind the sign-in with all that was typed; the same user goes on with it. Another tab may have signed in
+// somebody else: every request names the user that is shown, and the page looks whose the session is when one is refused.
 
 import { ClientError } from '../../../sdk/index.ts'
 import type { Client, Session } from '../../../sdk/index.ts'
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import type { ReactNode } from 'react'
 import { useLanguage } from '../i18n/language.tsx'
 import { connection } from '../live/connection.ts'
 import { Loading } from '../parts/states.tsx'
 import { consoleClient } from './console-client.ts'
 import { FirstRun } from './first-run.tsx'
+import { tellOtherTabs, whenTold } from './other-tabs.ts'
 import { rightsOf } from './rights.ts'
 import type { Rights } from './rights.ts'
 import { SignIn } from './sign-in.tsx'
@@ -29,13 +40,19 @@ export type SignedIn = {
   renew(password: string): Promise<void>
   /** The node has given this session anew: after another password or language. */
   refresh(user: Session): void
+  /** Asks the node whose the session is: the page goes on, or waits behind the sign-in. */
+  look(): Promise<void>
 }
 
 type Held = { user: Session; expiresAt: number }
 type State =
   | { kind: 'looking' }
   | { kind: 'out'; firstRun: boolean }
-  | ({ kind: 'in'; ended: boolean } & Held)
+  // `other` is signed in instead.
+  | ({ kind: 'in'; ended: boolean; other?: Session } & Held)
+
+/** Names nobody: the node says whose the session is. */
+const asking = consoleClient()
 
 const SessionContext = createContext<SignedIn | undefined>(undefined)
 
@@ -47,48 +64,65 @@ export function useSession(): SignedIn {
 
 export function SessionProvider({ children }: { children: ReactNode }) {
   const { suggest } = useLanguage()
-  const client = useMemo(consoleClient, [])
   const [state, setState] = useState<State>({ kind: 'looking' })
-  const end = useCallback(
-    () => setState((now) => (now.kind === 'in' && !now.ended ? { ...now, ended: true } : now)),
-    [],
-  )
-  const queries = useMemo(() => makeQueries(end), [end])
-  const enter = useCallback(
-    (user: Session) => {
-      suggest(user.language)
-      setState((before) => {
-        // Somebody else signed in: nothing of the one before may be seen.
-        if (before.kind === 'in' && before.user.username !== user.username) queries.clear()
-        return { kind: 'in', ended: false, user, expiresAt: expiryOf(user) }
-      })
-    },
-    [suggest, queries],
-  )
+  // The last look, sign-in or sign-out counts: what was asked before it may be answered later.
+  const turn = useRef(0)
+  const end = useCallback(() => setState(ended), [])
+  const enter = useCallback((user: Session) => {
+    turn.current++
+    setState({ kind: 'in', ended: false, user, expiresAt: expiryOf(user) })
+    tellOtherTabs()
+  }, [])
+  const look = useCallback(async () => {
+    const mine = ++turn.current
+    try {
+      const user = await asking.platform.session()
+      connection.answered()
+      if (mine === turn.current) setState((now) => found(now, user))
+    } catch (thrown) {
+      connection.failed(thrown)
+      if (mine === turn.current && isSignedOut(thrown)) end()
+    }
+  }, [end])
+  useEffect(() => whenTold(() => void look()), [look])
   useEffect(() => {
-    const look = async () => {
+    const first = async () => {
       try {
-        enter(await client.platform.session())
+        const user = await asking.platform.session()
+        setState({ kind: 'in', ended: false, user, expiresAt: expiryOf(user) })
       } catch {
-        const { open } = await client.platform.firstRun().catch(() => ({ open: false }))
+        const { open } = await asking.platform.firstRun().catch(() => ({ open: false }))
         setState({ kind: 'out', firstRun: open })
       }
     }
-    void look()
-  }, [client, enter])
+    void first()
+  }, [])
   const signIn = useCallback(
     async (username: string, password: string) =>
-      enter(await client.platform.openSession({ body: { username, password } })),
-    [client, enter],
+      enter(await asking.platform.openSession({ body: { username, password } })),
+    [enter],
   )
-  const signOut = useCallback(() => {
-    // Without an answer the session ends by its time; this page forgets it now.
-    void client.platform.endSession().catch(() => {})
-    setState({ kind: 'out', firstRun: false })
-    queries.clear()
-  }, [client, queries])
 
   const held = state.kind === 'in' ? state : undefined
+  const username = held?.user.username
+  // Both are one user's own: nothing that one has read is seen by another, and nothing is asked in another's name.
+  const { client, queries } = useMemo(
+    () => ({ client: consoleClient(username), queries: makeQueries(look) }),
+    [username, look],
+  )
+  const language = held?.user.language
+  useLayoutEffect(() => {
+    if (language !== undefined) suggest(language)
+  }, [language, suggest])
+  const signOut = useCallback(() => {
+    turn.current++
+    // Without an answer the session ends by its time; this page forgets it now.
+    void client.platform
+      .endSession()
+      .catch(() => {})
+      .finally(tellOtherTabs)
+    setState({ kind: 'out', firstRun: false })
+  }, [client])
   useEffect(() => {
     if (!held || held.ended) return undefined
     const timer = setTimeout(end, Math.max(0, held.expiresAt - Date.now()))
@@ -98,27 +132,36 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     // Dialogs lie beside the page: they wait with it.
     document.documentElement.classList.toggle('session-ended', held?.ended === true)
     if (held?.ended === false) void queries.invalidateQueries()
-  }, [held?.ended, queries])
+    // Of a session that was given anew, too: what was asked meanwhile may have been refused.
+  }, [held?.ended, held?.user, queries])
 
   const session = useMemo<SignedIn | undefined>(() => {
     if (!held) return undefined
     const renew = (password: string) => signIn(held.user.username, password)
-    return { ...held, client, rights: rightsOf(held.user), signOut, renew, refresh: enter }
-  }, [held, client, signIn, signOut, enter])
+    return { ...held, client, rights: rightsOf(held.user), signOut, renew, refresh: enter, look }
+  }, [held, client, signIn, signOut, enter, look])
   if (state.kind === 'looking') return <Loading />
   if (!session)
     return state.kind === 'out' && state.firstRun ? (
-      <FirstRun client={client} entered={enter} over={() => setState({ kind: 'out', firstRun: false })} />
+      <FirstRun client={asking} entered={enter} over={() => setState({ kind: 'out', firstRun: false })} />
     ) : (
       <SignIn ended={false} username={undefined} signIn={signIn} />
     )
+  const other = held?.other
   return (
     <QueryClientProvider client={queries}>
       <SessionContext value={session}>
         <div key={session.user.username} hidden={session.ended}>
           {children}
         </div>
-        {session.ended && <SignIn ended username={session.user.username} signIn={signIn} />}
+        {session.ended && (
+          <SignIn
+            ended
+            username={session.user.username}
+            other={other && { name: other.username, take: () => enter(other) }}
+            signIn={signIn}
+          />
+        )}
       </SessionContext>
     </QueryClientProvider>
   )
@@ -129,10 +172,32 @@ function expiryOf(user: Session): number {
   return Date.now() + Date.parse(user.expiresAt) - Date.parse(user.now)
 }
 
-function makeQueries(end: () => void): QueryClient {
+function isSignedOut(thrown: unknown): boolean {
+  return thrown instanceof ClientError && thrown.status === 401
+}
+
+function ended(now: State): State {
+  if (now.kind !== 'in' || (now.ended && !now.other)) return now
+  const { user, expiresAt } = now
+  return { kind: 'in', ended: true, user, expiresAt }
+}
+
+/** The node has said whose the session is. A page at the sign-in stays there: somebody may be typing. */
+function found(now: State, user: Session): State {
+  if (now.kind !== 'in') return now
+  if (now.user.username !== user.username) return { ...now, ended: true, other: user }
+  if (!now.ended && isSame(now.user, user)) return now
+  return { kind: 'in', ended: false, user, expiresAt: expiryOf(user) }
+}
+
+function isSame(before: Session, after: Session): boolean {
+  return JSON.stringify({ ...before, now: '' }) === JSON.stringify({ ...after, now: '' })
+}
+
+function makeQueries(look: () => Promise<void>): QueryClient {
   const onError = (thrown: unknown) => {
     connection.failed(thrown)
-    if (thrown instanceof ClientError && thrown.status === 401) end()
+    if (isSignedOut(thrown)) void look()
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError, onSuccess: () => connection.answered() }),

@@ -2,7 +2,7 @@
 // same page.
 
 import { ClientError } from '../../../sdk/index.ts'
-import { PasswordInput, TextInput } from '@mantine/core'
+import { Button, PasswordInput, TextInput } from '@mantine/core'
 import type { Words } from '../i18n/en.ts'
 import { useWords } from '../i18n/language.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -11,10 +11,12 @@ import { SignInCard } from './sign-in-card.tsx'
 type Props = {
   ended: boolean
   username: string | undefined
+  /** Who is signed in instead, in another tab; the page may go on as theirs. */
+  other?: { name: string; take(): void } | undefined
   signIn(username: string, password: string): Promise<void>
 }
 
-export function SignIn({ ended, username, signIn }: Props) {
+export function SignIn({ ended, username, other, signIn }: Props) {
   const words = useWords()
   const send = async (form: FormData) => {
     try {
@@ -27,8 +29,21 @@ export function SignIn({ ended, username, signIn }: Props) {
   return (
     <SignInCard
       title={words.signIn.title}
-      about={ended && <Notice tone="moving">{words.signIn.ended}</Notice>}
+      about={
+        ended && (
+          <Notice tone="moving" role="status">
+            {other ? words.signIn.other(other.name) : words.signIn.ended}
+          </Notice>
+        )
+      }
       button={words.signIn.submit}
+      otherwise={
+        other && (
+          <Button variant="subtle" onClick={other.take} fullWidth>
+            {words.signIn.takeOver(other.name)}
+          </Button>
+        )
+      }
       send={send}
     >
       <TextInput

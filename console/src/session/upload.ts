@@ -2,18 +2,23 @@
 
 import { ClientError } from '../../../sdk/index.ts'
 import type { ErrorBody } from '../../../sdk/index.ts'
-import { CONSOLE_HEADER } from '../../../src/contract/account/session.ts'
 import { BASE_PATH } from '../../../src/contract/operations.ts'
 import { platformOperations } from '../../../src/contract/platform.ts'
 import type { PlatformOutputOf } from '../../../src/contract/platform.ts'
+import { consoleHeaders } from './console-client.ts'
 
 const { method, path, consumes } = platformOperations.uploadFile
 
+type Target = { username: string; channelCode: string }
 type Watching = { signal: AbortSignal; moved(octets: number): void }
 type Uploaded = PlatformOutputOf<'uploadFile'>
 
 /** Rejects with what the node says, or with the signal's reason when it was cancelled. */
-export function uploadFile(channelCode: string, file: File, { signal, moved }: Watching): Promise<Uploaded> {
+export function uploadFile(
+  { username, channelCode }: Target,
+  file: File,
+  { signal, moved }: Watching,
+): Promise<Uploaded> {
   const url = path
     .replace('{channelCode}', encodeURIComponent(channelCode))
     .replace('{fileName}', encodeURIComponent(file.name))
@@ -21,7 +26,8 @@ export function uploadFile(channelCode: string, file: File, { signal, moved }: W
     const request = new XMLHttpRequest()
     request.open(method, BASE_PATH + url)
     request.setRequestHeader('Content-Type', consumes)
-    request.setRequestHeader(CONSOLE_HEADER, '1')
+    for (const [name, value] of Object.entries(consoleHeaders(username)))
+      request.setRequestHeader(name, value)
     request.upload.addEventListener('progress', ({ loaded }) => moved(loaded))
     request.addEventListener('load', () => {
       const body = parsed(request.responseText)

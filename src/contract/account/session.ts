@@ -11,6 +11,12 @@ import type { Auth } from '../user.ts'
 /** Every change by cookie carries it, with any value: no page of another origin can make a browser send it. */
 export const CONSOLE_HEADER = 'x-esclusa-console'
 
+/**
+ * Names the user that a page shows, percent-encoded. The tabs of a browser share the cookie: without it a page that still
+ * shows one user would act as whoever signed in last.
+ */
+export const SHOWN_USER_HEADER = 'x-esclusa-user'
+
 const out = (description: string) => Type.String({ description })
 const time = (description: string) => Type.String({ description, format: 'date-time' })
 const optional = Type.Optional
@@ -58,7 +64,7 @@ export const sessionOperations = {
     path: '/platform/v1/session',
     tag: 'Account',
     summary: 'Sign in to the console',
-    details: `Sets a cookie (HttpOnly, SameSite=Strict) that counts as long as a session, at most twelve hours. Whoever changes something with it sends the header ${CONSOLE_HEADER} as well. Systems use bearer tokens.`,
+    details: `Sets a cookie (HttpOnly, SameSite=Strict) that counts as long as a session, at most twelve hours. Whoever changes something with it sends the header ${CONSOLE_HEADER} as well. A request that names a user in the header ${SHOWN_USER_HEADER} (percent-encoded) is answered 401 where the session is another user's. The session whose cookie is replaced ends. Systems use bearer tokens.`,
     roles: 'public',
     body: LoginV2,
     ok: Session,

@@ -17,6 +17,13 @@ export function sessionSecrets(header: string | undefined): string[] {
     .slice(0, MOST_LOOKED_AT)
 }
 
+/** What the cookie holds that this answer would replace. */
+export function replacedSecret(request: FastifyRequest): string | undefined {
+  const own = `${nameFor(request)}=`
+  const pairs = request.headers.cookie?.split(';').map((pair) => pair.trim()) ?? []
+  return sessionSecrets(pairs.find((pair) => pair.startsWith(own)))[0]
+}
+
 export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
