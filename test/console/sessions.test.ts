@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
-import { PAYROLL } from './platform.ts'
+import { PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 const scene = sharedScene()
@@ -74,6 +74,45 @@ test('signing out in one tab is seen in the others, and signing in again too', {
   await signIn(first, 'marta')
   await second.locator('.tiles').waitFor()
   await second.locator('.sign-in').waitFor({ state: 'detached' })
+  await first.context().close()
+})
+
+test('a tab goes on when another one has got a new session', { skip }, async () => {
+  const { open, node } = scene()
+  const first = await open()
+  await signIn(first, 'vera')
+  await first.locator('.who').waitFor()
+  const second = await tabBeside(first)
+  // Its own channel is shut, so that it hears of nothing.
+  await second.addInitScript(() => {
+    BroadcastChannel.prototype.addEventListener = () => {}
+  })
+  await second.clock.install()
+  await second.reload()
+  await second.locator('.who').waitFor()
+  // A look names nobody.
+  const looked = () =>
+    second.waitForResponse(
+      (answer) =>
+        answer.url().endsWith('/platform/v1/session') && !('x-esclusa-user' in answer.request().headers()),
+    )
+  const data = { username: 'vera', password: PASSWORD }
+  const renewed = await first.request.post(`${node.url}/connect-back/platform/v1/session`, { data })
+  assert.equal(renewed.status(), 200)
+  const atItsTime = looked()
+  await second.clock.fastForward('12:00:01')
+  assert.equal((await atItsTime).status(), 200)
+  await second.getByRole('link', { name: 'Vera Lund' }).click()
+  await second.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
+  assert.equal(await second.locator('.sign-in').count(), 0)
+
+  // And it looks when it is seen again.
+  const whenSeen = looked()
+  await second.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  assert.equal((await whenSeen).status(), 200)
+  await node.store.db.deleteFrom('console_session').where('username', '=', 'vera').execute()
+  await second.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  await second.getByText('Your session has ended.').waitFor()
   await first.context().close()
 })
 

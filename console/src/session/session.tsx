@@ -40,8 +40,8 @@ export type SignedIn = {
   renew(password: string): Promise<void>
   /** The node has given this session anew: after another password or language. */
   refresh(user: Session): void
-  /** Asks the node whose the session is: the page goes on, or waits behind the sign-in. */
-  look(): Promise<void>
+  /** Asks the node whose the session is: the page goes on, or waits behind the sign-in. Says whether it answered. */
+  look(): Promise<boolean>
 }
 
 type Held = { user: Session; expiresAt: number }
@@ -50,6 +50,9 @@ type State =
   | { kind: 'out'; firstRun: boolean }
   // `other` is signed in instead.
   | ({ kind: 'in'; ended: boolean; other?: Session } & Held)
+
+/** What the way to the node and back makes uncertain. */
+const CLOCK_MS = 5_000
 
 /** Names nobody: the node says whose the session is. */
 const asking = consoleClient()
@@ -79,9 +82,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       const user = await asking.platform.session()
       connection.answered()
       if (mine === turn.current) setState((now) => found(now, user))
+      return true
     } catch (thrown) {
       connection.failed(thrown)
       if (mine === turn.current && isSignedOut(thrown)) end()
+      return isSignedOut(thrown)
     }
   }, [end])
   useEffect(() => whenTold(() => void look()), [look])
@@ -125,9 +130,31 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   }, [client])
   useEffect(() => {
     if (!held || held.ended) return undefined
-    const timer = setTimeout(end, Math.max(0, held.expiresAt - Date.now()))
-    return () => clearTimeout(timer)
-  }, [held, end])
+    // Another tab may have got a new session: the node knows. Without its answer the time is over.
+    const over = async () => {
+      if (!(await look())) end()
+      else if (!stopped) wait()
+    }
+    let stopped = false
+    let timer: ReturnType<typeof setTimeout>
+    // The node's clock has its own second.
+    const wait = () => {
+      timer = setTimeout(() => void over(), Math.max(1_000, held.expiresAt - Date.now()))
+    }
+    wait()
+    return () => {
+      stopped = true
+      clearTimeout(timer)
+    }
+  }, [held, look, end])
+  const isIn = held !== undefined
+  useEffect(() => {
+    const seen = () => {
+      if (document.visibilityState === 'visible') void look()
+    }
+    if (isIn) document.addEventListener('visibilitychange', seen)
+    return () => document.removeEventListener('visibilitychange', seen)
+  }, [isIn, look])
   useEffect(() => {
     // Dialogs lie beside the page: they wait with it.
     document.documentElement.classList.toggle('session-ended', held?.ended === true)
@@ -186,15 +213,17 @@ function ended(now: State): State {
 function found(now: State, user: Session): State {
   if (now.kind !== 'in') return now
   if (now.user.username !== user.username) return { ...now, ended: true, other: user }
-  if (!now.ended && isSame(now.user, user)) return now
-  return { kind: 'in', ended: false, user, expiresAt: expiryOf(user) }
+  const expiresAt = expiryOf(user)
+  if (now.ended || !isSame(now.user, user)) return { kind: 'in', ended: false, user, expiresAt }
+  // This clock may have been set meanwhile.
+  return Math.abs(expiresAt - now.expiresAt) < CLOCK_MS ? now : { ...now, expiresAt }
 }
 
 function isSame(before: Session, after: Session): boolean {
   return JSON.stringify({ ...before, now: '' }) === JSON.stringify({ ...after, now: '' })
 }
 
-function makeQueries(look: () => Promise<void>): QueryClient {
+function makeQueries(look: () => Promise<boolean>): QueryClient {
   const onError = (thrown: unknown) => {
     connection.failed(thrown)
     if (isSignedOut(thrown)) void look()
