@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
 
@@ -114,6 +114,28 @@ test('a tab goes on when another one has got a new session', { skip }, async () 
   await second.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
   await second.getByText('Your session has ended.').waitFor()
   await first.context().close()
+})
+
+test('a reload while the node is away waits for it, and goes on signed in', { skip }, async () => {
+  const { open } = scene()
+  const page = await open()
+  await signIn(page, 'vera')
+  await page.locator('.who').waitFor()
+  const EVERY = '**/connect-back/**'
+  const answers: ((route: Route) => Promise<void>)[] = [
+    (route) => route.abort(),
+    (route) =>
+      route.fulfill({ status: 503, json: { status: 503, error: 'x', message: 'the database is away' } }),
+  ]
+  for (const answer of answers) {
+    await page.route(EVERY, answer)
+    await page.reload()
+    await page.getByRole('alert').getByText('The node does not answer').waitFor()
+    assert.equal(await page.locator('input[name=username]').count(), 0)
+    await page.unroute(EVERY)
+    await page.getByRole('link', { name: 'Vera Lund' }).waitFor()
+  }
+  await page.context().close()
 })
 
 async function signInAgain(page: Page, username: string): Promise<void> {

@@ -72,6 +72,8 @@ export const en = {
     refused: 'The username or the password is not right.',
     tooMany: 'Too many failed attempts. Wait a while and try again.',
     unreachable: 'The node does not answer. Check that it runs and try again.',
+    silent: 'The node does not answer',
+    silentHelp: 'This page asks again every few seconds and goes on when there is an answer.',
     warning: (minutes: number) =>
       minutes <= 1 ? 'Your session ends in a minute.' : `Your session ends in ${minutes} minutes.`,
     renew: 'Stay signed in',

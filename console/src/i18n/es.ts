@@ -74,6 +74,8 @@ export const es: Words = {
     refused: 'El usuario o la contraseña no son correctos.',
     tooMany: 'Demasiados intentos fallidos. Espere un momento e inténtelo de nuevo.',
     unreachable: 'El nodo no responde. Compruebe que está en marcha e inténtelo de nuevo.',
+    silent: 'El nodo no responde',
+    silentHelp: 'Esta página pregunta de nuevo cada pocos segundos y sigue cuando hay respuesta.',
     warning: (minutes) =>
       minutes <= 1 ? 'Su sesión termina en un minuto.' : `Su sesión termina en ${minutes} minutos.`,
     renew: 'Seguir conectado',

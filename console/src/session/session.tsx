@@ -25,7 +25,7 @@ import { FirstRun } from './first-run.tsx'
 import { tellOtherTabs, whenTold } from './other-tabs.ts'
 import { rightsOf } from './rights.ts'
 import type { Rights } from './rights.ts'
-import { SignIn } from './sign-in.tsx'
+import { Silent, SignIn } from './sign-in.tsx'
 
 export type SignedIn = {
   client: Client
@@ -46,11 +46,14 @@ export type SignedIn = {
 
 type Held = { user: Session; expiresAt: number }
 type State =
-  | { kind: 'looking' }
+  // `silent`: the node does not answer.
+  | { kind: 'looking'; silent: boolean }
   | { kind: 'out'; firstRun: boolean }
   // `other` is signed in instead.
   | ({ kind: 'in'; ended: boolean; other?: Session } & Held)
 
+/** Between two questions to a node that does not answer. */
+const AGAIN_MS = 3_000
 /** What the way to the node and back makes uncertain. */
 const CLOCK_MS = 5_000
 
@@ -67,7 +70,7 @@ export function useSession(): SignedIn {
 
 export function SessionProvider({ children }: { children: ReactNode }) {
   const { suggest } = useLanguage()
-  const [state, setState] = useState<State>({ kind: 'looking' })
+  const [state, setState] = useState<State>({ kind: 'looking', silent: false })
   // The last look, sign-in or sign-out counts: what was asked before it may be answered later.
   const turn = useRef(0)
   const end = useCallback(() => setState(ended), [])
@@ -91,16 +94,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   }, [end])
   useEffect(() => whenTold(() => void look()), [look])
   useEffect(() => {
-    const first = async () => {
-      try {
-        const user = await asking.platform.session()
-        setState({ kind: 'in', ended: false, user, expiresAt: expiryOf(user) })
-      } catch {
-        const { open } = await asking.platform.firstRun().catch(() => ({ open: false }))
-        setState({ kind: 'out', firstRun: open })
-      }
-    }
-    void first()
+    const stop = new AbortController()
+    void firstLook(setState, stop.signal)
+    return () => stop.abort()
   }, [])
   const signIn = useCallback(
     async (username: string, password: string) =>
@@ -167,7 +163,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     const renew = (password: string) => signIn(held.user.username, password)
     return { ...held, client, rights: rightsOf(held.user), signOut, renew, refresh: enter, look }
   }, [held, client, signIn, signOut, enter, look])
-  if (state.kind === 'looking') return <Loading />
+  if (state.kind === 'looking') return state.silent ? <Silent /> : <Loading />
   if (!session)
     return state.kind === 'out' && state.firstRun ? (
       <FirstRun client={asking} entered={enter} over={() => setState({ kind: 'out', firstRun: false })} />
@@ -192,6 +188,27 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       </SessionContext>
     </QueryClientProvider>
   )
+}
+
+/** Only 401 means that nobody is signed in. Without an answer the node is asked again until there is one. */
+async function firstLook(say: (state: State) => void, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const state = await whoIsThere().catch((): State => ({ kind: 'looking', silent: true }))
+    if (stop.aborted) return
+    say(state)
+    if (state.kind !== 'looking') return
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+  }
+}
+
+async function whoIsThere(): Promise<State> {
+  try {
+    const user = await asking.platform.session()
+    return { kind: 'in', ended: false, user, expiresAt: expiryOf(user) }
+  } catch (thrown) {
+    if (!isSignedOut(thrown)) throw thrown
+    return { kind: 'out', firstRun: (await asking.platform.firstRun()).open }
+  }
 }
 
 /** Only the difference is used: this clock and the node's may not agree. */

@@ -3,9 +3,11 @@
 
 import { ClientError } from '../../../sdk/index.ts'
 import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { IconPlugConnectedX } from '@tabler/icons-react'
 import type { Words } from '../i18n/en.ts'
 import { useWords } from '../i18n/language.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { Empty } from '../parts/states.tsx'
 import { SignInCard } from './sign-in-card.tsx'
 
 type Props = {
@@ -65,6 +67,22 @@ export function SignIn({ ended, username, other, signIn }: Props) {
         autoFocus={Boolean(username)}
       />
     </SignInCard>
+  )
+}
+
+/** In its place while the node does not answer: it is not known whether somebody is signed in. */
+export function Silent() {
+  const words = useWords()
+  return (
+    <main className="sign-in">
+      <div role="alert">
+        <Empty
+          icon={<IconPlugConnectedX size={28} stroke={1.5} />}
+          title={words.signIn.silent}
+          help={words.signIn.silentHelp}
+        />
+      </div>
+    </main>
   )
 }
 
