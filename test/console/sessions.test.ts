@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
+import { accountsChanged } from '../../src/store/accounts.ts'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
 
@@ -135,6 +136,29 @@ test('a reload while the node is away waits for it, and goes on signed in', { sk
     await page.unroute(EVERY)
     await page.getByRole('link', { name: 'Vera Lund' }).waitFor()
   }
+  await page.context().close()
+})
+
+test('rights that were taken away are noticed while the page is open', { skip }, async () => {
+  const { open, node } = scene()
+  const page = await open()
+  await signIn(page, 'pablo')
+  await page.locator('.tiles').waitFor()
+  const role = async (to: string) => {
+    await node.store.db.updateTable('account').set({ role: to }).where('username', '=', 'pablo').execute()
+    await node.store.write(accountsChanged)
+  }
+  await go(page, `/channels/${PAYROLL}`)
+  await page.getByRole('button', { name: 'Enviar ficheros' }).click()
+  // A stream that ends tells of it too; this page has none any more.
+  await page.route('**/connect-back/events', () => {})
+  await role('ROLE_CONTROLATOR')
+  await page.getByRole('dialog').getByRole('button').last().click()
+  await page.locator('.who').getByText('Controlador', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Enviar ficheros' }).waitFor({ state: 'detached' })
+  await role('ROLE_OPERATOR')
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  await page.getByRole('button', { name: 'Enviar ficheros' }).waitFor()
   await page.context().close()
 })
 

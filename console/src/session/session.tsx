@@ -220,6 +220,10 @@ function isSignedOut(thrown: unknown): boolean {
   return thrown instanceof ClientError && thrown.status === 401
 }
 
+function isForbidden(thrown: unknown): boolean {
+  return thrown instanceof ClientError && thrown.status === 403
+}
+
 function ended(now: State): State {
   if (now.kind !== 'in' || (now.ended && !now.other)) return now
   const { user, expiresAt } = now
@@ -243,7 +247,8 @@ function isSame(before: Session, after: Session): boolean {
 function makeQueries(look: () => Promise<boolean>): QueryClient {
   const onError = (thrown: unknown) => {
     connection.failed(thrown)
-    if (isSignedOut(thrown)) void look()
+    // A right may have been taken away meanwhile.
+    if (isSignedOut(thrown) || isForbidden(thrown)) void look()
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError, onSuccess: () => connection.answered() }),
