@@ -13,6 +13,7 @@ import type { Browser, Page } from 'playwright-core'
 import { closeAfter, startTestNode } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import type { RunningNode } from '../../src/main.ts'
+import { listSessions, removeSessions } from '../../src/store/sessions.ts'
 import { furnish, PASSWORD } from './platform.ts'
 
 /** The one without windows first: with it these tests take a quarter less of the processor's time. */
@@ -129,6 +130,16 @@ export async function signIn(page: Page, username: string, password = PASSWORD):
   await page.locator('input[name=username]').fill(username)
   await page.locator('input[name=password]').fill(password)
   await page.locator('.sign-in button[type=submit]').click()
+}
+
+/** As the node does it when somebody signs out everywhere. */
+export async function endSessionsOf({ store }: TestNode, username: string): Promise<void> {
+  await store.write(async (tx) =>
+    removeSessions(
+      tx,
+      (await listSessions(tx, username)).map(({ id }) => id),
+    ),
+  )
 }
 
 /** Goes there without a reload. */

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
 import type { Locator } from 'playwright-core'
-import { go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
+import { endSessionsOf, go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -223,7 +223,7 @@ test('the session warns before it ends, and what was typed waits behind the sign
   await page.getByRole('button', { name: 'Edit' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Half typed')
   // The node decides that it is over.
-  await node.store.db.deleteFrom('console_session').where('username', '=', 'marta').execute()
+  await endSessionsOf(node, 'marta')
   await page.clock.fastForward('12:00:01')
   await page.getByText('Your session has ended.').waitFor()
   assert.equal(await page.getByLabel('Name', { exact: true }).isVisible(), false)

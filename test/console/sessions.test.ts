@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
 import { accountsChanged } from '../../src/store/accounts.ts'
-import { go, sharedScene, signIn, whyNot } from './browser.ts'
+import { endSessionsOf, go, sharedScene, signIn, whyNot } from './browser.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -111,7 +111,7 @@ test('a tab goes on when another one has got a new session', { skip }, async () 
   const whenSeen = looked()
   await second.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
   assert.equal((await whenSeen).status(), 200)
-  await node.store.db.deleteFrom('console_session').where('username', '=', 'vera').execute()
+  await endSessionsOf(node, 'vera')
   await second.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
   await second.getByText('Your session has ended.').waitFor()
   await first.context().close()
@@ -159,6 +159,35 @@ test('rights that were taken away are noticed while the page is open', { skip },
   await role('ROLE_OPERATOR')
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
   await page.getByRole('button', { name: 'Enviar ficheros' }).waitFor()
+  await page.context().close()
+})
+
+test('an upload in a session that has ended brings the sign-in, and goes on after it', { skip }, async () => {
+  const { open, node } = scene()
+  const page = await open()
+  await signIn(page, 'marta')
+  await page.locator('.tiles').waitFor()
+  await go(page, `/channels/${PAYROLL}`)
+  await page.getByRole('button', { name: 'Upload and send' }).click()
+  const dialog = page.getByRole('dialog')
+  const file = { name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') }
+  await dialog.locator('input[type=file]').setInputFiles(file)
+  // Nothing but the upload finds out.
+  const EVERY = '**/connect-back/**'
+  await page.route(EVERY, (route) =>
+    route.request().method() === 'GET' && 'x-esclusa-user' in route.request().headers()
+      ? route.abort()
+      : route.continue(),
+  )
+  await endSessionsOf(node, 'marta')
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await page.unroute(EVERY)
+  await signIn(page, 'marta')
+  await dialog.waitFor()
+  assert.equal(await dialog.getByRole('alert').count(), 0)
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click()
+  await page.getByText('late.txt').first().waitFor()
   await page.context().close()
 })
 

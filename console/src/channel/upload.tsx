@@ -7,7 +7,7 @@ import { useRef, useState } from 'react'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { useSession } from '../session/session.tsx'
+import { isSignedOut, needsLook, useSession } from '../session/session.tsx'
 import { uploadFile } from '../session/upload.ts'
 import { useChannelAction } from './actions.tsx'
 
@@ -39,7 +39,7 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
   const words = all.uploads
   const formats = useFormats()
   const tell = useTell()
-  const { user } = useSession()
+  const { user, look } = useSession()
   const send = useChannelAction('send', code)
   const [files, setFiles] = useState<readonly File[]>([])
   const [state, setState] = useState<State>({ step: 'choosing' })
@@ -63,8 +63,10 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
       close()
       send?.ask()
     } catch (thrown) {
+      if (needsLook(thrown)) void look()
       const fault = signal.aborted ? words.cancelled : thrown instanceof Error ? thrown.message : ''
-      setState({ step: 'choosing', fault })
+      // The sign-in says it; whoever comes back goes on here.
+      setState({ step: 'choosing', ...(!isSignedOut(thrown) && { fault }) })
       // Those before it are there.
       setFiles(files.slice(done))
     }

@@ -216,12 +216,13 @@ function expiryOf(user: Session): number {
   return Date.now() + Date.parse(user.expiresAt) - Date.parse(user.now)
 }
 
-function isSignedOut(thrown: unknown): boolean {
+export function isSignedOut(thrown: unknown): boolean {
   return thrown instanceof ClientError && thrown.status === 401
 }
 
-function isForbidden(thrown: unknown): boolean {
-  return thrown instanceof ClientError && thrown.status === 403
+/** The session has ended or is another user's, or a right was taken away meanwhile. */
+export function needsLook(thrown: unknown): boolean {
+  return isSignedOut(thrown) || (thrown instanceof ClientError && thrown.status === 403)
 }
 
 function ended(now: State): State {
@@ -247,8 +248,7 @@ function isSame(before: Session, after: Session): boolean {
 function makeQueries(look: () => Promise<boolean>): QueryClient {
   const onError = (thrown: unknown) => {
     connection.failed(thrown)
-    // A right may have been taken away meanwhile.
-    if (isSignedOut(thrown) || isForbidden(thrown)) void look()
+    if (needsLook(thrown)) void look()
   }
   return new QueryClient({
     queryCache: new QueryCache({ onError, onSuccess: () => connection.answered() }),
