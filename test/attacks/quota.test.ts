@@ -9,6 +9,7 @@ import ssh2 from 'ssh2'
 import type { SFTPWrapper } from 'ssh2'
 import { closeAfter, waitFor } from '../support/harness.ts'
 import { SAMPLES } from '../support/oftp2/partner.ts'
+import type { TrialPartner } from '../support/oftp2/partner.ts'
 import { callBank, codeOf, deliver, startCalledBank } from './partner.ts'
 import type { CalledBank } from './partner.ts'
 
@@ -54,6 +55,19 @@ async function noted(bank: CalledBank, application: string): Promise<boolean> {
   return found.some(({ event, detail }) => event === 'CONNECTION_REFUSED' && detail?.includes('quota met'))
 }
 
+async function halfKept(bank: CalledBank): Promise<void> {
+  const halves = () => bank.store.db.selectFrom('partial_file').select('key_name').execute()
+  await waitFor('the half to be kept', async () => (await halves()).length === 1, PATIENCE_MS)
+  await waitFor(
+    'the session to be over',
+    async () => {
+      const open = bank.store.db.selectFrom('transfer').select('id').where('ended_at', 'is', null)
+      return (await open.execute()).length === 0
+    },
+    PATIENCE_MS,
+  )
+}
+
 test('uploads under temporary names fill no more than the contact’s quota, and that is seen', async (t) => {
   const bank = await startCalledBank(t, 'sftp')
   const access = { username: 'acme', password: PASSWORD }
@@ -84,16 +98,7 @@ test('halves that are never finished are as many as the quota has, and OFTP2 hea
   await first.expect('SFPA')
   first.say(SAMPLES.DATA)
   first.close()
-  const halves = () => bank.store.db.selectFrom('partial_file').select('key_name').execute()
-  await waitFor('the half to be kept', async () => (await halves()).length === 1, PATIENCE_MS)
-  await waitFor(
-    'the session to be over',
-    async () => {
-      const open = bank.store.db.selectFrom('transfer').select('id').where('ended_at', 'is', null)
-      return (await open.execute()).length === 0
-    },
-    PATIENCE_MS,
-  )
+  await halfKept(bank)
 
   const again = await callBank(t, bank.port)
   assert.ok(typeof again !== 'string')
@@ -110,4 +115,49 @@ test('halves that are never finished are as many as the quota has, and OFTP2 hea
   await again.expect('SFPA')
   await again.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
   assert.equal(await deliver(again, 'NOMINA', 'third.txt'), 'EFPA')
+})
+
+/** Offers a file of so many blocks of 1 KiB; SFPA, or the reason of the refusal and whether it may come again. */
+async function announce(partner: TrialPartner, dataset: string, blocks: number): Promise<string> {
+  const ids = { originator: 'ACME', destination: 'BANCO', user: 'NOMINA' }
+  partner.say({ ...SAMPLES.SFID, ...ids, dataset, description: dataset, blocks })
+  const answer = await partner.hear()
+  return answer?.kind === 'SFNA' ? `${answer.reason} ${answer.retry}` : (answer?.kind ?? 'closed')
+}
+
+test('a file announced as larger than the quota is refused at the offer, and the session goes on', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({ quota: { megabytes: 1 } }, { NOMINA: {} })
+  const partner = await callBank(t, bank.port)
+  assert.ok(typeof partner !== 'string')
+  assert.equal(await announce(partner, 'LARGE', 1025), '06 Y')
+  // Blocks are rounded up: this one may be 1 MiB or less, and there is so much room.
+  assert.equal(await announce(partner, 'FITS', 1024), 'SFPA')
+  await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+  assert.equal(await deliver(partner, 'NOMINA', 'next.txt'), 'EFPA')
+  assert.deepEqual(await bank.received('NOMINA'), ['FITS', 'next.txt'])
+})
+
+test('a file announced as larger than the disk is refused at the offer; what is here of it takes no more room', async (t) => {
+  const settings = { ESCLUSA_DISK_RESERVE_MEGABYTES: '1' }
+  const bank = await startCalledBank(t, 'oftp2', { settings })
+  await bank.apply({ quota: { megabytes: 1_000_000_000 } }, { NOMINA: {} })
+  const blocks = 100_000_000_000
+  const first = await callBank(t, bank.port)
+  assert.ok(typeof first !== 'string')
+  assert.equal(await announce(first, 'HUGE', blocks), '06 Y')
+  assert.equal(await announce(first, 'HALF', 1), 'SFPA')
+  first.say(SAMPLES.DATA)
+  first.close()
+  await halfKept(bank)
+  await bank.store.write((tx) =>
+    tx
+      .updateTable('partial_file')
+      .set({ position: blocks * 1024 })
+      .execute(),
+  )
+
+  const again = await callBank(t, bank.port)
+  assert.ok(typeof again !== 'string')
+  assert.equal(await announce(again, 'HALF', blocks), 'SFPA')
 })

@@ -48,7 +48,7 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
       await incoming.forget()
       return receivedBefore(offer, before.size)
     }
-    const quota = await receiving.quotas.enter(plan, key, offer.size ?? 0)
+    const quota = await receiving.quotas.enter(plan, key, offer.size ?? offer.estimate ?? 0)
     void incoming.over.then(() => quota.leave())
     await incoming.open()
     return withinQuota(incoming, quota)

@@ -17,6 +17,7 @@ import type { TransferPlan } from '../transfer-plan.ts'
 import type { Incoming } from '../transports/transport.ts'
 
 type Use = { octets: number; files: number }
+type Half = { key: FileKey; position: number }
 type Open = { key: FileKey; octets: number }
 type Account = { open: Set<Open>; kept: Use; notedAt: number }
 
@@ -33,7 +34,7 @@ export class Quotas {
     this.#context = context
   }
 
-  /** Room for one more file, or no_space. `leave` when nothing of it is open any more. */
+  /** Room for one more file of so many octets, or no_space. `leave` when nothing of it is open any more. */
   async enter(plan: TransferPlan, key: FileKey, octets: number): Promise<FileQuota> {
     const { contact } = plan
     const account = this.#accounts.get(contact.id) ?? { open: new Set(), kept: none(), notedAt: 0 }
@@ -43,12 +44,16 @@ export class Quotas {
     account.open.add(open)
     const quota = new FileQuota(account, open, limitOf(plan, this.#context), () => this.#met(plan, account))
     try {
-      account.kept = await this.#kept(contact.id, account)
+      const halves = await keptHalfFilesOf(this.#context.store.db, contact.id)
+      account.kept = await this.#kept(contact.id, account, halves)
       quota.require()
+      // Its own half is on the disk already.
+      const half = halves.find((one) => textOf(one.key) === textOf(key))
+      const missing = octets - (half?.position ?? 0)
       // One for all files: thousands of small ones are looked at together.
       this.#room ??= new DiskRoom(await this.#folder(), this.#context.limits.diskReserveOctets)
-      if (octets < SMALL_OCTETS) await this.#room.wrote(0)
-      else await this.#room.require(octets)
+      if (missing < SMALL_OCTETS) await this.#room.wrote(0)
+      else await this.#room.require(missing)
       quota.room = this.#room
       return quota
     } catch (thrown) {
@@ -62,11 +67,9 @@ export class Quotas {
   }
 
   /** Without the files that are open here: those are counted as they grow. */
-  async #kept(contactId: string, { open }: Account): Promise<Use> {
-    const { db } = this.#context.store
+  async #kept(contactId: string, { open }: Account, halves: readonly Half[]): Promise<Use> {
     const here = new Set([...open].map(({ key }) => textOf(key)))
-    const halves = await keptHalfFilesOf(db, contactId)
-    const use = await quarantinedOf(db, contactId)
+    const use = await quarantinedOf(this.#context.store.db, contactId)
     for (const { key, position } of halves) {
       if (here.has(textOf(key))) continue
       use.files++

@@ -247,7 +247,7 @@ export interface Offer {
   envelope: Envelope | undefined
   /** Octets announced; undefined when the protocol does not say, or says only an estimate. */
   size: number | undefined
-  estimate?: number // where the size is not known: about so many octets, as the partner says
+  estimate?: number // where the size is not known: at least so many octets, as the partner says
   /** The name comes from a protocol field without lower case: groups of names are matched in any case. */
   anyCase?: boolean
   /** Octets of an earlier try that the partner is ready to skip. */

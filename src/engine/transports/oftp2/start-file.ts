@@ -136,9 +136,9 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
     key: { name: sfid.dataset, date: sfid.date, time: sfid.time },
     format,
     envelope,
-    // SFIDFSIZ is an estimate in blocks of 1 KiB.
+    // SFIDFSIZ counts blocks of 1 KiB, rounded up: the last one may hold a single octet.
     size: undefined,
-    estimate: sfid.blocks * 1024,
+    estimate: sfid.blocks === 0 ? 0 : (sfid.blocks - 1) * 1024 + 1,
     restartFrom: Math.min(octetsBefore(shape, units), Number.MAX_SAFE_INTEGER),
     encryptedSession,
     receiptDigest: sfid.signedReceipt === 'Y' ? suiteOf(sfid.suite)?.digest : undefined,
