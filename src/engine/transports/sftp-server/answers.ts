@@ -20,13 +20,22 @@ const STATUS_OF: Partial<Record<ErrorCode, number>> = {
   file_refused: STATUS.PERMISSION_DENIED,
 }
 
+/** Where the general meaning of a code speaks of the HTTP interface. */
+const MEANS: Partial<Record<ErrorCode, string>> = {
+  not_found: 'There is no such file or folder, or no file can have that name here.',
+  forbidden: 'That is not allowed here.',
+  conflict: 'The file or its name is in use, or that cannot be done with it now.',
+  too_many: 'Too many files and folders are open at once.',
+  internal: 'A fault of the server.',
+}
+
 export function statusPacket(id: number, code: number, words = ''): Buffer {
   return packet(TYPE.STATUS, id, code, words, 'en')
 }
 
 export function errorPacket(id: number, thrown: unknown): Buffer {
   const code = thrown instanceof NodeError ? thrown.code : 'internal'
-  return statusPacket(id, STATUS_OF[code] ?? STATUS.FAILURE, ERROR_CODES[code].means)
+  return statusPacket(id, STATUS_OF[code] ?? STATUS.FAILURE, MEANS[code] ?? ERROR_CODES[code].means)
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

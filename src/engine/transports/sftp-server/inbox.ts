@@ -60,6 +60,8 @@ export class Inbox {
   readonly #uploads = new Map<string, Upload>()
   readonly #kept = new Map<string, Kept>()
   readonly #handedOver = new Map<string, Kept & { until: number }>()
+  /** Names that files were begun for which were not handed over, and until when an earlier one of that name could show. */
+  readonly #sentAnew = new Map<string, number>()
   readonly #loaded = new Map<string, Promise<void>>()
   /** Uploads that are just being kept. A client that is back at once must find what it left. */
   readonly #leaving = new Set<Promise<void>>()
@@ -73,7 +75,7 @@ export class Inbox {
   /** Whether anything would be forgotten if this object were. */
   get isEmpty(): boolean {
     this.#forgetOld()
-    const all = [this.#uploads, this.#kept, this.#handedOver, this.#leaving, this.#handing]
+    const all = [this.#uploads, this.#kept, this.#handedOver, this.#sentAnew, this.#leaving, this.#handing]
     return all.every(({ size }) => size === 0)
   }
 
@@ -92,7 +94,7 @@ export class Inbox {
   }
 
   async #takenBefore(channel: string, name: string): Promise<Look | undefined> {
-    if (isTemporaryName(name)) return undefined
+    if (isTemporaryName(name) || this.#sentAnew.has(textKey(channel, name))) return undefined
     const size = await this.#parts.takenBefore(channel, name)
     return size === undefined ? undefined : { size, mtime: Math.floor(Date.now() / 1000) }
   }
@@ -172,6 +174,7 @@ export class Inbox {
     if (taken && !replace) throw new NodeError('conflict', 'the new name is taken')
     const upload = await this.#waiting(at)
     const final = !isTemporaryName(to)
+    if (final) this.#hideEarlier(target)
     // The engine judges the real name; when it refuses, the file stays under the temporary one.
     if (final) await upload.incoming.rename(to)
     if (taken) await this.remove({ ...at, name: to })
@@ -240,11 +243,21 @@ export class Inbox {
     const key = textKey(channel, name)
     const mtime = this.#kept.get(key)?.mtime
     this.#kept.delete(key)
-    this.#handedOver.delete(key)
+    if (!isTemporaryName(name)) this.#hideEarlier(key)
     const upload = new Upload({ channel, application, name, incoming, owner })
     if (mtime !== undefined) upload.mtime = mtime
     this.#uploads.set(key, upload)
     return upload
+  }
+
+  /**
+   * Another file of that name comes. Some clients do not heed a refused CLOSE and look at the size instead: an earlier
+   * file must not be taken for this one, until this one is handed over.
+   */
+  #hideEarlier(key: string): void {
+    this.#handedOver.delete(key)
+    this.#sentAnew.delete(key)
+    this.#sentAnew.set(key, Date.now() + REMEMBER_MS)
   }
 
   /** SFTP says neither size nor date ahead: the key is the client's name alone, good for finding a kept part. */
@@ -314,6 +327,7 @@ export class Inbox {
       throw error
     }
     const until = Date.now() + REMEMBER_MS
+    this.#sentAnew.delete(textKey(channel, name))
     this.#handedOver.set(textKey(channel, name), { channel, name, size, mtime, until })
     this.#forgetOld()
   }
@@ -338,6 +352,10 @@ export class Inbox {
     for (const [key, one] of this.#handedOver) {
       if (one.until > now && this.#handedOver.size <= MOST_REMEMBERED) break
       this.#handedOver.delete(key)
+    }
+    for (const [key, until] of this.#sentAnew) {
+      if (until > now && this.#sentAnew.size <= MOST_REMEMBERED) break
+      this.#sentAnew.delete(key)
     }
     for (const key of this.#kept.keys()) {
       if (this.#kept.size <= MOST_REMEMBERED) break

@@ -11,6 +11,7 @@ import { patternBytes } from '../../../../test/support/sftp/session-host.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { commandExists, makeKey } from '../../../../test/support/sftp/openssh.ts'
 import { OPEN, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
+import type { Field } from '../ssh/sftp-packet.ts'
 
 import { OK, connectRaw } from '../../../../test/support/sftp/raw-client.ts'
 import type { RawClient } from '../../../../test/support/sftp/raw-client.ts'
@@ -383,6 +384,48 @@ test('an upload that the engine cannot complete fails at its close', { skip }, a
   }
   assert.equal(await put(client, '/NOMINA/in/x', Buffer.from('x')), STATUS.FAILURE)
   assert.equal(server.host.received.length, 0)
+})
+
+test('after a refusal no earlier file of that name is shown', { skip }, async () => {
+  await server.stop()
+  // As after a restart: what the database knows of is shown, too.
+  server = await startTestListener({ takenSince: async (_, name) => (name === 'unknown' ? undefined : 1) })
+  const client = await signedIn()
+  const [plain, renamed] = ['/NOMINA/in/plain', '/NOMINA/in/renamed']
+  const both = async () => [await client.sizeOf(plain), await client.sizeOf(renamed)]
+  const sendBoth = async () => [
+    await put(client, plain, Buffer.from('x')),
+    await put(client, `${renamed}.tmp`, Buffer.from('x')),
+    await client.status(TYPE.RENAME, `${renamed}.tmp`, renamed),
+  ]
+  assert.deepEqual(await both(), [1, 1])
+  assert.deepEqual(await sendBoth(), [OK, OK, OK])
+  server.host.onComplete = () => {
+    throw new NodeError('no_space', 'the disk is full')
+  }
+  assert.deepEqual(await sendBoth(), [STATUS.FAILURE, OK, STATUS.FAILURE])
+  assert.deepEqual(await both(), [undefined, undefined])
+  server.host.onComplete = () => {}
+  assert.deepEqual(await sendBoth(), [OK, OK, OK])
+  assert.deepEqual(await both(), [1, 1])
+})
+
+test('a refusal is told in words of SFTP, not in those of the HTTP interface', { skip }, async () => {
+  await server.stop()
+  server = await startTestListener({ limits: { handlesPerChannel: 1 } })
+  const client = await signedIn()
+  const words = async (type: number, ...fields: Field[]) => {
+    const { body } = await client.ask(type, ...fields)
+    body.u32()
+    return body.text()
+  }
+  await put(client, '/NOMINA/in/x', Buffer.from('x'))
+  assert.match(await words(TYPE.REMOVE, '/NOMINA/in/x'), /not allowed here/)
+  const long = `/NOMINA/in/${'x'.repeat(256)}`
+  assert.match(await words(TYPE.OPEN, long, CREATE, { attrs: {} }), /no file can have that name/)
+  assert.match(await words(TYPE.CLOSE, Buffer.from('none')), /in use, or that cannot be done/)
+  await client.ask(TYPE.OPENDIR, '/')
+  assert.match(await words(TYPE.OPENDIR, '/'), /Too many files and folders are open/)
 })
 
 test(
