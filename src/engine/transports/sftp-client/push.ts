@@ -87,8 +87,7 @@ export async function pushFile(
     progress,
     signal,
   }
-  if (turn !== undefined && (file.mayBeThere || file.restartFrom > 0 || file.attempt !== 1))
-    await takeOver(job)
+  if (turn !== undefined && file.again !== false) await takeOver(job)
   if (file.mayBeThere && (await deliveredBefore(job))) return FOUND
   const beginning = await begin(job)
   try {

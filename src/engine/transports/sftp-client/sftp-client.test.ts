@@ -267,6 +267,23 @@ test('a cut push resumes at its restart point and reads only the rest once more'
   assert.deepEqual(await readdir(inbox), ['resumed'])
 })
 
+test('a retry takes over what the failed transfer left, and leaves nothing itself', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = patternBytes(50_000, 6)
+  const broken = {
+    ...quiet,
+    placing: () => Promise.reject(new NodeError('connection_lost', 'the line broke')),
+  }
+  await withSession(callTo({ inbox }), host, async (session) => {
+    const last = wireFile('pay', bytes, { attempt: 3, again: true })
+    await assert.rejects(session.push(last, broken, never), failsWith('connection_lost'))
+    assert.equal((await readdir(inbox)).length, 1, 'nothing was left to take over')
+    // A retry is a transfer of its own, so its attempts are counted anew.
+    await session.push(wireFile('pay', bytes, { attempt: 1, again: true }), quiet, never)
+  })
+  assert.deepEqual(await readdir(inbox), ['pay'])
+})
+
 test('bytes that changed at the partner are found by comparing and sent again', { skip }, async () => {
   const { inbox, host } = await freshFolders()
   const bytes = patternBytes(12 * MIB, 5)
