@@ -96,7 +96,7 @@ export async function sendBytes(upload: Upload): Promise<{ answered: Promise<voi
       if (way !== upload && sides?.includes(way)) sides.splice(sides.indexOf(way), 1)
       status = await fly(upload, piece)
     }
-    if (status.code !== STATUS.OK) throw await writeRefusal(remote, upload.path, status, signal)
+    if (status.code !== STATUS.OK) throw await writeRefusal(upload, source.size - piece.position, status)
     confirm(piece.position, piece.position + piece.length)
     free.push(piece.room)
   }
@@ -142,11 +142,13 @@ interface Piece {
 }
 
 /** SFTP has no status for a full disk: ask for the free space to tell it from other failures. */
-async function writeRefusal(remote: Remote, path: string, status: RemoteStatus, signal: AbortSignal) {
+async function writeRefusal({ remote, path, signal }: Upload, missing: number, status: RemoteStatus) {
   const free = await remote.freeSpace(path, signal)
-  if (free !== undefined && free < MAX_IN_FLIGHT * SSH_PACKET)
-    return new NodeError('no_space', `the partner's disk is full (${free} octets free)`)
-  return refusal(status, 'write')
+  const refused = refusal(status, 'write')
+  if (free === undefined || free >= MAX_IN_FLIGHT * SSH_PACKET) return refused
+  if (free < missing) return new NodeError('no_space', `the partner's disk is full (${free} octets free)`)
+  // What is missing would fit, so it may be something else; so little room may also be kept for others.
+  return new NodeError('no_space', `${refused.message}; it has little room (${free} octets free)`)
 }
 
 interface Download {

@@ -60,7 +60,7 @@ async function listFiles(
       const offered = entries.filter(({ name }) => isOffered(name))
       const looks = offered.map(async ({ name, attrs }) => {
         const path = inFolder(folder, name)
-        const known = isComplete(attrs) ? attrs : await remote.lstat(path, signal)
+        const known = isComplete(attrs) ? attrs : await lookAt(remote, path, signal)
         if (known?.size === undefined || !isRegular(known)) return
         files.push({ path, name, application, size: known.size, mtime: known.mtime ?? 0 })
       })
@@ -71,6 +71,14 @@ async function listFiles(
   }
   // Oldest first; the name settles ties, so that two runs go the same way.
   return files.sort((a, b) => a.mtime - b.mtime || (a.name < b.name ? -1 : 1))
+}
+
+/** An entry that the partner does not let us look at is none of ours: the others are taken. */
+function lookAt(remote: Remote, path: string, signal: AbortSignal): Promise<Attrs | undefined> {
+  return remote.lstat(path, signal).catch((error: unknown) => {
+    if (error instanceof NodeError && error.code === 'remote_refused') return undefined
+    throw error
+  })
 }
 
 /** A listing may leave out any of them; then the entry itself is asked about. */

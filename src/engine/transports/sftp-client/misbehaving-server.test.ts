@@ -17,7 +17,7 @@ import { HostDouble, keyFor, sourceOf } from '../../../../test/support/sftp/sess
 import { fingerprintOf } from '../ssh/keys.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
-import { MODE, PacketReader, STATUS, TYPE, packet } from '../ssh/sftp-packet.ts'
+import { MODE, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field } from '../ssh/sftp-packet.ts'
 import type { Call, WireFile } from '../transport.ts'
 
@@ -164,14 +164,14 @@ function good(request: { type: number; id: number }, channel: ServerChannel): vo
 
 const IN_SHORT = { timeouts: SHORT }
 
-type Given = { signIn?: 'password' | 'question' | 'silence'; timeouts?: typeof LONG }
+type Given = { signIn?: 'password' | 'question' | 'silence'; timeouts?: typeof LONG; size?: number }
 
-async function push(behave: Behaviour, { signIn, timeouts }: Given = {}): Promise<void> {
+async function push(behave: Behaviour, { signIn, timeouts, size = 200_000 }: Given = {}): Promise<void> {
   const raw = await startRaw(behave, signIn)
   try {
     const session = await sftpClientTransport().connect(callTo(raw.port, timeouts), new HostDouble(folder))
     try {
-      await session.push(wireFile(Buffer.alloc(200_000)), quiet, never)
+      await session.push(wireFile(Buffer.alloc(size)), quiet, never)
     } finally {
       await session.close()
     }
@@ -289,7 +289,7 @@ test('answers in the opposite order are taken', async () => {
   assert.equal(held.length, 7)
 })
 
-test('files of a listing that leaves out what they are and how long are asked about and taken', async () => {
+test('files of a listing that leaves out what they are are asked about and taken, those that cannot be are left', async () => {
   const bytes = Buffer.from('the whole of it')
   const whole = { size: bytes.length, permissions: MODE.FILE | 0o600, mtime: 1_700_000_000 }
   const listed: Record<string, Attrs> = {
@@ -297,6 +297,12 @@ test('files of a listing that leaves out what they are and how long are asked ab
     'without-times': { size: whole.size, permissions: whole.permissions },
     'without-rights': { size: whole.size, mtime: whole.mtime },
     folder: {},
+    secret: {},
+    faulty: {},
+  }
+  const refusals: Record<string, number> = {
+    '/out/secret': STATUS.PERMISSION_DENIED,
+    '/out/faulty': STATUS.FAILURE,
   }
   const removed: string[] = []
   let shown = false
@@ -304,7 +310,10 @@ test('files of a listing that leaves out what they are and how long are asked ab
     const answer = (kind: number, ...fields: Field[]) => channel.write(packet(kind, id, ...fields))
     if (type === TYPE.OPENDIR) return answer(TYPE.HANDLE, 'd')
     if (type === TYPE.LSTAT || type === TYPE.FSTAT) {
-      const permissions = body.text().endsWith('/folder') ? MODE.FOLDER : whole.permissions
+      const path = body.text()
+      const refused = refusals[path]
+      if (refused !== undefined) return answer(TYPE.STATUS, refused, '', '')
+      const permissions = path.endsWith('/folder') ? MODE.FOLDER : whole.permissions
       return answer(TYPE.ATTRS, { attrs: { ...whole, permissions } })
     }
     if (type === TYPE.READ) {
@@ -335,4 +344,26 @@ test('files of a listing that leaves out what they are and how long are asked ab
     removed.sort(),
     expected.map((name) => `/out/${name}`),
   )
+})
+
+test('a refused write says how much room the partner has, and calls its disk full only where the file does not fit', async () => {
+  const free = 100_000
+  const full = (size: number) => async () => {
+    await push(
+      ({ type, id }, channel) => {
+        if (type === TYPE.INIT) channel.write(packet(TYPE.VERSION, 3, 'statvfs@openssh.com', '2'))
+        else if (type === TYPE.WRITE) channel.write(packet(TYPE.STATUS, id, STATUS.FAILURE, 'no', ''))
+        else if (type === TYPE.EXTENDED) {
+          const numbers = [1, 1, 0, 0, free, 0, 0, 0, 0, 0, 0].map((one) => new U64(one))
+          channel.write(packet(TYPE.EXTENDED_REPLY, id, ...numbers))
+        } else good({ type, id }, channel)
+      },
+      { size },
+    )
+  }
+  await assert.rejects(full(200_000), { code: 'no_space', message: /disk is full \(100000 octets free\)/ })
+  await assert.rejects(full(2), {
+    code: 'no_space',
+    message: /refused to write: no; .*\(100000 octets free\)/,
+  })
 })
