@@ -569,6 +569,14 @@ test('a file that the standard cannot carry is refused before anything is said',
       wireFile(noise(10), { kind: 'V', recordLength: 70_000 }),
     ]
     for (const file of bad) await assert.rejects(push(session, file), { code: 'file_refused' })
+    const names: [string, RegExp][] = [
+      ['a\\b.txt', /backslash/],
+      [' a.txt', /white space/],
+      ['a.txt ', /white space/],
+      ['a\u0007.txt', /control characters/],
+    ]
+    for (const [name, message] of names)
+      await assert.rejects(push(session, wireFile(noise(10), U, { name })), { code: 'file_refused', message })
     await push(session, wireFile(noise(10), U))
     await session.close()
     assert.equal(ends.called.files.size, 1)

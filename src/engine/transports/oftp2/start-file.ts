@@ -26,7 +26,7 @@ export function checkFile(file: WireFile, agreement: Agreement): void {
   if (!fitsText(file.application, 8))
     refuse(`application ${file.application}: at most 8 of A-Z 0-9 / - . & ( )`)
   // What the partner would have to take out of it must not be lost on the way without a word.
-  if (realName(file.name, '') !== file.name) refuse('its name holds control characters or a path')
+  if (realName(file.name, '') !== file.name) refuse(unfitName(file.name))
   if (kind === 'F' && (recordLength < 1 || recordLength > 99_999)) refuse(`records of ${recordLength} octets`)
   if (kind === 'V' && (recordLength < 0 || recordLength > LONGEST_VARIABLE))
     refuse(`records of up to ${recordLength} octets`)
@@ -42,6 +42,15 @@ export function checkFile(file: WireFile, agreement: Agreement): void {
     )
   if (agreement.level < 5 && file.source.size >= 10 ** 12)
     refuse('the partner’s level cannot count so many octets')
+}
+
+/** SFIDDESC could hold such a name, but a receiver cannot tell it from a path, or from padding. */
+function unfitName(name: string): string {
+  if (/[/\\]/.test(name))
+    return 'its name holds a backslash, which a receiver takes for the end of a folder’s name'
+  if (name !== name.trim())
+    return 'its name begins or ends with white space, which a receiver takes for padding'
+  return 'its name holds control characters, or one that stands for octets that are not UTF-8'
 }
 
 function protectionOf({ envelope }: WireFile): number {
