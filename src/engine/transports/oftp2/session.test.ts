@@ -7,13 +7,16 @@ import { NodeError } from '../../../errors.ts'
 import type { Envelope, OwedReceipt, RecordFormat, Session } from '../transport.ts'
 import { contentOf } from '../../../../test/support/oftp2/host.ts'
 import type { PairOptions } from '../../../../test/support/oftp2/ends.ts'
+import { SAMPLES, TrialServer } from '../../../../test/support/oftp2/partner.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
 import {
+  CALLED,
   CALLER,
   keyPairs,
   makePair,
   never,
   noise,
+  nothingOpen,
   Progress,
   push,
   TrialEnds,
@@ -676,6 +679,30 @@ test('closing while a file comes in lets it finish', async () => {
     await session.close()
     assert.equal(ends.called.complete.length, 1)
   })
+})
+
+test('a caller that closes while the partner has the turn it asked for lets it send, and ends in order', async () => {
+  const server = new TrialServer()
+  const ends = new TrialEnds()
+  const arriving = server.next()
+  const calling = ends.call(await server.listen())
+  const partner = await arriving
+  await partner.say(SAMPLES.SSRM).expect('SSID')
+  partner.say({ ...SAMPLES.SSID, code: CALLED, user: 'TURNWISH' })
+  const session = await calling
+  await partner.sayOctets(Uint8Array.of(0x10, 0, 0, 4)).expect('CD')
+  const closing = session.close()
+  const file = { ...SAMPLES.SFID, destination: CALLER, originator: CALLED }
+  await partner.say(file).expect('SFPA')
+  const { changeDirection } = await partner.say(SAMPLES.DATA, SAMPLES.EFID).expect('EFPA')
+  assert.equal(changeDirection, 'Y')
+  // It may go on with its next file, or end the session if it has none.
+  await partner.say(SAMPLES.CD).expect('CD')
+  partner.say(SAMPLES.ESID).hangUp()
+  await closing
+  assert.equal(ends.caller.complete.length, 1)
+  await server.close()
+  await nothingOpen()
 })
 
 test('a receiver whose disk stalls stops the sender, and takes the rest when it goes on', async () => {

@@ -185,8 +185,10 @@ export class Oftp2Session implements Session {
       const { state } = conversation
       if (this.#pushing) conversation.abort(closedHere())
       else if (isSpeaker(state) || this.#speaker.busy) this.#speaker.add(this.#passJob())
-      // A listener cannot end in order. Between two files it need not wait for the partner either.
-      else if (isResting(state) && this.#fetching.length === 0) conversation.abort(closedHere())
+      // A called end cannot end in order while the caller keeps the turn, and need not wait for it between two files. To
+      // a caller the turn comes back: the partner has asked for it to send something, and is let send it.
+      else if (isResting(state) && this.#fetching.length === 0 && !this.#calling)
+        conversation.abort(closedHere())
       else if (this.#handshake !== undefined) conversation.abort(closedHere())
     }
     await conversation.whenClosed()
