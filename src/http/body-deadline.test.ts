@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, createServer, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import { limitBodies } from './body-deadline.ts'
@@ -32,4 +33,23 @@ test('requests with a body leave nothing on the connection that carries them', a
   const first = await post()
   for (let nth = 0; nth < 20; nth++) assert.equal(await post(), first)
   assert.equal(connections.length, 1)
+})
+
+test('a request that was answered before its body came is timed no more once its client is gone', async (t) => {
+  const server = createServer((_asked, reply) => void reply.writeHead(413, { connection: 'close' }).end())
+  limitBodies(server, 60_000, () => assert.fail('none is late'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const connected = once(server, 'connection') as Promise<[Socket]>
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [served] = await connected
+  const asked = once(server, 'request')
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\na part')
+  await asked
+  assert.equal(timers(), before + 1)
+  client.resume()
+  await once(served, 'close')
+  assert.equal(timers(), before)
 })

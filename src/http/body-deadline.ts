@@ -12,9 +12,15 @@ export function limitBodies(server: Server, ms: number, late: (request: Incoming
     const { headers } = request
     if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return
     const timer = setTimeout(() => late(request), ms)
-    const done = () => clearTimeout(timer)
+    const { socket } = request
+    const done = () => {
+      clearTimeout(timer)
+      socket.off('close', done)
+    }
     request.once('end', done)
     request.once('close', done)
+    // One that was answered before it was complete is told of no end if its connection breaks.
+    socket.once('close', done)
     timers.set(request, timer)
   })
 }
