@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
-import { limitBodies } from './body-deadline.ts'
+import { discardRest, limitBodies } from './body-deadline.ts'
 
 test('requests with a body leave nothing on the connection that carries them', async (t) => {
   const server = createServer((asked, reply) => {
@@ -52,4 +52,21 @@ test('a request that was answered before its body came is timed no more once its
   client.resume()
   await once(served, 'close')
   assert.equal(timers(), before)
+})
+
+test('of a refused body no more than a bounded part is read, for a bounded time', async (t) => {
+  const read = Promise.withResolvers<number>()
+  const server = createServer((asked, reply) => {
+    discardRest(asked, reply, { octets: 1_000_000, ms: 300 })
+    asked.socket.once('close', () => read.resolve(asked.socket.bytesRead))
+    reply.writeHead(413).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.on('error', () => {})
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n`)
+  client.write(Buffer.alloc(50_000_000))
+  const octets = await read.promise
+  assert.ok(octets > 1_000_000 && octets < 2_000_000, `${octets}`)
 })

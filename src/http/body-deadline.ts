@@ -2,7 +2,7 @@
 // requests alike; an upload of a large file takes longer, so the limit is kept here, and such a request is excused from it
 // as soon as it is known to be one. It must then keep moving.
 
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>()
 
@@ -22,6 +22,38 @@ export function limitBodies(server: Server, ms: number, late: (request: Incoming
     // One that was answered before it was complete is told of no end if its connection breaks.
     socket.once('close', done)
     timers.set(request, timer)
+  })
+}
+
+/** How much is discarded of a body that was refused, and how long its client may take to see the answer. */
+const REST = { octets: 8 * 1_048_576, ms: 5000 }
+
+/**
+ * What is left of a body that is refused. Most clients read the answer only once they have sent their body, and a
+ * connection that is closed before would take the answer with it. So the rest is read and discarded. A client that sends
+ * more than that finds the connection full, and then closed.
+ */
+export function discardRest(request: IncomingMessage, response: ServerResponse, { octets, ms } = REST): void {
+  const { socket } = request
+  const staysOpen = response.shouldKeepAlive
+  // Or Node would close the connection right behind the answer.
+  response.shouldKeepAlive = true
+  let left = octets
+  const timer = setTimeout(() => socket.destroy(), ms)
+  const done = () => {
+    clearTimeout(timer)
+    socket.off('close', done)
+  }
+  socket.once('close', done)
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.pause()
+  })
+  request.once('end', () => {
+    done()
+    if (staysOpen) return
+    if (response.writableFinished) socket.end()
+    else response.once('finish', () => socket.end())
   })
 }
 

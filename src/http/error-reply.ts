@@ -8,6 +8,7 @@ import type { ErrorBody } from '../contract/error-body.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
+import { discardRest } from './body-deadline.ts'
 import { STATUS_CODES } from './status-codes.ts'
 
 const MIB = 1_048_576
@@ -39,6 +40,11 @@ export function replyWithError(
       ? new NodeError('internal', `internal error; the log has it as request ${request.id}`)
       : error
   if (error.status === 401) void reply.header('WWW-Authenticate', 'Bearer')
+  // Fastify would close the connection at once where a body was refused before it had all come.
+  if (reply.getHeader('connection') === 'close' && !request.raw.complete) {
+    void reply.removeHeader('connection')
+    discardRest(request.raw, reply.raw)
+  }
   if (error.retryAfterSeconds !== undefined) void reply.header('Retry-After', String(error.retryAfterSeconds))
   void reply
     .code(shown.status)

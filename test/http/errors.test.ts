@@ -80,13 +80,20 @@ test('what is no HTTP request, or has too large a head, is answered with the one
   assertErrorBody(large, 431, 'Request Header Fields Too Large', '')
 })
 
-/** Writes as it is, reads until the node hangs up. */
-async function sendRaw(url: string, text: string): Promise<Answer> {
+/** Writes as it is; once all is sent, reads until the node hangs up. */
+async function rawAnswers(url: string, text: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  socket.write(text)
+  await new Promise<void>((sent, failed) => {
+    socket.once('error', failed)
+    socket.write(text, () => sent())
+  })
   const chunks: Buffer[] = []
   for await (const chunk of socket) chunks.push(chunk as Buffer)
-  const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
+  return Buffer.concat(chunks).toString()
+}
+
+async function sendRaw(url: string, text: string): Promise<Answer> {
+  const [head = '', body = ''] = (await rawAnswers(url, text)).split('\r\n\r\n')
   const [first = '', ...lines] = head.split('\r\n')
   const headers = new Headers(lines.map((line) => line.split(': ') as [string, string]))
   return { status: Number(first.split(' ')[1]), headers, text: body, body: JSON.parse(body) }
@@ -150,7 +157,7 @@ test('HEAD answers as GET does, without the body', async (t) => {
   assert.equal((await request(node.url + pathOf('listChannels'), { method: 'HEAD' })).status, 401)
 })
 
-test('a body over a mebibyte answers 413 and is not read on', async (t) => {
+test('a body over a mebibyte answers 413', async (t) => {
   const node = await startTestHttp(t)
   const raw = `{"name":"${'x'.repeat(1_048_576)}"}`
   const answer = await node.call('updateChannel', {
@@ -160,6 +167,20 @@ test('a body over a mebibyte answers 413 and is not read on', async (t) => {
   })
   assertErrorBody(answer, 413, 'Payload Too Large', pathOf('updateChannel', { code: PLAIN }))
   assert.equal(answer.body.message, 'the body is larger than this operation takes (1 MiB)')
+})
+
+test('a client that reads no answer before it has sent its whole body gets the 413 too', async (t) => {
+  const node = await startTestHttp(t)
+  const body = 'x'.repeat(5_000_000)
+  const fields = ['Host: a', 'Content-Type: application/json', `Content-Length: ${body.length}`]
+  const ask = (more: string[]) =>
+    [`POST ${path('loginV2')} HTTP/1.1`, ...fields, ...more, '', body].join('\r\n')
+  const last = await sendRaw(node.url, ask(['Connection: close']))
+  assertErrorBody(last, 413, 'Payload Too Large', path('loginV2'))
+  // The connection goes on where the client wants that: the answer to a second request follows.
+  const after = `GET ${path('loginV2')} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+  const text = await rawAnswers(node.url, ask([]) + after)
+  assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 413', 'HTTP/1.1 405'])
 })
 
 test('a platform file over its own limit answers 413 with that limit', async (t) => {
