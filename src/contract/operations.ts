@@ -73,7 +73,6 @@ const paging = { page: Type.Optional(Int('Page, from 1.')), size: Type.Optional(
 const Day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
 const ContactId = Type.Optional(
   Type.String({
-    maxLength: 255,
     pattern: '^[^\\u0000]*$',
     description: 'Only what belongs to this contact.',
   }),

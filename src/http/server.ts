@@ -38,6 +38,8 @@ import {
 const BODY_LIMIT = 1_048_576
 /** How long a request may take to be complete. */
 const BODY_MS = 120_000
+/** RFC 9745: the day from which a deprecated operation counts as one. */
+const DEPRECATED_SINCE = '@1735689600'
 const TLS_LEAST = 'TLSv1.2'
 const PRIVATE = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -166,7 +168,8 @@ function addOperation(
       ...(operation.body && { body: operation.body }),
       ...(!operation.produces && { response: { 200: operation.ok } }),
     },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
+      if (operation.deprecated) void reply.header('Deprecation', DEPRECATED_SINCE)
       if (operation.roles === 'public') return
       const user = await authenticate(context, request)
       request.account = user

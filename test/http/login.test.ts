@@ -42,6 +42,11 @@ testOnBoth(
     })
     assert.deepEqual(Object.keys(body.user.auths).sort(), V2_FLAGS.toSorted())
     assert.ok(headers.get('deprecation'))
+    for (const refused of [
+      await v2(node, 'operator', 'wrong'),
+      await node.call('loginV2', { as: null, body: {} }),
+    ])
+      assert.ok(refused.headers.get('deprecation'), `${refused.status}`)
     const list = await node.call('listChannels', {
       as: null,
       headers: { authorization: `Bearer ${body.token}` },

@@ -89,7 +89,16 @@ test('every operation says when each of its codes comes, and shows a request, an
     if (responses[401]) assert.ok('WWW-Authenticate' in responses[401].headers)
     if (responses[429]) assert.ok('Retry-After' in responses[429].headers)
   }
-  assert.ok('Deprecation' in entryOf(document, 'loginV2').responses[200].headers)
+  for (const response of Object.values<Json>(entryOf(document, 'loginV2').responses))
+    assert.ok('Deprecation' in response.headers)
+  assert.ok('ETag' in entryOf(document, 'channelConfiguration').responses[200].headers)
+  const takesIfMatch = names.filter((name) =>
+    entryOf(document, name).parameters.some((one: Json) => one.in === 'header' && one.name === 'If-Match'),
+  )
+  assert.deepEqual(
+    takesIfMatch.map((name) => operations[name].number),
+    [7, 8, 9, 10, 11],
+  )
   assert.match(entryOf(document, 'sendTransfer').description, /emission is pending or in progress/)
   assert.match(entryOf(document, 'retryTransfer').description, /neither retried nor reset/)
 })

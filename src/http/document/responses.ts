@@ -26,11 +26,12 @@ export const HEADERS: Record<string, Json> = {
     'What is allowed and may not be what was meant, in the words of `esclusa check`.',
     '299 - "/svcff files are encrypted and not signed"',
   ),
+  ETag: text('Stands for the revision that was read: a change may send it back as If-Match.', '"12.3"'),
   Deprecation: text('Since when the operation counts as deprecated (RFC 9745).', '@1735689600'),
 }
 
-/** Updates of a channel, whose body has no place for warnings. */
-const WARNING = new Set([
+/** Updates of a channel. Their body has no place for warnings, and they may name the revision that was read. */
+export const CHANNEL_UPDATES: ReadonlySet<string> = new Set([
   'updateChannel',
   'updateIps',
   'updateDirectories',
@@ -39,21 +40,22 @@ const WARNING = new Set([
 ])
 
 export function responsesOf(name: string, operation: Operation): Json {
-  const errors = operation.codes.map((code) => [code, errorResponse(name, code)])
+  const always = ['Cache-Control', ...(operation.deprecated ? ['Deprecation'] : [])]
+  const errors = operation.codes.map((code) => [code, errorResponse(name, code, always)])
   return {
     200: {
       description: nameOf(operation.ok) === undefined ? 'Done.' : `Done: ${describedBy(operation.ok)}`,
       headers: headers(
-        'Cache-Control',
-        ...(operation.deprecated ? ['Deprecation'] : []),
-        ...(WARNING.has(name) ? ['Warning'] : []),
+        ...always,
+        ...(CHANNEL_UPDATES.has(name) ? ['Warning'] : []),
+        ...(name === 'channelConfiguration' ? ['ETag'] : []),
       ),
       content: contentOf(operation),
     },
     ...Object.fromEntries(errors),
     default: {
       description: OTHER_CODES,
-      headers: headers('Cache-Control', 'Allow', 'Retry-After'),
+      headers: headers(...always, 'Allow', 'Retry-After'),
       content: { 'application/json': { schema: refer(ErrorBody) } },
     },
   }
@@ -64,11 +66,11 @@ function describedBy(schema: unknown): string {
   return description.charAt(0).toLowerCase() + description.slice(1)
 }
 
-function errorResponse(name: string, code: number): Json {
+function errorResponse(name: string, code: number, always: readonly string[]): Json {
   const own = { 401: 'WWW-Authenticate', 429: 'Retry-After' }[code]
   return {
     description: conditionOf(name, code),
-    headers: headers('Cache-Control', ...(own ? [own] : [])),
+    headers: headers(...always, ...(own ? [own] : [])),
     content: {
       'application/json': {
         schema: refer(ErrorBody),

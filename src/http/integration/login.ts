@@ -27,11 +27,8 @@ export const loginV1: Handler<'loginV1'> = async (context, { body, request }) =>
   return answer(context, await checkPassword(context, found, attempt), V1_AUTHS, 'Bearer ')
 }
 
-export const loginV2: Handler<'loginV2'> = async (context, { body, request, reply }) => {
-  // RFC 9745: the day from which the operation counts as deprecated.
-  void reply.header('Deprecation', '@1735689600')
-  return answer(context, await passwordLogin(context, body, request), AUTHS, '')
-}
+export const loginV2: Handler<'loginV2'> = async (context, { body, request }) =>
+  answer(context, await passwordLogin(context, body, request), AUTHS, '')
 
 /** By username: the account, or 401. */
 export async function passwordLogin(
