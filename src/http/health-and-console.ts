@@ -2,7 +2,8 @@
 // under /connect-back/integration.
 
 import type { FastifyInstance } from 'fastify'
-import { ping } from '../store/database/probe.ts'
+import { NodeError } from '../errors.ts'
+import { ping, tryWrite } from '../store/database/probe.ts'
 import { addConsoleRoutes } from './console.ts'
 import type { Context } from './context.ts'
 import { addDocumentRoutes } from './document/routes.ts'
@@ -20,8 +21,9 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
   addEventRoute(app, context, events)
   addConsoleRoutes(app)
   app.get('/healthz', () => ({ status: 'alive' }))
+  const writeFault = watchWrites(context)
   app.get('/readyz', async (_request, reply) => {
-    const why = await notReady(context, readiness)
+    const why = (await notReady(context, readiness)) ?? (await writeFault())
     return why === undefined
       ? reply.send({ status: 'ready' })
       : reply.code(503).send({ status: 'not ready', reason: why })
@@ -41,4 +43,25 @@ async function databaseAnswers({ store }: Context): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** How long a write that went well stands for the next ones: each costs a sync of the disk. */
+const WRITABLE_MS = 10_000
+
+/** Why the database cannot be written. Those who ask at once share one try. */
+function watchWrites({ store, now }: Context): () => Promise<string | undefined> {
+  let trying: Promise<string | undefined> | undefined
+  let writtenAt = -Infinity
+  const tryOnce = async () => {
+    try {
+      await tryWrite(store, now())
+      writtenAt = performance.now()
+      return undefined
+    } catch (thrown) {
+      return thrown instanceof NodeError ? thrown.message : 'the database cannot be written'
+    } finally {
+      trying = undefined
+    }
+  }
+  return async () => (performance.now() - writtenAt < WRITABLE_MS ? undefined : await (trying ??= tryOnce()))
 }

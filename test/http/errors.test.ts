@@ -8,7 +8,7 @@ import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { callPlatform, pathOf, request } from '../support/call.ts'
 import type { Answer } from '../support/call.ts'
-import { startTestHttp } from '../support/harness.ts'
+import { startTestHttp, startTestNode } from '../support/harness.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
@@ -70,6 +70,19 @@ test('where the disk of the database is full, writes are answered 503 with the r
   assert.equal(answer.body.message, 'the database’s disk is full')
   assert.equal(answer.headers.get('retry-after'), '60')
   assert.equal((await node.call('channelStatus', { code: PLAIN })).status, 200)
+})
+
+test('where the database cannot be written the node is not ready, until it can be again', async (t) => {
+  const node = await startTestNode(t)
+  // The other writes of the node go on, so that it can end in good order.
+  await node.store.write((tx) =>
+    sql`create trigger refusal before insert on meta begin select raise(abort, 'refused'); end`.execute(tx),
+  )
+  const answer = await request(`${node.url}/readyz`)
+  assert.equal(answer.status, 503)
+  assert.deepEqual(answer.body, { status: 'not ready', reason: 'the database cannot be written' })
+  await node.store.write((tx) => sql`drop trigger refusal`.execute(tx))
+  assert.equal((await request(`${node.url}/readyz`)).status, 200)
 })
 
 test('what is no HTTP request, or has too large a head, is answered with the one body too', async (t) => {

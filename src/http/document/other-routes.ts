@@ -123,7 +123,7 @@ export function otherPaths(): Record<string, Json> {
         responses: {
           200: { description: 'It does.', content: health('ready') },
           503: {
-            description: 'Not now: it starts, drains, or its database does not answer.',
+            description: 'Not now: it starts, drains, or its database does not answer or cannot be written.',
             content: health('not ready'),
           },
           ...errors({ 405: 'Another method.' }),
