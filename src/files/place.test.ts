@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { closeAfter, tempFolder } from '../../test/support/harness.ts'
 import { zoneOf } from '../domain/time.ts'
-import { isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
+import { ensureFolder, isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
 
 const AT = Date.parse('2026-11-15T10:30:00.123Z')
 const utc = zoneOf('UTC')
@@ -141,3 +141,10 @@ test(
     assert.equal((await readdir(shm ?? '')).length, 40, 'a hidden copy was left')
   },
 )
+
+test('a folder that is a file, or lies under one, is said to be no folder: no name is taken', async (t) => {
+  const file = join(await tempFolder(t), 'in')
+  await writeFile(file, 'a file')
+  for (const path of [file, join(file, 'deeper')])
+    await assert.rejects(ensureFolder(path), { code: 'conflict', message: `${path} is no folder` })
+})

@@ -197,6 +197,9 @@ export async function ensureFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o750 })
   } catch (thrown) {
+    // Something else is there, or on the way there. The name of the file that is to go into it is not at fault.
+    if (systemCode(thrown) === 'EEXIST' || systemCode(thrown) === 'ENOTDIR')
+      throw new NodeError('conflict', `${path} is no folder`, { cause: thrown })
     throw fromFileError(thrown, path)
   }
 }
