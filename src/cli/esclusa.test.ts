@@ -277,6 +277,16 @@ test('accounts are made, changed and disabled beside a running node, which sees 
   assert.doesNotMatch((await run('user list')).stdout, /^eva /m)
   const gone = await run('user remove eva')
   assert.deepEqual([gone.exit, gone.stderr], [3, 'esclusa: there is no user eva\n'])
+  for (const line of [
+    'token list --user nobody',
+    'keys list --contact nobody',
+    'held send --channel BANCO-ACME-TYPO',
+    'held drop --channel BANCO-ACME-TYPO',
+  ]) {
+    const { exit, stderr } = await run(line)
+    assert.equal(exit, 3, line)
+    assert.match(stderr, /there is no (user|contact|channel) (nobody|BANCO-ACME-TYPO)/)
+  }
   assert.equal((await run('user passwd nobody', { input: 'another password' })).exit, 3)
 
   const made = await run('user add robot --email robot@banco.example --role ROLE_OPERATOR --no-password')

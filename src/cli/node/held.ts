@@ -3,6 +3,7 @@
 import type { AuditNote } from '../../audit/trail.ts'
 import { NodeError } from '../../errors.ts'
 import { hashFile } from '../../files/hash.ts'
+import { findChannel } from '../../store/channels.ts'
 import { dropHeld, releaseHeld, undecidedFiles } from '../../store/held-files.ts'
 import type { HeldFile } from '../../store/held-files.ts'
 import { bytes, say, sayJson, sayTable } from '../print.ts'
@@ -68,6 +69,8 @@ async function decide(
       'say which: ids as esclusa held list prints them, --channel CODE, or --all',
     )
   await withPlatform(async (platform) => {
+    if (channel !== undefined && !(await findChannel(platform.store.db, channel)))
+      throw new NodeError('not_found', `there is no channel ${channel}`)
     const files = await undecidedFiles(platform.store.db)
     const unknown = ids.filter((id) => !files.some((file) => file.id === id))
     if (unknown.length > 0) throw new NodeError('not_found', `no file ${unknown.join(', ')} is held`)

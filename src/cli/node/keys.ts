@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { acceptKey as accept, refuseKey as refuse } from '../../keys/decide-key.ts'
 import type { Deciding } from '../../keys/decide-key.ts'
 import { messageOf, NodeError, systemCode } from '../../errors.ts'
+import { findContact } from '../../store/contacts.ts'
 import { findKeyProposal, listKeyProposals } from '../../store/keys/proposals.ts'
 import type { KeyProposal } from '../../store/keys/proposals.ts'
 import { remark, say, sayJson, sayTable, when } from '../print.ts'
@@ -32,7 +33,11 @@ function put(pem: string, file: string | undefined, mode: number): void {
 }
 
 export async function listKeys(options: { contact?: string; json?: boolean }): Promise<void> {
-  const proposals = await withPlatform(({ store }) => listKeyProposals(store.db, options.contact))
+  const proposals = await withPlatform(async ({ store }) => {
+    if (options.contact !== undefined && !(await findContact(store.db, options.contact)))
+      throw new NodeError('not_found', `there is no contact ${options.contact}`)
+    return listKeyProposals(store.db, options.contact)
+  })
   if (options.json) return sayJson(proposals)
   const rows = proposals.map((proposal) => ({
     ID: proposal.id,

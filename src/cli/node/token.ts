@@ -46,7 +46,11 @@ export async function createToken({ user, hours, name = `for ${user}` }: NewToke
 }
 
 export async function showTokens(options: { user?: string; json?: boolean }): Promise<void> {
-  const tokens = await withPlatform(async ({ store }) => describe(store))
+  const tokens = await withPlatform(async ({ store }) => {
+    if (options.user !== undefined && !(await findAccount(store.db, options.user)))
+      throw new NodeError('not_found', `there is no user ${options.user}`)
+    return describe(store)
+  })
   const wanted = tokens.filter(({ user }) => options.user === undefined || user === options.user)
   if (options.json) return sayJson(wanted)
   const rows = wanted.map((token) => ({
