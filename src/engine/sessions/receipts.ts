@@ -47,7 +47,7 @@ export async function takeReceipt(
   const found = await fileOf(context, reach, receipt, keyName)
   if (!found) {
     const about = { contact: contactId, key: receipt.key, reason: receipt.reason }
-    if (receipt.positive) context.log.info(about, 'a receipt came for a file that awaits none')
+    if (receipt.positive) context.log.debug(about, 'a receipt came for a file that awaits none')
     else context.log.warn(about, 'a negative receipt came for a file that awaits none')
     return
   }
