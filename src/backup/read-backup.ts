@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { fromFileError, messageOf, NodeError } from '../errors.ts'
+import { fromFileError, messageOf, NodeError, systemCode } from '../errors.ts'
 import { CONTENTS, Contents, MANIFEST, Manifest, readJson } from './manifest.ts'
 import { openStream, SEALED_MAGIC } from './sealing.ts'
 import { readTar } from './tar.ts'
@@ -21,9 +21,10 @@ const MOST_TEXT = 512 * 1024 * 1024
 
 export async function isSealed(path: string): Promise<boolean> {
   const file = await open(path, 'r').catch((thrown: unknown) => {
-    throw fromFileError(thrown, path)
+    throw new NodeError('bad_use', fromFileError(thrown, path).message, { cause: thrown })
   })
   try {
+    if ((await file.stat()).isDirectory()) throw noBackup(path)
     const { buffer, bytesRead } = await file.read(
       Buffer.alloc(SEALED_MAGIC.length),
       0,
@@ -69,18 +70,23 @@ export async function readManifest(path: string, passphrase: string | undefined)
 }
 
 function noBackup(path: string): NodeError {
-  return new NodeError('bad_use', `${path} is no backup of Esclusa, or it was cut off`)
+  return new NodeError('bad_use', `${path} is no backup of Esclusa, or it was cut off or damaged`)
 }
 
 async function* unpacked(path: string, passphrase: string | undefined): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path)
   const gunzip = createGunzip()
+  let began = false
   // Whatever fails on the way comes out at the end, where it is read.
   pipeline(passphrase === undefined ? file : openStream(file, passphrase), gunzip, () => {})
   try {
-    for await (const piece of gunzip) yield piece as Uint8Array // a stream of octets
+    for await (const piece of gunzip) {
+      began = true
+      yield piece as Uint8Array // a stream of octets
+    }
   } catch (thrown) {
     if (thrown instanceof NodeError) throw thrown
+    if (systemCode(thrown) === 'Z_DATA_ERROR' && !began) throw noBackup(path)
     throw new NodeError('bad_use', `${path} cannot be read: ${messageOf(thrown)}`, { cause: thrown })
   } finally {
     gunzip.destroy()

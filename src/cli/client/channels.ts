@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { collect, pages } from '../../../sdk/index.ts'
 import type { ChannelHistory, ChannelPatch, ChannelSummary, Client } from '../../../sdk/index.ts'
-import { messageOf, NodeError } from '../../errors.ts'
+import { fromFileError, NodeError } from '../../errors.ts'
 import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
@@ -83,7 +83,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (thrown) {
-    throw new NodeError('bad_use', messageOf(thrown), { cause: thrown })
+    throw new NodeError('bad_use', fromFileError(thrown, file).message, { cause: thrown })
   }
 }
 
