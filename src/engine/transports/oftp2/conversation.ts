@@ -281,7 +281,12 @@ export class Conversation {
     if (this.#outcome !== undefined) return this.link.destroy()
     if (this.closing)
       return this.abort(ending('cancelled', '05', 'the partner did not let the session end in time'))
-    this.abort(new NodeError('timed_out', `${this.peer} did not answer in time (state ${this.state})`))
+    const silent = `${this.peer} did not answer in time`
+    const why =
+      this.state === 'I_WF_RM'
+        ? `${silent}: it took the connection and never greeted; is that its OFTP2 port, and is TLS on at both ends or at neither?`
+        : `${silent} (state ${this.state})`
+    this.abort(new NodeError('timed_out', why))
   }
 
   #lineClosed(error: NodeError | undefined): void {
