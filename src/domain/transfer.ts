@@ -82,7 +82,9 @@ export type TransferRecord = {
   state: TransferStatus
   type: TransferType
   encryption: boolean
+  /** Why it failed, or why it will when the receipts of the files that went are in. */
   error: string | null
+  errorCode: string | null
   requestedAt: number
   startedAt: number | null
   endedAt: number | null

@@ -2,7 +2,7 @@
 //
 //   not now      hours, calling end, breaker, inactive     stays PENDING, due later
 //   completed    every file done                           COMPLETED
-//   receipts     all arrived, receipts to come             stays IN_PROGRESS without a lease, due at the deadline
+//   receipts     all arrived that could, receipts to come  stays IN_PROGRESS without a lease, due at the deadline
 //   fault that can pass, attempts left                     PENDING, due after a pause
 //   any other fault                                        FAILED, then the exception script
 //   draining     this node stops, or the partner hung up   PENDING, due at once, for whoever comes next
@@ -12,7 +12,7 @@ import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nextOpening } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { PARKED } from '../../domain/transfer.ts'
-import type { FilePhase, TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError, naming } from '../../errors.ts'
 import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -22,11 +22,10 @@ import type { Claim, Held } from '../../store/transfers/leases.ts'
 import { refusesCompression } from '../../store/contacts.ts'
 import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/store.ts'
-import { receiptsAwaited, setReceiptDeadline } from '../../store/transfers/receptions.ts'
 import { moveTransfer, removeUnfinishedFiles } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import { sendFiles } from '../sending/send-files.ts'
-import { actOnSent } from '../sending/sent-action.ts'
+import { settleReceipts, waitForReceipts } from '../sending/await-receipts.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { announce, ended } from './end-transfer.ts'
 import { sweepOnce } from './sweep.ts'
@@ -73,19 +72,23 @@ export async function runTransfer(
     running = { context, transfer, held, plan, signal }
     await start(running, claim, snapshot)
     if (transfer.direction === 'RECEPCION') await goOnReceiving(runner, running)
-    else if (transfer.receiptsUntil !== null || isConfirmed(transfer)) await settleReceipts(running)
-    else await emit(runner, running, given)
+    else if (!isSent(transfer)) await emit(runner, running, given)
+    else if ((await settleReceipts(running)) === 'settled') await complete(running)
   } catch (thrown) {
     await ended(context, transfer, held, running, signal.aborted ? (signal.reason ?? thrown) : thrown)
   }
 }
 
-/** A retry of a transfer whose receipts came after it had given up: there is nothing to call for. */
-function isConfirmed({ files }: TransferRecord): boolean {
-  return files.length > 0 && files.every(({ phase, receipt }) => isThere(phase) && receipt === 'POSITIVE')
+/**
+ * There is nothing to call for. It waited for receipts, and every file is there, or it is known by what the others have
+ * failed. Or it is a retry of one whose receipts came after it had given up.
+ */
+function isSent({ files, receiptsUntil, error }: TransferRecord): boolean {
+  if (receiptsUntil !== null) return error !== null || files.every(isThere)
+  return files.length > 0 && files.every((file) => isThere(file) && file.receipt === 'POSITIVE')
 }
 
-function isThere(phase: FilePhase): boolean {
+function isThere({ phase }: TransferFileRecord): boolean {
   return phase === 'ARRIVED' || phase === 'DONE'
 }
 
@@ -157,9 +160,10 @@ async function emit(runner: Runner, running: RunningTransfer, given?: Session): 
     await sweepOnce(running.context, plan, session)
     const unpacks = await takesCompressed(running, session)
     const { more } = lent
-    const { receiptsAwaited } = await sendFiles({ ...running, session, capabilities, unpacks, more })
+    const emission = { ...running, session, capabilities, unpacks, more }
+    const { receiptsAwaited, failure } = await sendFiles(emission)
     ok = true
-    if (receiptsAwaited) await waitForReceipts(running)
+    if (receiptsAwaited) await waitForReceipts(running, failure)
     else await complete(running)
     if (capabilities.receipts) await lent.letPartnerSpeak(receiptsAwaited)
   } finally {
@@ -231,38 +235,6 @@ async function complete({ context, transfer, held }: RunningTransfer): Promise<v
   })
   await context.staging.clear(transfer.id)
   announce(context, transfer, 'COMPLETED')
-}
-
-/** Gives the lease up. The row is due again at the deadline, or when a receipt comes. */
-async function waitForReceipts({ context, transfer, held, plan }: RunningTransfer): Promise<void> {
-  // Never longer than from now on, where the clock was set back meanwhile.
-  const until = Math.min(transfer.receiptsUntil ?? Infinity, context.now() + plan.receiptMs)
-  await context.store.write(async (tx) => {
-    await requireHeld(tx, context.store.dialect, held)
-    // All receipts may have come meanwhile: then it is due now.
-    const missing = await receiptsAwaited(tx, transfer.id)
-    await setReceiptDeadline(tx, transfer.id, until)
-    await parkClaim(tx, held, missing ? until : context.now())
-  })
-}
-
-async function settleReceipts(running: RunningTransfer): Promise<void> {
-  const { transfer, context } = running
-  const negative = transfer.files.find((file) => file.receipt === 'NEGATIVE')
-  if (negative)
-    throw new NodeError(
-      'receipt_negative',
-      `${negative.name}: the partner’s receipt is negative: ${negative.receiptReason ?? 'it was not delivered'}`,
-    )
-  const missing = transfer.files.find((file) => file.receipt === 'AWAITED')
-  if (missing && context.now() < (transfer.receiptsUntil ?? 0)) return waitForReceipts(running)
-  if (missing)
-    throw new NodeError(
-      'receipt_late',
-      `${missing.name}: no receipt came within ${running.plan.receiptMs / 1000} seconds`,
-    )
-  for (const file of transfer.files) if (file.phase === 'ARRIVED') await actOnSent(running, file)
-  await complete(running)
 }
 
 /** A reception that nobody holds: its node died, or somebody asked for a fetch. */

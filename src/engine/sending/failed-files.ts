@@ -3,7 +3,6 @@
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, naming } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
-import type { Session } from '../transports/transport.ts'
 
 /** Faults of one file, which say nothing of the next. Whoever refuses (remote_refused) may mean the session. */
 const OF_THE_FILE: ReadonlySet<ErrorCode> = new Set([
@@ -33,18 +32,20 @@ export class FailedFiles {
     this.#gone = true
   }
 
-  add({ name }: TransferFileRecord, thrown: unknown, { ended }: Session): void {
+  /** `lineEnded`: what the file failed by may be the end of its session. */
+  add({ name }: TransferFileRecord, thrown: unknown, lineEnded = false): void {
     const error = naming(thrown, name)
-    if (!(error instanceof NodeError) || !OF_THE_FILE.has(error.code) || ended.aborted)
+    if (!(error instanceof NodeError) || !OF_THE_FILE.has(error.code) || lineEnded)
       return this.#over.abort(error)
     this.#first ??= error
     this.#count += 1
     if (this.#count >= FIRST_REFUSED && !this.#gone) this.#over.abort(this.#error())
   }
 
-  throwIfAny(): void {
+  /** What the files that did not go come to. Throws what has ended the whole attempt. */
+  failure(): NodeError | undefined {
     this.#over.signal.throwIfAborted()
-    if (this.#first) throw this.#error()
+    return this.#error()
   }
 
   #error(): NodeError | undefined {

@@ -12,7 +12,8 @@
 //   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
 //
 // A file that cannot go for itself (gone, changed, refused, its name taken) holds up no other: they go, and the transfer
-// fails naming it. Any other fault ends the attempt; the caller decides between another attempt and failure.
+// fails naming it, after the receipts of those that went. Any other fault ends the attempt; the caller decides between
+// another attempt and failure.
 
 import { rm } from 'node:fs/promises'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
@@ -30,8 +31,9 @@ import { nameOnWire } from '../staging/gz-name.ts'
 import { Lines, PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
-import { actOnSent, hasAction } from './sent-action.ts'
+import { actOnSent, hasAction, isUnconfirmed } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
+import type { NodeError } from '../../errors.ts'
 import { FailedFiles } from './failed-files.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
 
@@ -47,8 +49,13 @@ const FILES_ON_A_LINE = 4
 const SMALL_FILES_ON_A_LINE = 16
 const PART_OF_ALL = 16
 
-/** Sends every file that is not done. Resolves to whether receipts are still to come. */
-export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: boolean }> {
+/**
+ * Sends every file that is not done. Resolves to whether receipts are still to come, and to what the transfer fails by when
+ * they have. Where none are, it throws that.
+ */
+export async function sendFiles(
+  emission: Emission,
+): Promise<{ receiptsAwaited: boolean; failure: NodeError | undefined }> {
   const { context, transfer, capabilities } = emission
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
@@ -66,7 +73,7 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   const lines = new Lines(left, emission.session, emission.more, {
     atOnce: parallel,
     isOver: () => signal.aborted || failed.signal.aborted,
-    failed: (file, thrown, session) => failed.add(file, thrown, session),
+    failed: (file, thrown, session) => failed.add(file, thrown, session.ended.aborted),
     send: async (session, file) => {
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
@@ -80,8 +87,10 @@ export async function sendFiles(emission: Emission): Promise<{ receiptsAwaited: 
   })
   await lines.sendAll()
   emission.signal.throwIfAborted()
-  failed.throwIfAny()
-  return { receiptsAwaited: transfer.files.some((file) => file.phase === 'ARRIVED') }
+  const failure = failed.failure()
+  const receiptsAwaited = transfer.files.some(isUnconfirmed)
+  if (failure && !receiptsAwaited) throw failure
+  return { receiptsAwaited, failure }
 }
 
 /** So many that their writes may wait for each other, so small that many of them may wait for the line. */
@@ -131,8 +140,7 @@ async function sendFile(
   if (file.phase === 'WAITING' || file.phase === 'STAGED') await deliver(emission, file, progress)
   // An earlier attempt recorded it, and may have died before it could tell the transport.
   else await emission.session.settled?.({ name: file.keyName, date: file.keyDate, time: file.keyTime })
-  if (file.phase === 'ARRIVED' && (file.receipt === 'NONE' || file.receipt === 'POSITIVE'))
-    await actOnSent(emission, file)
+  if (file.phase === 'ARRIVED' && !isUnconfirmed(file)) await actOnSent(emission, file)
 }
 
 async function deliver(emission: Emission, file: TransferFileRecord, progress: ProgressMeter): Promise<void> {

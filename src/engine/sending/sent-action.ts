@@ -35,6 +35,11 @@ export async function actOnSent(running: RunningTransfer, file: TransferFileReco
   if (file.stagedPath !== null) await rm(file.stagedPath, { force: true })
 }
 
+/** The partner holds it, and has not said that it was delivered. */
+export function isUnconfirmed({ phase, receipt }: TransferFileRecord): boolean {
+  return phase === 'ARRIVED' && (receipt === 'AWAITED' || receipt === 'NEGATIVE')
+}
+
 export function hasAction(plan: TransferPlan): boolean {
   const action = plan.channel.integrations?.postEmisionAction
   return action !== undefined && action !== 'EMISION_NO'

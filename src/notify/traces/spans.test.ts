@@ -13,6 +13,7 @@ const transfer: TransferRecord = {
   type: 'MANUAL',
   encryption: false,
   error: 'the partner did not answer in time',
+  errorCode: 'timed_out',
   requestedAt: 1000,
   startedAt: 3000,
   endedAt: 9000,

@@ -337,18 +337,30 @@ export async function countAwaited(db: Db, transferId: string): Promise<number> 
   return Number(awaited)
 }
 
-/** Whether a receipt for a file of that transfer is still to come. */
+/** Whether a receipt is still to come for a file of that transfer that has arrived. */
 export async function receiptsAwaited(db: Db, transferId: string): Promise<boolean> {
   const row = await db
     .selectFrom('transfer_file')
     .select('idx')
     .where('transfer_id', '=', transferId)
+    .where('phase', '=', 'ARRIVED')
     .where('receipt', '=', 'AWAITED')
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
 }
 
-export async function setReceiptDeadline(tx: Tx, transferId: string, until: number): Promise<void> {
-  await tx.updateTable('transfer').set({ receipts_until: until }).where('id', '=', transferId).execute()
+/** `failure`: files of the transfer did not go. It waits for the receipts of the others, and fails by that. */
+export async function setReceiptDeadline(
+  tx: Tx,
+  transferId: string,
+  until: number,
+  failure?: { code: string; message: string },
+): Promise<void> {
+  const noted = failure && { error: failure.message, error_code: failure.code }
+  await tx
+    .updateTable('transfer')
+    .set({ receipts_until: until, ...noted })
+    .where('id', '=', transferId)
+    .execute()
 }

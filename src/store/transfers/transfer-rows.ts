@@ -24,6 +24,7 @@ export function withFiles(row: TransferRow, files: TransferFileRecord[]): Transf
     type: row.type as TransferType,
     encryption: row.encryption === 1,
     error: row.error,
+    errorCode: row.error_code,
     requestedAt: row.requested_at,
     startedAt: row.started_at,
     endedAt: row.ended_at,
