@@ -123,9 +123,16 @@ function goneOnWith(
   // One that may have arrived goes before later tries under other keys.
   const same = last.find(({ maybeVisible }) => maybeVisible) ?? last[0]
   if (!same) return {}
-  const { keyDate, keyTime, stagedPath, position, maybeVisible } = same
-  // Whatever form it travelled in: the partner may have it. How far an unfinished one got is only known of the file itself.
-  return { keyDate, keyTime, maybeVisible, ...(stagedPath === null && { position }) }
+  const { keyDate, keyTime, stagedPath, position, maybeVisible, wireHash } = same
+  // Whatever form it travelled in: the partner may have it, and then its receipt shows the hash of that form. How far an
+  // unfinished one got is only known of the file itself.
+  return {
+    keyDate,
+    keyTime,
+    maybeVisible,
+    ...(maybeVisible && { wireHash }),
+    ...(stagedPath === null && { position }),
+  }
 }
 
 function isSameKey(one: TransferFileRecord, other: TransferFileRecord): boolean {

@@ -1,7 +1,7 @@
 // Sends, retries and resets against each other.
 
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -469,6 +469,51 @@ test('after a negative receipt nothing is deleted, the file does not count as se
   assert.equal((await rig.ended(again.id)).state, 'COMPLETED')
   assert.deepEqual(await rig.list('out'), [])
 })
+
+for (const now of ['encrypted anew', 'plain by now'] as const)
+  test(`the receipt of a file that arrived with an emission before counts, though the file is ${now}`, async (t) => {
+    const theirs = await makeTestKey('theirs')
+    const tried: boolean[] = []
+    const { rig } = await lineRig(
+      t,
+      {
+        ...RECEIPTS,
+        onPush: async (_push, { mayBeThere }, progress) => {
+          tried.push(mayBeThere)
+          if (mayBeThere) return { receipt: 'awaited', remoteSha256: undefined, found: true }
+          await progress.placing()
+          throw new NodeError('connection_lost', 'cut before the answer')
+        },
+      },
+      { ...CONFIRMED, validationHashFiles: true },
+    )
+    const secure = async (ciphrate: 'FILE' | 'NO') => {
+      const channel = await rig.channel()
+      const security = { cryptography: true, ciphrate, rsaRemoteKey: theirs.certificatePem }
+      const sealed = sealChannel(rig.context.seal, CODE, { ...channel.config, security })
+      await rig.store.write((tx) => updateChannel(tx, { ...channel, ...sealed }))
+    }
+    await secure('FILE')
+    await rig.put('a.txt', 'some octets')
+    const { store } = rig
+    const asking = { store, fileRoots: [rig.place.files], now: () => Date.now(), requestedBy: null }
+    const first = await requestSend(asking, await rig.channel(), 'AUTOMATIC')
+    rig.wake()
+    const wireHash = (await rig.ended(first.id)).files[0]?.wireHash ?? undefined
+    assert.ok(wireHash)
+    if (now === 'plain by now') await secure('NO')
+    const { id } = await requestSend(asking, await rig.channel(), 'AUTOMATIC')
+    rig.wake()
+    await waitFor('it waits for the receipt', async () => (await rig.transfer(id)).receiptsUntil !== null)
+    const [file] = (await rig.transfer(id)).files
+    assert.ok(file)
+    assert.equal(file.hash, hash('sha256', 'some octets'), 'of the file itself')
+    const receipt = { ...receiptFor(file, true), hash: wireHash, signed: true }
+    await rig.host('oftp2').receipt(reachAll('acme'), receipt)
+    const { state, error } = await rig.ended(id)
+    assert.equal(state, 'COMPLETED', error ?? '')
+    assert.deepEqual(tried, [false, true])
+  })
 
 test('a receipt that comes before the push has returned is not lost', async (t) => {
   const { rig } = await lineRig(

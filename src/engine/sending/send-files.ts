@@ -214,7 +214,8 @@ async function arrived(
   const { plan, capabilities } = emission
   // `placing` has noted it. If not, the file of an earlier attempt was found at the other end.
   const wireHash = file.wireHash ?? (await source.receiptHash())
-  const sent = wireHash.length === SHA256_HEX ? wireHash : await source.finish()
+  // The one that was found may have travelled in another form.
+  const sent = wireHash.length === SHA256_HEX && !result.found ? wireHash : await source.finish()
   const hash = file.stagedPath === null ? sent : (file.hash ?? sent)
   if (plan.verifyHash && capabilities.remoteHash && !result.found)
     requireSameHash(file, result.remoteSha256, wireHash)
