@@ -30,7 +30,7 @@ export function isStalePlan(thrown: unknown): boolean {
   return thrown.code === '26000' || thrown.routine === 'RevalidateCachedQuery'
 }
 
-function forgetPlans(): void {
+export function forgetPlans(): void {
   names.clear()
   set += 1
 }
@@ -81,14 +81,12 @@ export class PooledConnection implements DatabaseConnection {
     return { ...changed, rows: rows as R[] } // what the builder knows of the statement
   }
 
-  /** A statement that is planned once. */
+  /**
+   * A statement that is planned once. That the server has no plan does not say here that somebody has cleared it: it makes
+   * none in a transaction that has failed. The write's own fault tells, which is the first.
+   */
   async ask(text: string, values: readonly unknown[]): Promise<Row[]> {
-    try {
-      return (await this.#client.query<Row>(named(text, values))).rows
-    } catch (thrown) {
-      if (isStalePlan(thrown)) forgetPlans()
-      throw translate(thrown)
-    }
+    return (await this.#client.query<Row>(named(text, values)).catch(raise)).rows
   }
 
   streamQuery(): never {

@@ -143,6 +143,33 @@ test('plans that somebody has cleared away are made anew', { skip }, async (t) =
   assert.deepEqual([rows, tries], [[], 2])
 })
 
+test('a statement that fails before one is planned costs no connection its plans', { skip }, async (t) => {
+  const store = await withStore(t, postgres)
+  const known = entityLike()
+  const fresh = hot((db, arg: Arg<{ name: string }>) =>
+    db.selectFrom('local_entity').select('code').where('name', '=', arg('name')).where('code', '<>', 'none'),
+  )
+  const add = hot((db, arg: Arg<{ code: string }>) =>
+    db.insertInto('local_entity').values({ code: arg('code'), name: 'A' }),
+  )
+  const planned = () =>
+    store.write(async (tx) => {
+      await known(tx, { code: 'A' })
+      const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements
+        where statement like 'select * from "local_entity"%'`.execute(tx)
+      return rows.map(({ name }) => name)
+    })
+  const before = await planned()
+  await store.write((tx) => add(tx, { code: 'A' }))
+  const refused = store.write((tx) => {
+    const asked = [add(tx, { code: 'A' }), fresh(tx, { name: 'A' }), fresh(tx, { name: 'A' })]
+    return Promise.all(asked).finally(() => Promise.allSettled(asked))
+  })
+  await assert.rejects(refused, /duplicate key/)
+  assert.deepEqual(await store.write((tx) => fresh(tx, { name: 'A' })), [{ code: 'A' }])
+  assert.deepEqual(await planned(), before, 'the same plans under the same names')
+})
+
 test(
   'statements of one transaction need not wait for each other, and none goes after its end',
   { skip },

@@ -5,7 +5,7 @@ import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, s
 import pg from 'pg'
 import { systemCode } from '../../errors.ts'
 import { translate } from './driver-errors.ts'
-import { PostgresDriver, askPool, isStalePlan, openPool } from './postgres-driver.ts'
+import { PostgresDriver, askPool, forgetPlans, isStalePlan, openPool } from './postgres-driver.ts'
 import type { PooledConnection } from './postgres-driver.ts'
 import { runDirectly } from './prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from './store.ts'
@@ -72,8 +72,9 @@ async function writeAgain<T>(db: Db, change: (tx: Tx) => Promise<T>, tries: numb
   try {
     return await db.transaction().execute((tx) => withItsConnection(tx, change))
   } catch (thrown) {
-    if (tries > 1 && (systemCode(thrown) === '40P01' || isStalePlan(thrown)))
-      return writeAgain(db, change, tries - 1)
+    const isStale = isStalePlan(thrown)
+    if (isStale) forgetPlans()
+    if (tries > 1 && (systemCode(thrown) === '40P01' || isStale)) return writeAgain(db, change, tries - 1)
     throw translate(thrown)
   }
 }
