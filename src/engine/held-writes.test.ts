@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { sql } from 'kysely'
+import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { testOnBoth, withStore } from '../../test/support/harness.ts'
+import { sqlite, testOnBoth, withStore } from '../../test/support/harness.ts'
 import type { TestDatabase } from '../../test/support/harness.ts'
 import { contactOf, seedChannel } from '../../test/support/seed.ts'
 import { NodeError } from '../errors.ts'
@@ -93,3 +95,26 @@ testOnBoth(
     assert.deepEqual(await noted(store), written)
   },
 )
+
+test('where SQLite rolls back by itself nothing is written outside a transaction', async (t) => {
+  const { store, held } = await withHeld(t, sqlite)
+  await writeHeld(store, held, note('taken'))
+  // As it does when the disk is full.
+  const rollsBack = async (tx: Tx) => {
+    await sql`insert or rollback into sent_file (channel_code, name, hash, size)
+      values (${CODE}, 'a', 'taken', 1)`.execute(tx)
+  }
+  let tries = 0
+  const steps = async (tx: Tx) => {
+    tries++
+    for (const step of STEPS) await note(`try ${tries} ${step}`)(tx)
+  }
+  const ends = await Promise.allSettled(
+    [note('A'), rollsBack, steps].map((change) => writeHeld(store, held, change)),
+  )
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(await noted(store), ['A', 'taken', ...STEPS.map((step) => `try ${tries} ${step}`)])
+})

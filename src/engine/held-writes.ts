@@ -88,6 +88,12 @@ class HeldWriter {
 
   async #write(tx: Tx, entries: readonly Entry[]): Promise<void> {
     await requireHeld(tx, this.#store.dialect, this.#held)
+    // SQLite may roll back by itself (a full disk): a statement after that would be written without a transaction. It
+    // answers at once, so that nothing is gained by asking for several.
+    if (!this.#store.dialect.rowLocks) {
+      for (const { change } of entries) await change(tx)
+      return
+    }
     // Each is about files of its own, so none has to wait for another. But none may still write when this ends.
     const changes = entries.map(({ change }) => change(tx))
     try {
