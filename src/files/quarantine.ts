@@ -2,7 +2,7 @@
 // file beside it the file itself, where it could be taken out.
 
 import { createHash } from 'node:crypto'
-import { rm, stat } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fromFileError } from '../errors.ts'
 import { hashFile } from './hash.ts'
@@ -46,6 +46,31 @@ export async function claimQuarantinePath(
     if (!(await exists(path))) return { path, claim }
     await rm(claim)
   }
+}
+
+export function isClaim(name: string): boolean {
+  return isOpenedForm(name) && name.endsWith(CLAIMED)
+}
+
+/**
+ * A claim whose node was killed before the rename. Where the file has another name too, whoever has that goes on with it, and
+ * the claim is removed. Else it is all there is of the file: it gets the name that it was claimed for, if that is one of
+ * `names` and free, or one of its own.
+ */
+export async function endClaim(claim: string, names: readonly string[]): Promise<void> {
+  const { nlink, ctimeMs } = await stat(claim)
+  if (nlink > 1) return rm(claim, { force: true })
+  const folder = dirname(claim)
+  const wanted = names.map((name) => join(folder, name))
+  const known = wanted.find((path) => openedBeside(path, CLAIMED) === claim)
+  if (known && !(await exists(known))) return rename(claim, known)
+  const mark = basename(claim, CLAIMED).slice(OPENED.length)
+  const path = join(folder, `unfinished-${mark}-${Math.floor(ctimeMs)}`)
+  for (const ending of ['', UNPACKED] as const) {
+    const opened = join(folder, OPENED + mark + ending)
+    if (!known && (await exists(opened))) await rename(opened, openedBeside(path, ending))
+  }
+  await rename(claim, path)
 }
 
 export async function quarantinedFacts(path: string) {

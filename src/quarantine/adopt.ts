@@ -1,9 +1,9 @@
 // Carries out decisions that a crash cut off, and makes rows for quarantined files that have none: those of versions
-// that kept no rows, and those whose node was killed between file and row.
+// that kept no rows, and those whose node was killed between file and row, or before the file had its name.
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isOpenedForm, quarantinedFacts } from '../files/quarantine.ts'
+import { endClaim, isClaim, isOpenedForm, quarantinedFacts } from '../files/quarantine.ts'
 import { newId } from '../store/database/ids.ts'
 import { insertQuarantined, quarantinedPaths, undoneDecisions } from '../store/quarantine.ts'
 import { findTransfer } from '../store/transfers/transfers.ts'
@@ -21,12 +21,14 @@ export async function finishDecisions(deciding: Deciding): Promise<void> {
   if (fault !== undefined) throw fault
 }
 
-export async function adoptStrays({ store, now }: Deciding, dataDir: string): Promise<void> {
+export async function adoptStrays(deciding: Deciding, dataDir: string): Promise<void> {
+  const { store, now } = deciding
   const folder = join(dataDir, 'quarantine')
   const transfers: string[] = await readdir(folder).catch(() => [])
   if (transfers.length === 0) return
   const known = await quarantinedPaths(store.db)
-  for (const transferId of transfers)
+  for (const transferId of transfers) {
+    await endClaims(deciding, join(folder, transferId), transferId)
     for (const name of await readdir(join(folder, transferId)).catch(() => [])) {
       const path = join(folder, transferId, name)
       if (isOpenedForm(name) || known.has(path)) continue
@@ -47,4 +49,18 @@ export async function adoptStrays({ store, now }: Deciding, dataDir: string): Pr
         }),
       )
     }
+  }
+}
+
+/** Files that were on their way into the quarantine when their node was killed. */
+async function endClaims({ store, now }: Deciding, folder: string, transferId: string): Promise<void> {
+  const lying = await readdir(folder).catch(() => [])
+  const claims = lying.filter(isClaim)
+  if (claims.length === 0) return
+  const files = (await findTransfer(store.db, transferId))?.files ?? []
+  const names = [...files.map(({ name }) => name), ...lying]
+  for (const claim of claims) {
+    const found = await stat(join(folder, claim)).catch(() => undefined)
+    if (found && found.ctimeMs < now() - GRACE_MS) await endClaim(join(folder, claim), names)
+  }
 }

@@ -15,6 +15,7 @@ import { quarantine } from '../../src/engine/receiving/quarantine.ts'
 import { localPath } from '../../src/engine/staging/staging.ts'
 import { signBuffer } from '../../src/engine/transforms/cms/messages.ts'
 import { NodeError } from '../../src/errors.ts'
+import { claimQuarantinePath, isClaim, openedBeside } from '../../src/files/quarantine.ts'
 import { adoptStrays, finishDecisions } from '../../src/quarantine/adopt.ts'
 import { releaseFile } from '../../src/quarantine/decide-file.ts'
 import type { Deciding } from '../../src/quarantine/decide-file.ts'
@@ -92,6 +93,46 @@ test('bad files of one name that come at once are all kept, each with what was t
   )
   assert.deepEqual((await Promise.all(forms)).sort(), ['one: in one', 'three: in three', 'two: in two'])
   assert.deepEqual(await readdir(join(rig.place.dataDir, 'partial')), [])
+})
+
+test('a file whose node was killed before it had its name in the quarantine is found by upkeep', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  const folder = join(rig.place.dataDir, 'quarantine', 'T1')
+  await mkdir(folder, { recursive: true })
+  const came = join(rig.place.dataDir, 'came.part')
+  await writeFile(came, 'bad octets')
+  const { path } = await claimQuarantinePath(came, join(folder, 'x.xml'))
+  await writeFile(openedBeside(path), 'octets')
+  const kept = join(rig.place.dataDir, 'kept.part')
+  await writeFile(kept, 'others')
+  await claimQuarantinePath(kept, join(folder, 'y.xml'))
+  // The reception it belonged to has failed and is cleared; the other one goes on.
+  await rm(came)
+  const at = (ms: number) => ({ store: rig.store, now: () => Date.now() + ms }) as unknown as Deciding
+  await adoptStrays(at(0), rig.place.dataDir)
+  assert.deepEqual(await listQuarantined(rig.store.db, {}), [], 'somebody may be at it')
+  await adoptStrays(at(120_000), rig.place.dataDir)
+  const found = await listQuarantined(rig.store.db, {})
+  assert.equal(found.length, 1)
+  assert.match(found[0]?.name ?? '', /^unfinished-/)
+  assert.equal(await readFile(found[0]?.path ?? '', 'utf8'), 'bad octets')
+  assert.equal(await readFile(found[0]?.opened?.path ?? '', 'utf8'), 'octets')
+  assert.equal((await readdir(folder)).length, 2, 'no claim is left')
+})
+
+test('a step on the way into the quarantine that fails leaves no claim', async (t) => {
+  const rig = await startRig(t)
+  const transfer = { id: 'T1', channelCode: CODE } as TransferRecord
+  const path = join(rig.place.dataDir, 'came.part')
+  await writeFile(path, 'bad octets')
+  await writeFile(localPath(path), 'octets')
+  const folder = join(rig.place.dataDir, 'quarantine', 'T1')
+  // What was taken out of the file cannot get its place.
+  await mkdir(openedBeside(join(folder, 'x.xml')), { recursive: true })
+  await assert.rejects(quarantine(rig.context, transfer, 'x.xml', path, new Error('bad')))
+  assert.deepEqual((await readdir(folder)).filter(isClaim), [])
+  assert.equal(await readFile(path, 'utf8'), 'bad octets')
 })
 
 test('a gzip file that did not pass its checks is released under the name of what is in it', async (t) => {

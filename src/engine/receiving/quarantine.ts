@@ -23,11 +23,16 @@ export async function quarantine(
 ): Promise<void> {
   const wanted = await context.staging.quarantine(transfer.id, name)
   const { path: target, claim } = await claimQuarantinePath(path, wanted)
-  for (const ending of ['', UNPACKED] as const) {
-    const opened = localPath(path) + ending
-    if (await exists(opened)) await move(opened, openedBeside(target, ending))
+  try {
+    for (const ending of ['', UNPACKED] as const) {
+      const opened = localPath(path) + ending
+      if (await exists(opened)) await move(opened, openedBeside(target, ending))
+    }
+    await rename(claim, target)
+  } catch (thrown) {
+    await rm(claim, { force: true })
+    throw thrown
   }
-  await rename(claim, target)
   await rm(path, { force: true })
   await syncFolder(dirname(target))
   context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')
