@@ -161,9 +161,10 @@ test('a statement that fails before one is planned costs no connection its plans
     })
   const before = await planned()
   await store.write((tx) => add(tx, { code: 'A' }))
-  const refused = store.write((tx) => {
+  const refused = store.write(async (tx) => {
     const asked = [add(tx, { code: 'A' }), fresh(tx, { name: 'A' }), fresh(tx, { name: 'A' })]
-    return Promise.all(asked).finally(() => Promise.allSettled(asked))
+    await Promise.allSettled(asked)
+    await Promise.all(asked)
   })
   await assert.rejects(refused, /duplicate key/)
   assert.deepEqual(await store.write((tx) => fresh(tx, { name: 'A' })), [{ code: 'A' }])
