@@ -52,7 +52,7 @@ export async function requestSend(
       ? [certificateFile(channel)]
       : await filesToSend(asking, channel, type)
     const now = asking.now()
-    const before = type === 'AUTOMATIC' ? await lastTries(asking, channel) : []
+    const before = type === 'AUTOMATIC' ? (await failedFiles(asking, channel)).filter(isUndelivered) : []
     const files = found.map((candidate, index) => {
       const file = Object.assign(newFile(candidate, index), keyOf(now, index))
       return Object.assign(file, goneOnWith(file, before))
@@ -96,28 +96,37 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
     throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
-/** What failed emissions did not get there, and nobody has retried or reset. */
-async function lastTries({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
+/** Of emissions that failed, and that nobody has retried or reset. */
+async function failedFiles({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
   const files: TransferFileRecord[] = []
   for (const id of await failedEmissions(store.db, code))
     files.push(...((await findTransfer(store.db, id))?.files ?? []))
-  return files.filter(
-    ({ phase, receipt }) => (phase === 'WAITING' || phase === 'STAGED') && receipt !== 'NEGATIVE',
+  return files
+}
+
+function isUndelivered({ phase, receipt }: TransferFileRecord): boolean {
+  return (phase === 'WAITING' || phase === 'STAGED') && receipt !== 'NEGATIVE'
+}
+
+/** The partner took it and has not said no. Whether to send it again is for a person to say, by a retry or a reset. */
+function isWithPartner({ phase, receipt }: TransferFileRecord): boolean {
+  return phase === 'ARRIVED' && receipt !== 'NEGATIVE'
+}
+
+function isSameFile(one: FileAsFound, other: FileAsFound): boolean {
+  return (
+    one.path === other.path && one.size === other.size && floor(one.modifiedAt) === floor(other.modifiedAt)
   )
 }
+
+type FileAsFound = Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>
 
 /**
  * The same file keeps its key, so that the partner's end finds what the failed emission left there, goes on with it or
  * replaces it, and knows a file that had arrived. How far it got counts only if the file itself travelled.
  */
-function goneOnWith(
-  file: Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>,
-  before: readonly TransferFileRecord[],
-): Partial<TransferFileRecord> {
-  const all = before.filter(
-    ({ path, size, modifiedAt }) =>
-      path === file.path && size === file.size && floor(modifiedAt) === floor(file.modifiedAt),
-  )
+function goneOnWith(file: FileAsFound, before: readonly TransferFileRecord[]): Partial<TransferFileRecord> {
+  const all = before.filter((other) => isSameFile(other, file))
   // What is known under a key is what its last try came to: one that the partner has refused since may not be there.
   const last = all.filter((file, index) => all.findIndex((other) => isSameKey(other, file)) === index)
   // One that may have arrived goes before later tries under other keys.
@@ -144,10 +153,7 @@ function floor(time: number | null): number {
 }
 
 /** What an automatic emission is tried with, as a hash: the same again would fail again. */
-export function triedWith(
-  { revision }: ChannelRecord,
-  files: readonly Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>[],
-): string {
+export function triedWith({ revision }: ChannelRecord, files: readonly FileAsFound[]): string {
   const named = files.map(({ path, size, modifiedAt }) => JSON.stringify([path, size, floor(modifiedAt)]))
   return hash('sha256', JSON.stringify([revision, named.sort()]))
 }
@@ -172,10 +178,24 @@ export async function filesToSend(
   const known = repeats ? sentAsItLies : wasSent
   const fresh: Candidate[] = []
   for (const file of files) if (!(await known(asking, channel.code, file))) fresh.push(file)
-  if (fresh.length > 0) return fresh
+  if (fresh.length > 0) return type === 'AUTOMATIC' ? withoutTaken(asking, channel, fresh) : fresh
   const what = files.length === 1 ? `${files[0]?.name} was` : `all ${files.length} files were`
   const why = repeats ? 'and is there unchanged' : 'and allowSendDuplicateFiles is false'
   throw new NodeError('conflict', `${what} sent already ${why}`)
+}
+
+async function withoutTaken(
+  asking: Asking,
+  channel: ChannelRecord,
+  fresh: readonly Candidate[],
+): Promise<Candidate[]> {
+  const taken = (await failedFiles(asking, channel)).filter(isWithPartner)
+  const left = fresh.filter((file) => !taken.some((other) => isSameFile(other, file)))
+  if (left.length > 0) return left
+  throw new NodeError(
+    'conflict',
+    `${fresh[0]?.name} was taken by the partner and its receipt did not come in time: retry or reset the channel`,
+  )
 }
 
 // A watched folder is checked every few seconds. A large file in it must not be hashed each time.

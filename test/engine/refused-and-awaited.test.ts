@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { NodeError } from '../../src/errors.ts'
+import { requestSend } from '../../src/transfers/request.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { reachAll } from '../support/reach.ts'
 import { Line } from './line.ts'
@@ -90,6 +91,25 @@ test('where a receipt does not come the transfer fails by the refused file, at t
   rig.setAhead(((await rig.transfer(id)).receiptsUntil ?? 0) - rig.context.now() + 1000)
   assert.match((await rig.ended(id)).error ?? '', /^b\.txt: not this one$/)
   assert.deepEqual((await rig.list('out')).toSorted(), ['b.txt', 'c.txt'])
+})
+
+test('a file that the partner took, and whose receipt is late, is not sent again by itself', async (t) => {
+  const { rig } = await receiptRig(t, new Set())
+  const id = await sendAndWait(rig, ['a.txt'])
+  rig.setAhead(((await rig.transfer(id)).receiptsUntil ?? 0) - rig.context.now() + 1000)
+  assert.equal((await rig.ended(id)).state, 'FAILED')
+  const { store, context } = rig
+  const asking = { store, fileRoots: [rig.place.files], now: context.now, requestedBy: null }
+  const automatic = async () => requestSend(asking, await rig.channel(), 'AUTOMATIC')
+  await assert.rejects(automatic(), /a\.txt was taken by the partner .*: retry or reset/)
+  await rig.put('b.txt', 'content of b.txt')
+  const { files } = await automatic()
+  assert.deepEqual(
+    files.map(({ name }) => name),
+    ['b.txt'],
+  )
+  await rig.reset()
+  assert.deepEqual((await automatic()).files.map(({ name }) => name).toSorted(), ['a.txt', 'b.txt'])
 })
 
 test('a negative receipt waits for those of the other files', async (t) => {
