@@ -1,14 +1,15 @@
 // Folders that lie inside one another: a channel's path could reach the keys of the house, or plant a script.
 
 import assert from 'node:assert/strict'
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, readdir, rmdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { launch } from '../crash/node-process.ts'
 import type { Settings } from '../crash/node-process.ts'
-import { closeAfter, tempFolder } from '../support/harness.ts'
+import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestContext } from 'node:test'
+import { callBank, deliver, startCalledBank } from './partner.ts'
 
 /** What `esclusa serve` says, and its exit code; a node that starts after all is stopped. */
 async function tryToServe(
@@ -89,4 +90,25 @@ test('the data folder’s own files, and folders side by side, are no overlap', 
     ESCLUSA_SCRIPT_ROOTS: join(home, 'scripts'),
   })
   assert.match(said, /ready at/)
+})
+
+test('a link that takes the place of an inbound folder leads no received file out of the file roots', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { NOMINA: {} })
+  const outside = await tempFolder(t)
+  const inbound = join(bank.files, 'NOMINA', 'in')
+  await rmdir(inbound)
+  await symlink(outside, inbound)
+  const partner = await callBank(t, bank.port)
+  assert.ok(typeof partner !== 'string')
+  assert.equal(await deliver(partner, 'NOMINA'), 'EFNA')
+  assert.deepEqual(await readdir(outside), [])
+  const ended = await waitFor('the reception to end', () =>
+    bank.store.db
+      .selectFrom('transfer')
+      .select(['state', 'error_code'])
+      .where('ended_at', 'is not', null)
+      .executeTakeFirst(),
+  )
+  assert.deepEqual(ended, { state: 'FAILED', error_code: 'no_rights' })
 })
