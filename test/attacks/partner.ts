@@ -107,8 +107,13 @@ export async function startCalledBank(
 export const SSID: CommandOf<'SSID'> = { ...SAMPLES.SSID, code: 'ACME' }
 
 /** Calls and signs in; the reason of the node's ESID where it is turned away. */
-export async function callBank(t: TestContext, port: number, password = ''): Promise<TrialPartner | string> {
-  return signIn(t, await TrialPartner.call(port), password)
+export async function callBank(
+  t: TestContext,
+  port: number,
+  password = '',
+  code = SSID.code,
+): Promise<TrialPartner | string> {
+  return signIn(t, await TrialPartner.call(port), password, code)
 }
 
 /** The same over TLS, with that certificate. */
@@ -127,10 +132,11 @@ async function signIn(
   t: TestContext,
   partner: TrialPartner,
   password: string,
+  code = SSID.code,
 ): Promise<TrialPartner | string> {
   closeAfter(t, async () => partner.close())
   await partner.expect('SSRM')
-  partner.say({ ...SSID, password })
+  partner.say({ ...SSID, code, password })
   const answer = await partner.hear()
   if (answer?.kind !== 'ESID') return partner
   partner.close()
@@ -139,7 +145,7 @@ async function signIn(
 
 let files = 0
 
-/** Offers a file and hands it over if it is taken; the reason of the refusal otherwise. */
+/** Offers a file, as F and a number, and hands it over if it is taken; the reason of the refusal otherwise. */
 export async function deliver(
   partner: TrialPartner,
   application: string,
@@ -155,7 +161,7 @@ export async function deliver(
   return (await partner.hear())?.kind ?? 'closed'
 }
 
-/** What the node hands over when it is given the turn: the applications and names of the files. */
+/** What the node hands over when it is given the turn: the applications and names of the files, and receipts. */
 export async function take(partner: TrialPartner): Promise<string[]> {
   partner.say({ kind: 'CD' })
   const taken: string[] = []
@@ -165,8 +171,10 @@ export async function take(partner: TrialPartner): Promise<string[]> {
       taken.push(`${command.user} ${command.description}`)
       partner.say({ kind: 'SFPA', position: 0n })
     } else if (command?.kind === 'EFID') partner.say({ kind: 'EFPA', changeDirection: 'N' })
-    else if (command?.kind === 'EERP' || command?.kind === 'NERP') partner.say({ kind: 'RTR' })
-    else if (command?.kind !== 'DATA') return taken
+    else if (command?.kind === 'EERP' || command?.kind === 'NERP') {
+      taken.push(`${command.kind} ${command.dataset}`)
+      partner.say({ kind: 'RTR' })
+    } else if (command?.kind !== 'DATA') return taken
   }
 }
 

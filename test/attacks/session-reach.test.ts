@@ -1,8 +1,10 @@
 // A partner's weakest channel opens itself and no other: what a session has proven is what it reaches, whoever opened it.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { applyPlatform } from '../../src/platform/apply.ts'
 import { closeAfter, waitFor } from '../support/harness.ts'
 import { TrialPartner, TrialServer } from '../support/oftp2/partner.ts'
 import { SAMPLES } from '../support/oftp2/partner.ts'
@@ -112,6 +114,60 @@ test('a receipt is taken from a session that reaches its channel, and from no ot
   assert.equal(await receiptOf(), 'AWAITED')
   await confirm('SECRET')
   await waitFor('the transfer to complete', async () => (await bank.stateOf(transfer)) === 'COMPLETED')
+})
+
+test('a receipt that is owed on one channel is not handed to a session that has proven another', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: waits, PAGOS: withPassword('SECRET') })
+  const partner = await called(t, bank.port, 'SECRET')
+  assert.equal(await deliver(partner, 'PAGOS'), 'EFPA')
+  partner.close()
+  const owed = () =>
+    bank.store.db.selectFrom('owed_receipt').select(['body', 'delivered_at']).executeTakeFirst()
+  const { body } = (await waitFor('the receipt to be owed', owed)) ?? { body: '{}' }
+  assert.deepEqual(await take(await called(t, bank.port)), [])
+  assert.equal((await owed())?.delivered_at, null)
+  const { key } = JSON.parse(body) as { key: { name: string } }
+  assert.deepEqual(await take(await called(t, bank.port, 'SECRET')), [`EERP ${key.name}`])
+})
+
+test('a partner confirms nothing that another partner was sent', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const connection = {
+    ...waits.connection,
+    advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 600 },
+  }
+  await bank.apply({}, { PAGOS: { connection } })
+  const filePath = join(bank.files, 'PAGOS', 'out')
+  const evil = {
+    contacts: [{ id: 'evil', remoteCodes: [{ code: 'EVIL' }], protocol: 'oftp2' as const }],
+    channels: [
+      {
+        code: 'BANCO-EVIL-PAGOS',
+        contact: 'evil',
+        direction: 'EMISION' as const,
+        directories: [{ direction: 'EMISION' as const, filePath }],
+        ...waits,
+      },
+    ],
+  }
+  await applyPlatform(bank.store, bank.context.seal, evil, { now: Date.now() })
+  await bank.send('PAGOS', 'payroll.txt')
+  assert.equal((await take(await called(t, bank.port))).length, 1)
+  const sent = await bank.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+  const about = { dataset: 'PAYROLL.TXT', date: sent.key_date, time: sent.key_time, destination: 'BANCO' }
+  const receiptAfter = async (code: string) => {
+    const partner = await called(t, bank.port, '', code)
+    partner.say({ ...SAMPLES.EERP, ...about, originator: code })
+    await partner.expect('RTR')
+    const { receipt } = await bank.store.db
+      .selectFrom('transfer_file')
+      .select('receipt')
+      .executeTakeFirstOrThrow()
+    return receipt
+  }
+  assert.equal(await receiptAfter('EVIL'), 'AWAITED')
+  assert.equal(await receiptAfter('ACME'), 'POSITIVE')
 })
 
 test('a machine that this node was pointed to by one channel delivers into no other', async (t) => {
