@@ -2,9 +2,10 @@
 // account.
 
 import assert from 'node:assert/strict'
+import { startSession } from '../../src/accounts/sessions.ts'
 import { CONSOLE_HEADER, SHOWN_USER_HEADER } from '../../src/contract/account/session.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
-import { putAccount } from '../../src/store/accounts.ts'
+import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { request } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
@@ -169,6 +170,28 @@ testOnBoth(
       assert.equal(await isIn(cookie), false, cookie)
   },
 )
+
+testOnBoth('of one user’s sessions the oldest gives way to the fifty-first', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const isIn = async (cookie: string) => (await at(node, '/session', { cookie })).status === 200
+  const begun = Date.now()
+  const signInAfter = (minutes: number, username?: string) => {
+    node.context.now = () => begun + minutes * 60_000
+    return signIn(node, username)
+  }
+  const [others, oldest, second] = [await signInAfter(0, 'admin'), await signInAfter(1), await signInAfter(2)]
+  const account = await findAccount(node.store.db, 'operator')
+  assert.ok(account)
+  for (let nth = 3; nth <= 49; nth++)
+    await node.store.write((tx) =>
+      startSession(tx, account, { address: '::1', agent: undefined }, begun + nth * 60_000),
+    )
+  const fiftieth = await signInAfter(50)
+  for (const cookie of [oldest, second, fiftieth]) assert.equal(await isIn(cookie), true)
+  const next = await signInAfter(51)
+  assert.equal(await isIn(oldest), false)
+  for (const cookie of [second, fiftieth, next, others]) assert.equal(await isIn(cookie), true)
+})
 
 testOnBoth('a user sees their sessions, ends one, and signs out everywhere', async (t, database) => {
   const node = await startTestHttp(t, { database })
