@@ -4,11 +4,12 @@ import assert from 'node:assert/strict'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { esclusa } from '../crash/node-process.ts'
 import { waitFor } from '../support/harness.ts'
 import { makeIdentity, startPair } from './pair.ts'
 import type { Pair, Relation } from './pair.ts'
+import { WireTap } from './wire-tap.ts'
+import type { TappedCall } from './wire-tap.ts'
 
 async function receiptsOf({ left }: Pair, id: string): Promise<string[]> {
   const rows = await left.store.db
@@ -85,9 +86,18 @@ function downloadConf() {
 
 /** The receiving end is slow to finish: the receipt cannot come in the session of the file. */
 async function later(pair: Pair): Promise<void> {
+  const tap = await WireTap.open(pair.right.plainPort)
+  try {
+    await receiptInLaterSession(pair, tap)
+  } finally {
+    await tap.close()
+  }
+}
+
+async function receiptInLaterSession(pair: Pair, tap: WireTap): Promise<void> {
   const script = await scriptAt(pair, 'slow.sh', 'while [ ! -e "$0.go" ]; do sleep 0.2; done')
   const relation = await pair.relate(() => ({
-    left: { channels: { FILES: downloadConf() } },
+    left: { channels: { FILES: downloadConf() }, port: tap.port },
     right: {
       channels: {
         FILES: { integrations: { postReceptionAction: 'RECEPTION_EXECUTE', postReceptionFile: script } },
@@ -95,10 +105,11 @@ async function later(pair: Pair): Promise<void> {
     },
   }))
   const id = await sendOne(pair, relation)
-  await pair.arrived(relation, 'right', 'FILES', 'a.bin')
+  // A session waits for some seconds for what is still being done with its files.
+  const ended = ({ said }: TappedCall) => said.some(({ command }) => command.kind === 'ESID')
+  const call = await waitFor('the end of the session', () => tap.calls.find(ended))
+  assert.deepEqual([call?.count('caller', 'EFID'), call?.count('called', 'EERP')], [1, 0])
   assert.deepEqual(await receiptsOf(pair, id), ['AWAITED'])
-  // A session waits ten seconds for what is still being done with its files.
-  await delay(12_000)
   await writeFile(`${script}.go`, '')
   const { state, error } = await pair.ended('left', id)
   assert.equal(state, 'COMPLETED', error ?? '')
