@@ -24,8 +24,9 @@ async function automated(t: TestContext, automation: Automation, options: RigOpt
   return rig
 }
 
-async function ranAt(rig: Rig): Promise<number | undefined> {
-  const row = await rig.store.db.selectFrom('automation_run').selectAll().executeTakeFirst()
+async function ranAt(rig: Rig, code?: string): Promise<number | undefined> {
+  const rows = await rig.store.db.selectFrom('automation_run').selectAll().execute()
+  const row = rows.find((one) => code === undefined || one.channel_code === code)
   return row?.held_until === 0 ? row.ran_at : undefined
 }
 
@@ -50,13 +51,20 @@ testOnBoth('watch sends what appears and fetches what the partner has', async (t
 })
 
 test('every: nothing before the time has passed, then once', async (t) => {
+  // It has its turn at each look, after the other: so it tells that there was one.
+  const later = 'BANCO-ACME-WATCHED'
   const rig = await automated(t, { every: '10m' })
+  const other: Channel = {
+    direction: 'EMISION',
+    directories: [{ direction: 'EMISION', filePath: join(rig.place.files, 'other') }],
+  }
+  await rig.putChannel(later, other, { automation: { watch: true } })
   await rig.put('a.txt', 'a')
-  await looked(rig)
-  const first = await ranAt(rig)
+  const first = await waitFor('its first turn', () => ranAt(rig, CODE))
   rig.setAhead(9 * 60_000)
-  await new Promise((resolve) => setTimeout(resolve, 1200))
-  assert.equal(await ranAt(rig), first)
+  const ahead = rig.context.now()
+  await waitFor('a look since', async () => ((await ranAt(rig, later)) ?? 0) >= ahead)
+  assert.equal(await ranAt(rig, CODE), first)
   assert.deepEqual(await rig.inbox(), [])
   rig.setAhead(60_000)
   await waitFor('it is sent', async () => (await rig.inbox()).includes('a.txt'))
