@@ -365,10 +365,11 @@ test('what is in place when it cannot be recorded stays, and the next claim fini
 })
 
 test('a database that stops answering at any write of a reception costs neither the file nor its end', async (t) => {
-  const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 600, receptionIdleMs: 100 })
+  const rig = await runningRig(t, (rig) => channelOf(rig), { leaseMs: 1500 })
   const store = rig.context.store as { write: Store['write'] }
   const { write } = store
   const over = async () => {
+    rig.receptions.letGo(CODE)
     const open = await rig.store.db
       .selectFrom('transfer')
       .select('id')
@@ -401,7 +402,10 @@ test('a database that stops answering at any write of a reception costs neither 
         () => true,
         () => false,
       )
-      await waitFor('what follows the acknowledgement', () => count > nth || !acknowledged)
+      await waitFor('what follows the acknowledgement', () => {
+        rig.receptions.letGo(CODE)
+        return count > nth || !acknowledged
+      })
       store.write = write
       await waitFor(`the end of what began with ${name}`, over)
       if (acknowledged) assert.equal((await rig.lastReception()).state, 'COMPLETED', name)
