@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { closeAfter, waitFor } from '../support/harness.ts'
@@ -198,4 +199,77 @@ test('a machine that this node was pointed to by one channel delivers into no ot
   assert.equal(await deliver(attacker, 'PAGOS'), NO_SUCH)
   assert.equal(await deliver(attacker, 'OPEN', 'mine.txt'), 'EFPA')
   assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['mine.txt']])
+})
+
+type Spelling = { security?: object; ips?: string[]; rotations?: boolean }
+
+/** Two channels for which this node calls: the first one's session brings the receipt for the second one's file. */
+async function receiptOverAnother(t: TestContext, first: Spelling, second: Spelling): Promise<string> {
+  const bank = await startCalledBank(t, 'oftp2')
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const calls = ({ security = {}, ips, rotations = false }: Spelling) => ({
+    security,
+    connection: {
+      ...(ips && { ips }),
+      advancedConfigurationConnection: { callingEnd: 'LOCAL' as const, desconnection: true, rotations },
+      advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 600 },
+    },
+  })
+  await bank.apply(
+    { remoteIPs: [{ ipAddress: '127.0.0.1', port }] },
+    { FIRST: calls(first), SECOND: calls(second) },
+  )
+  const takeFile = async (application: string) => {
+    const arrival = server.next()
+    const transfer = await bank.send(application, `${application}.txt`)
+    const partner = await arrival
+    closeAfter(t, async () => partner.close())
+    partner.say({ kind: 'SSRM' })
+    await partner.expect('SSID')
+    partner.say({ ...SSID, password: 'PWB' })
+    await partner.expect('SFID')
+    partner.say({ kind: 'SFPA', position: 0n })
+    await partner.expect('DATA')
+    await partner.expect('EFID')
+    partner.say({ kind: 'EFPA', changeDirection: 'N' })
+    await partner.expect('CD')
+    return { partner, transfer }
+  }
+  const { partner: before, transfer } = await takeFile('SECOND')
+  before.close()
+  const { partner } = await takeFile('FIRST')
+  const file = () =>
+    bank.store.db
+      .selectFrom('transfer_file')
+      .selectAll()
+      .where('transfer_id', '=', transfer)
+      .executeTakeFirstOrThrow()
+  const { key_date: date, key_time: time } = await file()
+  const ends = { destination: 'BANCO', originator: 'ACME' }
+  partner.say({ ...SAMPLES.EERP, ...ends, dataset: 'SECOND.TXT', date, time })
+  await partner.expect('RTR')
+  return (await file()).receipt ?? ''
+}
+
+test('a receipt is taken from a session that a channel would have opened, however that is spelled', async (t) => {
+  const password = { authentication: 'PASSWORD', localKey: 'PWA', remoteKey: 'PWB' }
+  const pairs: Record<string, [Spelling, Spelling]> = {
+    'the contact’s own address': [{}, { ips: ['127.0.0.1'] }],
+    'one address more': [{}, { ips: ['127.0.0.1', '192.0.2.1'] }],
+    'its addresses in turn': [{}, { rotations: true }],
+    'a password in lower case': [
+      { security: password },
+      { security: { ...password, localKey: 'pwa', remoteKey: 'pwb' } },
+    ],
+  }
+  for (const [what, [first, second]] of Object.entries(pairs))
+    await t.test(what, async (t) => {
+      assert.equal(await receiptOverAnother(t, first, second), 'POSITIVE')
+    })
+  await t.test('but not with another password', async (t) => {
+    const other = { security: { ...password, localKey: 'OTHER' } }
+    assert.equal(await receiptOverAnother(t, { security: password }, other), 'AWAITED')
+  })
 })

@@ -24,6 +24,7 @@ import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig, RigOptions } from './rig.ts'
 import { offerOf } from './wire.ts'
+import { pino } from 'pino'
 import type { TestContext } from 'node:test'
 import { reachAll } from '../support/reach.ts'
 
@@ -588,6 +589,25 @@ for (const positive of [true, false])
       )
     },
   )
+
+test('a receipt over a session that does not reach its channel is told of with the channel and the reason', async (t) => {
+  const { rig, file } = await receiptLate(t, {})
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const reach = { ...reachAll('acme'), refusal: () => new NodeError('remote_refused', 'other keys') }
+  await takeReceipt(
+    { ...rig.context, log },
+    reach,
+    receiptFor(file, true),
+    (name) => name,
+    () => rig.wake(),
+  )
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    told.map(({ channel, refusal }) => [channel, refusal]),
+    [[CODE, 'other keys']],
+  )
+})
 
 testOnBoth(
   'a receipt that stood still while its transfer was retried is the retry’s',

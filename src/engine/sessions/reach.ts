@@ -4,8 +4,8 @@
 // The partner called: the channel takes calls, the address is one of its own where it asks for that, the line is
 // encrypted where it asks for that, and the partner has proven itself as the channel wants: the password given is the
 // channel's remoteKey, or the channel's certificate was proven.
-// This node called: the channel would have opened the same session: the same addresses, names and keys, and nothing
-// asked for that the session lacks. Whoever pointed one channel at another machine reaches that channel alone.
+// This node called: the channel would have opened the same session: the address is one of its own, names and keys are the
+// same however they are spelled (call-terms.ts), and nothing is asked for that the session lacks. Whoever pointed one channel at another machine reaches that channel alone.
 //
 // Hours are not part of a refusal: a file outside them is told to come later, and a receipt is always good.
 
@@ -20,7 +20,16 @@ import type { Seal } from '../../store/seal.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { demandsEncryption, securityOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
-import type { CertificatePin, LineDemands, Proof, Reach, SessionSecurity } from '../transports/transport.ts'
+import type {
+  CertificatePin,
+  LineDemands,
+  Proof,
+  Protocol,
+  Reach,
+  SessionSecurity,
+} from '../transports/transport.ts'
+import { hasAddress, sameProof } from './call-terms.ts'
+import type { Address } from './call-terms.ts'
 
 /** The channels that exist for a session and are within their hours: those that may send or take something now. */
 export async function openChannelsOf(
@@ -102,10 +111,10 @@ export function addressAllowed({ connection }: Channel, address: string): boolea
   return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
 }
 
-/** A session that this node opened for `plan`. */
-export function reachOfCall(seal: Seal, plan: TransferPlan): Reach {
-  const own = sessionOf(plan.channel, plan.security)
+/** A session that this node opened for `plan`, with whoever answers at `address`. */
+export function reachOfCall(seal: Seal, plan: TransferPlan, protocol: Protocol, address: Address): Reach {
   const localCode = plan.code.split('-')[0]
+  const { encrypted } = plan.security
   return {
     contactId: plan.contact.id,
     openedBy: 'node',
@@ -115,30 +124,16 @@ export function reachOfCall(seal: Seal, plan: TransferPlan): Reach {
       if (config.deactivateChannel) return refused(code, 'the channel is inactive')
       if (config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO')
         return refused(code, 'the partner calls for it')
-      if (demandsEncryption(config) && !plan.security.encrypted) return insecure(code)
+      if (demandsEncryption(config) && !encrypted) return insecure(code)
+      if (code.split('-')[0] !== localCode) return refused(code, 'it would have called under another name')
       const other = openChannel(seal, channel)
-      const same =
-        code.split('-')[0] === localCode &&
-        own === sessionOf(other, securityOf(other), plan.security.encrypted)
-      return same ? undefined : refused(code, 'it would have opened another session')
+      if (!hasAddress({ contact: plan.contact, channel: other, security: { encrypted } }, protocol, address))
+        return refused(code, 'it would have called another address')
+      return sameProof(plan.security, securityOf(other), protocol, encrypted)
+        ? undefined
+        : refused(code, 'it would have opened the session with other keys')
     },
   }
-}
-
-/** Everything that decides with whom a call ends up: the addresses, and what proves the other end. */
-function sessionOf(
-  { connection }: Channel,
-  { authentication, localKey, remoteKey, rsaLocalKey, rsaRemoteKey, ...security }: SessionSecurity,
-  encrypted = security.encrypted,
-): string {
-  const keys =
-    authentication === 'PASSWORD'
-      ? [localKey, remoteKey]
-      : authentication === 'CERTIFICATE'
-        ? [rsaLocalKey, rsaRemoteKey]
-        : []
-  // The partner's certificate is what the line's own encryption is checked against.
-  return JSON.stringify([connection?.ips ?? [], authentication, keys, encrypted && (rsaRemoteKey ?? null)])
 }
 
 function refused(code: string, why: string): NodeError {

@@ -44,10 +44,15 @@ export async function takeReceipt(
   wake: () => void,
 ): Promise<void> {
   const { contactId } = reach
-  const found = await fileOf(context, reach, receipt, keyName)
+  const { found, refusal } = await fileOf(context, reach, receipt, keyName)
   if (!found) {
     const about = { contact: contactId, key: receipt.key, reason: receipt.reason }
-    if (receipt.positive) context.log.debug(about, 'a receipt came for a file that awaits none')
+    if (refusal)
+      context.log.warn(
+        { ...about, ...refusal },
+        'a receipt is not taken: its channel is not there for this session',
+      )
+    else if (receipt.positive) context.log.debug(about, 'a receipt came for a file that awaits none')
     else context.log.warn(about, 'a negative receipt came for a file that awaits none')
     return
   }
@@ -71,24 +76,27 @@ export async function takeReceipt(
 
 type Found = Awaited<ReturnType<typeof awaitingReceipt>>[number]
 
-/** Of several that it may be about, one that still waits, and of those the oldest. */
+/** Of several that it may be about, one that still waits, and of those the oldest; else why none was looked at. */
 async function fileOf(
   { store }: EngineContext,
   reach: Reach,
   { key }: Receipt,
   keyName: (name: string) => string,
-): Promise<Found | undefined> {
+): Promise<{ found?: Found | undefined; refusal?: { channel: string; refusal: string } | undefined }> {
   const named = (await awaitingReceipt(store.db, reach.contactId, key.date, key.time)).filter(
     ({ name }) => keyName(name) === key.name,
   )
   let late: Found | undefined
+  let refusal: { channel: string; refusal: string } | undefined
   for (const one of named) {
     const channel = await findChannel(store.db, one.channel_code)
-    if (!channel || reach.refusal(channel)) continue
-    if (!isOver(one.state as TransferStatus)) return one
-    late = one
+    if (!channel) continue
+    const refused = reach.refusal(channel)
+    if (refused) refusal = { channel: channel.code, refusal: refused.message }
+    else if (!isOver(one.state as TransferStatus)) return { found: one }
+    else late = one
   }
-  return late
+  return { found: late, refusal }
 }
 
 function toldLate(name: string, { state, reason }: Verdict, now: number): string {

@@ -12,6 +12,8 @@
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import { addressesOf } from './call-terms.ts'
+import type { Address } from './call-terms.ts'
 import { callFailed, callSucceeded } from './circuit-breaker.ts'
 import { applicationOf } from '../../domain/channel.ts'
 import { ExtraSessions, linesWanted } from './extra-sessions.ts'
@@ -197,13 +199,13 @@ export class SessionPool {
 
   async #call(plan: TransferPlan, attempt: number): Promise<Session> {
     const signal = this.#over.signal
-    const reach = reachOfCall(this.#context.seal, plan)
-    const served = await channelsServed(this.#context, plan, reach)
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
     let last: unknown
     for (const address of addressesOf(plan, transport, attempt)) {
+      const reach = reachOfCall(this.#context.seal, plan, transport, address)
+      const served = await channelsServed(this.#context, plan, reach)
       try {
         return await transport.connect(
           callOf(plan, transport, address, { signal, served, reach }) as Call<never>,
@@ -237,28 +239,6 @@ function keyOf({ contact, localId, remoteId, security, channel, timeouts }: Tran
   const { ips = [], advancedConfigurationTransmission: transmission } = channel.connection ?? {}
   const agreed = [security, ips, timeouts, transmission?.compression === 'SI']
   return JSON.stringify([contact.id, localId, remoteId, agreed, contact.settings])
-}
-
-type Address = { host: string; port: number }
-
-/** With `rotations` every address, each attempt beginning with the next one. Without it only the first. */
-export function addressesOf(
-  plan: TransferPlan,
-  transport: Pick<Transport, 'capabilities'>,
-  attempt: number,
-): Address[] {
-  const { defaultPort: plain, defaultTlsPort } = transport.capabilities
-  if (plain === undefined) return [{ host: '', port: 0 }]
-  const defaultPort = plan.security.encrypted ? (defaultTlsPort ?? plain) : plain
-  const known = plan.contact.data.remoteIPs ?? []
-  const ips = plan.channel.connection?.ips ?? known.flatMap(({ ipAddress }) => (ipAddress ? [ipAddress] : []))
-  const addresses = ips.map((host) => ({
-    host,
-    port: known.find((one) => one.ipAddress === host)?.port ?? defaultPort,
-  }))
-  if (!plan.channel.connection?.advancedConfigurationConnection?.rotations) return addresses.slice(0, 1)
-  const start = addresses.length === 0 ? 0 : attempt % addresses.length
-  return [...addresses.slice(start), ...addresses.slice(0, start)]
 }
 
 /** A session serves all channels that would have opened the same one. */

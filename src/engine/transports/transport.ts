@@ -213,6 +213,8 @@ export interface Protocol {
   callerIds(contact: { settings: unknown; remoteCodes: readonly string[] }): readonly string[]
   /** How the protocol spells a file's name in keys and receipts. */
   keyName(name: string): string
+  /** Whether two passwords are the same to the protocol; left out where only the same text is. */
+  samePassword?(one: string, other: string): boolean
   /** How many at once with the partner; undefined: to be found by trying. Left out where one carries many files. */
   sessionsAllowed?(settings: unknown): number | undefined
   /** What the contact asks of certificates that callers show, where the protocol has such lines. */

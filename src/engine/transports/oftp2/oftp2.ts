@@ -3,6 +3,7 @@ import type { Protocol, Transport } from '../transport.ts'
 import { callPartner } from './connect.ts'
 import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
 import type { SessionCrypto } from './settings.ts'
+import { samePassword } from './protocol/auth.ts'
 import { datasetName } from './protocol/dataset-name.ts'
 import { WorkspacePool } from './data/workspace.ts'
 
@@ -35,6 +36,7 @@ export const OFTP2: Protocol = {
     return own === undefined ? remoteCodes : [own]
   },
   keyName: datasetName,
+  samePassword,
   sessionsAllowed: (settings) => (settings as Oftp2Settings | undefined)?.sessions,
   lineDemands: (settings) => (settings as Oftp2Settings | undefined)?.tls,
 }

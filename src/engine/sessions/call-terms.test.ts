@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { generateSelfSigned } from '../transforms/cms/self-signed.ts'
+import { OFTP2 } from '../transports/oftp2/oftp2.ts'
+import { SFTP } from '../transports/ssh/sftp-protocol.ts'
+import type { SessionSecurity } from '../transports/transport.ts'
+import { sameProof } from './call-terms.ts'
+
+const NONE: SessionSecurity = {
+  encrypted: false,
+  authentication: 'NONE',
+  localKey: undefined,
+  remoteKey: undefined,
+  rsaLocalKey: undefined,
+  rsaRemoteKey: undefined,
+}
+
+describe('what proves the two ends of a call', () => {
+  let ours: { privateKeyPem: string; certificatePem: string }
+  let theirs: typeof ours
+
+  before(async () => {
+    ours = await generateSelfSigned({ commonName: 'ours', days: 2 })
+    theirs = await generateSelfSigned({ commonName: 'theirs', days: 2 })
+  })
+
+  test('passwords are compared as the protocol does', () => {
+    const one = { ...NONE, authentication: 'PASSWORD' as const, localKey: 'PWA', remoteKey: 'PWB' }
+    assert.ok(sameProof(one, { ...one, localKey: 'pwa' }, OFTP2, false))
+    assert.ok(!sameProof(one, { ...one, localKey: 'pwa' }, SFTP, false))
+    assert.ok(!sameProof(one, { ...one, remoteKey: 'PWC' }, OFTP2, false))
+    assert.ok(!sameProof(one, NONE, OFTP2, false))
+  })
+
+  test('keys are compared by what they are, not by their text', () => {
+    const one = {
+      ...NONE,
+      authentication: 'CERTIFICATE' as const,
+      rsaLocalKey: ours.privateKeyPem + ours.certificatePem,
+      rsaRemoteKey: theirs.certificatePem,
+    }
+    const spelled = {
+      ...one,
+      rsaLocalKey: `${ours.certificatePem}\n${ours.privateKeyPem}`,
+      rsaRemoteKey: theirs.certificatePem.replaceAll('\n', '\r\n'),
+    }
+    assert.ok(sameProof(one, spelled, OFTP2, true))
+    assert.ok(!sameProof(one, { ...one, rsaLocalKey: theirs.privateKeyPem }, OFTP2, false))
+    assert.ok(!sameProof(one, { ...one, rsaRemoteKey: ours.certificatePem }, OFTP2, false))
+    assert.ok(!sameProof(one, { ...one, authentication: 'NONE' }, OFTP2, false))
+  })
+
+  test('the partner’s certificate counts where the line is encrypted', () => {
+    const one = { ...NONE, rsaRemoteKey: theirs.certificatePem }
+    const other = { ...NONE, rsaRemoteKey: ours.certificatePem }
+    assert.ok(sameProof(one, other, OFTP2, false))
+    assert.ok(!sameProof(one, other, OFTP2, true))
+    assert.ok(!sameProof(one, NONE, OFTP2, true))
+    assert.ok(
+      sameProof({ ...NONE, rsaRemoteKey: 'no key' }, { ...NONE, rsaRemoteKey: ' no key\n' }, OFTP2, true),
+    )
+  })
+})
