@@ -125,9 +125,9 @@ function timeoutsOf(channel: Channel): Timeouts {
   const { advancedConfigurationTransmission: transmission, advancedConfigurationConnection: connection } =
     channel.connection ?? {}
   return {
-    connectMs: seconds(connection?.timeout, TIMEOUT_SECONDS.connect),
-    syncMs: seconds(transmission?.timeoutSync, TIMEOUT_SECONDS.sync),
-    ackMs: seconds(transmission?.timeoutAck, TIMEOUT_SECONDS.ack),
+    connectMs: timer(connection?.timeout, TIMEOUT_SECONDS.connect),
+    syncMs: timer(transmission?.timeoutSync, TIMEOUT_SECONDS.sync),
+    ackMs: timer(transmission?.timeoutAck, TIMEOUT_SECONDS.ack),
     idleMs: IDLE_SECONDS * 1000,
   }
 }
@@ -135,6 +135,13 @@ function timeoutsOf(channel: Channel): Timeouts {
 /** 0 or absent: the node's default. */
 function seconds(value: number | undefined, byDefault: number): number {
   return (value || byDefault) * 1000
+}
+
+/** Node takes a timer for longer than 24 days as one for a millisecond. */
+const MOST_TIMER_MS = 2 ** 31 - 1
+
+function timer(value: number | undefined, byDefault: number): number {
+  return Math.min(MOST_TIMER_MS, seconds(value, byDefault))
 }
 
 /** Files travel over encrypted sessions alone. */

@@ -50,3 +50,11 @@ test('a timer that stands still is not due, and can be started again', async () 
   await delay(30)
   assert.equal(counted.due, 1)
 })
+
+test('a timer for longer than Node can count is not due at once', async () => {
+  const { timer, counted } = counting()
+  timer.start(2 ** 31 * 1000)
+  await delay(30)
+  timer.end()
+  assert.equal(counted.due, 0)
+})

@@ -1,6 +1,9 @@
 // A timer for something that is put off again and again. Putting it off only notes the new moment. When the real timer
 // fires too early, it is set again. Setting a real timer at every command took more time than reading the command.
 
+/** Node takes a timer for longer as one for a millisecond. */
+const MOST_MS = 2 ** 31 - 1
+
 export class LazyTimer {
   readonly #due: () => void
   #timer: NodeJS.Timeout | undefined
@@ -46,7 +49,7 @@ export class LazyTimer {
         this.#dueAt = Infinity
         this.#due()
       },
-      Math.ceil(this.#dueAt - performance.now()),
+      Math.min(MOST_MS, Math.ceil(this.#dueAt - performance.now())),
     )
   }
 }
