@@ -68,6 +68,8 @@ function fields(): string {
 A field acts, is a label, or is warned about: \`check\`, \`apply\` and the platform operations (\`warnings\` of a change, and of
 \`GET /platform/v1/channels/{channelCode}\` after an update through the interface) name it and say why, in the same words.
 None is silently without effect. Where either end may call, a field is warned about only if it does nothing whoever calls.
+So are values that do nothing or cannot work beside others (\`ciphrate\` while \`cryptography\` is not true, a signature
+without its key, a translation without an alphabet, records longer than the protocol carries).
 A value that is wrong everywhere (a path outside the roots, a key that is not RSA) is refused by all of them.
 What acts is proven by transfers over each of these lines, with the field and without (\`test/fields\`).
 

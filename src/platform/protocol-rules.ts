@@ -18,6 +18,7 @@ import type { PlatformChannel, PlatformContact } from '../contract/administratio
 export type Findings = { faults: Fault[]; warnings: Fault[] }
 
 const APPLICATION = /^[A-Z0-9/\-.&()]{1,8}$/
+const PASSWORD = /^(?! )[A-Za-z0-9/\-.&() ]{0,8}(?<! )$/
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}=?$/
 const PUBLIC_KEY =
   /^(ssh-ed25519|ssh-rsa|rsa-sha2-256|rsa-sha2-512|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/]+={0,2}( .*)?$/
@@ -55,7 +56,7 @@ export function contactFindings(contact: PlatformContact, places: NodePlaces): F
   }
   sftpFindings(sftp, fault, warn)
   accessFindings(access, fault, warn)
-  tlsFaults(oftp2?.tls, fault)
+  tlsFindings(oftp2?.tls, fault, warn)
   return found
 }
 
@@ -72,8 +73,39 @@ function sftpFindings(sftp: PlatformContact['sftp'], fault: Say, warn: Say): voi
   if (sftp.password === null && sftp.privateKey === null) fault('/sftp', 'needs a password or a privateKey')
   if (sftp.password === undefined && sftp.privateKey === undefined)
     warn('/sftp', 'has neither password nor privateKey here: the one in the database stays')
+  if (typeof sftp.privateKey === 'string' && sftp.privateKey !== UNREAD && !isSshKey(sftp.privateKey))
+    warn(
+      '/sftp/privateKey',
+      'is not a private key in PEM, OpenSSH or PuTTY form: no call will succeed with it',
+    )
   if (!sftp.inbox && !sftp.outbox)
     warn('/sftp', 'has neither inbox nor outbox: nothing can be sent or fetched')
+}
+
+/** Whether it can be opened with the passphrase shows at the first call. */
+function isSshKey(text: string): boolean {
+  if (/^PuTTY-User-Key-File-\d/.test(text.trim())) return true
+  const [block, kind] = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY-----/.exec(text) ?? []
+  if (block === undefined) return false
+  return kind !== '' || parses(() => createPrivateKey(block))
+}
+
+/** `type octets comment`: the octets begin with the type as well, and have more after it. */
+function isPublicKeyLine(line: string): boolean {
+  const [type = '', encoded = ''] = line.trim().split(' ')
+  const octets = Buffer.from(encoded, 'base64')
+  const length = octets.length >= 4 ? octets.readUInt32BE(0) : 0
+  const named = octets.toString('latin1', 4, 4 + length)
+  return octets.length > 4 + length && named === type.replace(/^rsa-sha2-(256|512)$/, 'ssh-rsa')
+}
+
+function parses(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function accessFindings(access: PlatformContact['access'], fault: Say, warn: Say): void {
@@ -84,25 +116,28 @@ function accessFindings(access: PlatformContact['access'], fault: Say, warn: Say
         `/access/authorizedKeys/${index}`,
         'must be a public key line without options, such as ssh-ed25519 AAAA…',
       )
+    else if (!isPublicKeyLine(key))
+      warn(`/access/authorizedKeys/${index}`, 'is not a whole public key: nobody can sign in with it')
   if (access.password === null && !access.authorizedKeys)
     fault('/access', 'needs authorizedKeys or a password')
   if (access.password === undefined && !access.authorizedKeys)
     warn('/access', 'has neither authorizedKeys nor password here: the password in the database stays')
 }
 
-function tlsFaults(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say): void {
+function tlsFindings(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: Say, warn: Say): void {
   const check = (name: 'ca' | 'cert' | 'key', what: string, read: (pem: string) => unknown) => {
     const pem = tls?.[name]
     if (typeof pem !== 'string' || pem === UNREAD) return
-    try {
-      read(pem)
-    } catch {
-      fault(`/oftp2/tls/${name}`, `is not ${what} in PEM form`)
-    }
+    if (!parses(() => read(pem))) fault(`/oftp2/tls/${name}`, `is not ${what} in PEM form`)
   }
   check('ca', 'a certificate', (pem) => new X509Certificate(pem))
   check('cert', 'a certificate', (pem) => new X509Certificate(pem))
   check('key', 'a private key', (pem) => createPrivateKey(pem))
+  const { cert, key } = tls ?? {}
+  if (typeof cert !== 'string' || typeof key !== 'string' || cert === UNREAD || key === UNREAD) return
+  let fits = true
+  if (parses(() => (fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))) && !fits)
+    warn('/oftp2/tls/key', 'does not belong to the certificate in cert: no encrypted call will succeed')
 }
 
 // Channels
@@ -121,7 +156,7 @@ export function channelFindings(channel: PlatformChannel, carrier: Carrier): Fin
   const proof = proofFindings(channel)
   return {
     faults: [...applicationFaults(channel), ...proof.faults, ...cms.faults],
-    warnings: [...warnings, ...proof.warnings, ...unprovenHashes(channel)],
+    warnings: [...warnings, ...proof.warnings, ...unsendablePasswords(channel), ...unprovenHashes(channel)],
   }
 }
 
@@ -145,6 +180,25 @@ function proofFindings({ security = {} }: PlatformChannel): Findings {
       found.warnings.push({ pointer, message: `${message}; it is not here, and one in the database stays` })
   }
   return found
+}
+
+/** Passwords of OFTP2 have eight characters; lower case is sent as upper case. */
+function unsendablePasswords({ security = {} }: PlatformChannel): Fault[] {
+  const unfit = ([field]: readonly ['localKey' | 'remoteKey', string]) => {
+    const key = security[field]
+    return typeof key === 'string' && key !== UNREAD && !PASSWORD.test(key)
+  }
+  return (
+    [
+      ['localKey', 'no session begins with it'],
+      ['remoteKey', 'the partner cannot give it'],
+    ] as const
+  )
+    .filter(unfit)
+    .map(([field, why]) => ({
+      pointer: `/security/${field}`,
+      message: `cannot be an OFTP2 password (at most 8 of A-Z 0-9 / - . & ( ) and blanks inside): ${why}`,
+    }))
 }
 
 /** Only a signed receipt has a hash (RFC 5024, 5.3.13), and one is asked for where the partner's key is known. */

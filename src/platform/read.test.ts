@@ -174,7 +174,7 @@ test('anchors and merges let channels share their fields, and a fault points to 
 
 test('secrets come from the environment or from files beside the platform file', async (t) => {
   const { folder, read, faults } = await reader(t)
-  writeFileSync(join(folder, 'local.key'), 'from a file\n')
+  writeFileSync(join(folder, 'local.key'), 'kept\n')
   const text = `users: [{ username: ana, email: ana@b.example, role: ROLE_ADMIN, password: { env: ANA } }]
 localEntities: [{ code: BANCO, name: Banco }]
 contacts: [{ id: acme, remoteCodes: [{ code: ACME }] }]
@@ -183,7 +183,7 @@ channels:
 `
   const { platform } = read(text, { env: { ANA: 'a long password', THEIRS: 'theirs' } })
   assert.equal(platform.users?.[0]?.password, 'a long password')
-  assert.deepEqual(platform.channels?.[0]?.security, { localKey: 'from a file', remoteKey: 'theirs' })
+  assert.deepEqual(platform.channels?.[0]?.security, { localKey: 'kept', remoteKey: 'theirs' })
 
   assert.deepEqual(faults(text.replace('local.key', 'gone.key')), [
     '1:76: /users/0/password the environment variable ANA is not set',
@@ -502,4 +502,36 @@ test('a key without which an OFTP2 partner proves nothing is warned of, and refu
   assert.deepEqual(said(faults(withChannel({ security: { authentication: 'PASSWORD', remoteKey: null } }))), [
     '/channels/0/security/remoteKey is needed for authentication PASSWORD: without it the partner’s password is not checked',
   ])
+})
+
+test('passwords that OFTP2 cannot carry, and keys of contacts that are none, are warned of and not refused', async (t) => {
+  const { read } = await reader(t)
+  const pointersOf = (platform: Platform) =>
+    read(platform).warnings.map((line) => line.replace(/^.*:\d+:\d+: /, '').split(' ')[0])
+  const passwords = (localKey: string, remoteKey: string) =>
+    pointersOf(withChannel({ security: { localKey, remoteKey } }))
+  const [ours, theirs] = ['/channels/0/security/localKey', '/channels/0/security/remoteKey']
+  assert.deepEqual(passwords('much too long', 'ñ'), [ours, theirs])
+  assert.deepEqual(passwords(' BLANK', 'BLANK '), [ours, theirs])
+  assert.deepEqual(passwords('pass-1.2', 'A B(&)/'), [])
+
+  const sftp = { username: 'u', hostKeys: [`SHA256:${'A'.repeat(43)}`], inbox: '/in' }
+  const access = { username: 'z' }
+  const contact = (more: Partial<PlatformContact>) => pointersOf(withChannel({}, more))
+  const one = await makeTestKey('one')
+  const other = await makeTestKey('other')
+  const keyed = (privateKey: string) => contact({ protocol: 'sftp', sftp: { ...sftp, privateKey } })
+  assert.deepEqual(keyed('no key at all'), ['/contacts/0/sftp/privateKey'])
+  assert.deepEqual(keyed(one.privateKeyPem), [])
+  const openssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n'
+  assert.deepEqual(keyed(openssh), [], 'only the SSH library can read it')
+  const authorized = (key: string) =>
+    contact({ protocol: 'sftp', access: { ...access, authorizedKeys: [key] } })
+  const whole = 'AAAAC3NzaC1lZDI1NTE5AAAAIGw0pRBt6RIHhp3RTrCVhRKVZ4M8cTo5kNqKZQKZnk4p'
+  assert.deepEqual(authorized('ssh-ed25519 AAAA'), ['/contacts/0/access/authorizedKeys/0'])
+  assert.deepEqual(authorized(`ssh-rsa ${whole}`), ['/contacts/0/access/authorizedKeys/0'])
+  assert.deepEqual(authorized(`ssh-ed25519 ${whole} ana`), [])
+  const tls = (key: string) => contact({ oftp2: { tls: { cert: one.certificatePem, key } } })
+  assert.deepEqual(tls(other.privateKeyPem), ['/contacts/0/oftp2/tls/key'])
+  assert.deepEqual(tls(one.privateKeyPem), [])
 })

@@ -162,6 +162,15 @@ field(
   },
 )
 
+field(
+  'directories.registerLength',
+  'VARIABLE: more than a record can have is announced as that',
+  async (t) => {
+    const variable: Directory = { fileFormat: 'VARIABLE', delimitator: 'UNIX', registerLength: 70_000 }
+    assert.equal((await sentAsRecords(t, variable, 'short\n')).format, 'V 65535')
+  },
+)
+
 field('directories.registerLength', 'VARIABLE: the longest record allowed, 0 for any', async (t) => {
   const lines = 'short\nand a much longer line\n'
   const variable: Directory = { fileFormat: 'VARIABLE', delimitator: 'UNIX' }

@@ -5,8 +5,8 @@ import { RSA_PRIVATE_KEY } from './rsa-key.ts'
 
 export const SECRETS = {
   password: 'ana-has-a-long-password',
-  localKey: 'session-secret-of-ours',
-  remoteKey: 'session-secret-of-theirs',
+  localKey: 'SECRET.A',
+  remoteKey: 'SECRET.B',
   rsaLocalKey: RSA_PRIVATE_KEY,
   sftpPassword: 'secret-at-their-server',
   accessPassword: 'secret-at-our-server',

@@ -279,9 +279,15 @@ const OF_FILES: readonly FieldEffect[] = [
     { 'sftp local': AS_IT_LIES, 'sftp remote': AS_IT_LIES, folder: AS_IT_LIES },
     'with HIBRIDO',
   ),
-  everywhere('directories.alphabet', directory({ alphabet: 'EBCDIC', translateStatus: true })),
-  everywhere('directories.traduction', directory({ alphabet: 'EBCDIC', traduction: 'ASCII' })),
-  everywhere('directories.translateStatus', directory({ translateStatus: true })),
+  everywhere('directories.alphabet', directory({ alphabet: 'EBCDIC' })),
+  everywhere(
+    'directories.traduction',
+    directory({ alphabet: 'EBCDIC', traduction: 'ASCII', translateStatus: true }),
+  ),
+  everywhere(
+    'directories.translateStatus',
+    directory({ alphabet: 'EBCDIC', traduction: 'ASCII', translateStatus: true }),
+  ),
   everywhere('directories.compression', directory({ compression: true })),
   ...(
     [

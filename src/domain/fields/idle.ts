@@ -2,6 +2,7 @@
 
 import type { ProtocolName } from '../../contract/contact-settings.ts'
 import type { Fault } from '../channel-rules.ts'
+import { vainCombinations } from './combinations.ts'
 import { calls, CALLS, CANNOT_BE_CALLED, CANNOT_CALL, FIELD_EFFECTS, transmission } from './effects.ts'
 import type { Column, Configured } from './effects.ts'
 
@@ -27,7 +28,7 @@ export function columnsOf(channel: Configured, { protocol, called, access }: Car
   return [asked === 'REMOTO' ? `${protocol} remote` : `${protocol} local`]
 }
 
-/** Fields that are set and do nothing, whoever calls. */
+/** Fields that are set and do nothing, whoever calls, or that cannot work beside the others. */
 export function idleFields(channel: Configured, carrier: Carrier): Fault[] {
   const columns = columnsOf(channel, carrier)
   const idle = FIELD_EFFECTS.flatMap(({ pointer, isSet, cells }) => {
@@ -36,7 +37,12 @@ export function idleFields(channel: Configured, carrier: Carrier): Fault[] {
     if (!reasons.every((cell) => typeof cell === 'object') || typeof first !== 'object') return []
     return isSet(channel) ? [{ pointer: placeOf(pointer, channel), message: first.warned }] : []
   })
-  return [...idle, ...neverMeeting(channel, carrier), ...halfHashes(channel)]
+  return [
+    ...idle,
+    ...neverMeeting(channel, carrier),
+    ...halfHashes(channel),
+    ...vainCombinations(channel, carrier.protocol),
+  ]
 }
 
 /** The directory that it is about, not the first. */

@@ -182,7 +182,8 @@ function formatOf(wire: Wire, records: RecordOptions, translated: Translated | u
   if (!wire.capabilities.records || wire.directory.compression) return { kind: 'U', recordLength: 0 }
   const kind = canonicalKind(records.fileFormat)
   if (kind === 'F') return { kind, recordLength: records.registerLength }
-  if (kind === 'V') return { kind, recordLength: records.registerLength || 65_535 }
+  // No record is longer than its two octets of length can say, whatever the directory would allow.
+  if (kind === 'V') return { kind, recordLength: Math.min(records.registerLength || 65_535, 65_535) }
   const onWire = translated?.to ?? wire.directory.alphabet
   // Text on the wire means ASCII lines; text in another alphabet travels as bytes.
   return kind === 'T' && onWire !== 'EBCDIC' ? { kind, recordLength: 0 } : { kind: 'U', recordLength: 0 }
