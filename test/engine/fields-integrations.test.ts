@@ -1,6 +1,7 @@
 // What the fields of `integrations` do.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readFile, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -77,6 +78,19 @@ field(
     }
   },
 )
+
+field('integrations.preReceptionFile', 'what it makes of the file is what is recorded', async (t) => {
+  const rig = await rigWith(t, async (rig) => ({
+    preReceptionFile: await rig.script('pre', 'echo more >> "$1"'),
+  }))
+  await rig.offer('b.txt', 'b')
+  await rig.fetch()
+  const { state, files } = await rig.lastReception()
+  assert.equal(state, 'COMPLETED')
+  assert.equal(await readFile(join(rig.place.files, 'in', 'b.txt'), 'utf8'), 'bmore\n')
+  assert.equal(files[0]?.size, 6)
+  assert.equal(files[0].hash, createHash('sha256').update('bmore\n').digest('hex'))
+})
 
 field('integrations.postEmisionAction', 'EMISION_DELETE and EMISION_NO', async (t) => {
   for (const [postEmisionAction, left] of [

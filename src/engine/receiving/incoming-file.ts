@@ -29,8 +29,7 @@ import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
 import { isConflict, isUnavailable } from './refusal.ts'
-import { goesQuick, placeWhole, recordPlaced } from './place-file.ts'
-import { runStep } from '../actions/script-steps.ts'
+import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
 import { unwrap } from './unwrap.ts'
@@ -323,9 +322,7 @@ export class IncomingFile implements Incoming {
       await removeReceived(received.path)
       return false
     }
-    const { name, hash } = this.#record
-    const script = this.#plan.channel.integrations?.preReceptionFile
-    if (script) await runStep(running, 'preReception', script, { name, path, size: this.#record.size, hash })
+    await runBeforePlacing(running, this.#record, path)
     await placeWhole(running, this.#record, path, this.#inbound, this.#come)
     this.#stage = 'in place'
     if (isQuick(path)) return true

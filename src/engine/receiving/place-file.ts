@@ -2,7 +2,7 @@
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
 import { unlinkSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, systemCode } from '../../errors.ts'
@@ -17,6 +17,7 @@ import { putReceived, removeHalfFile } from '../../store/transfers/receptions.ts
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { writeHeld } from '../held-writes.ts'
+import { runStep } from '../actions/script-steps.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { isQuick, receivedPath } from '../staging/staging.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -45,6 +46,24 @@ export type JustCome = {
   written: boolean
   /** There is a row for what has come of it, from before it was whole. */
   half: boolean
+}
+
+/** The channel's own script. If it has changed the file, what it made is what is placed, and recorded with size and hash. */
+export async function runBeforePlacing(
+  running: RunningTransfer,
+  file: TransferFileRecord,
+  path: string,
+): Promise<void> {
+  const script = running.plan.channel.integrations?.preReceptionFile
+  if (!script) return
+  const before = await stat(path, { bigint: true })
+  const { name, size, hash } = file
+  await runStep(running, 'preReception', script, { name, path, size, hash })
+  await using left = await open(path, 'r')
+  const after = await left.stat({ bigint: true })
+  if (after.ino === before.ino && after.size === before.size && after.ctimeNs === before.ctimeNs) return
+  await left.sync()
+  Object.assign(file, { size: Number(after.size), hash: await hashFile(path) })
 }
 
 /**
