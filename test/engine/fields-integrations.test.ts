@@ -50,6 +50,19 @@ field('integrations.preEmisionFile', 'runs before a file leaves, with the file a
   assert.match(await rig.output(id), /\[preEmision\] said by pre/)
 })
 
+field('integrations.preEmisionFile', 'what it makes of the file is what leaves', async (t) => {
+  const rig = await rigWith(t, async (rig) => ({
+    preEmisionFile: await rig.script('pre', 'echo more >> "$1"'),
+    postEmisionAction: 'EMISION_DELETE',
+  }))
+  const { state, error, files } = await rig.sendAndEnd()
+  assert.equal(state, 'COMPLETED', error ?? '')
+  assert.equal((await rig.delivered('a.txt')).toString(), 'a filemore\n')
+  assert.equal(files[0]?.size, 11)
+  assert.equal(files[0].hash, createHash('sha256').update('a filemore\n').digest('hex'))
+  assert.deepEqual(await rig.list('out'), [], 'it is the file that was sent, so it is deleted')
+})
+
 field('integrations.preEmisionFile', 'a non-zero exit fails the transfer and nothing leaves', async (t) => {
   const rig = await rigWith(t, async (rig) => ({ preEmisionFile: await notes(rig, 'pre', 3) }))
   const { id, state, error } = await rig.sendAndEnd()

@@ -101,13 +101,17 @@ test('a link inside the roots that took the file’s place is not followed', asy
 })
 
 test('a change while the wire form is made fails it, and what was staged is gone', async (t) => {
-  let path = ''
   const rig = await startRig(t)
-  await rig.putChannel(CODE, {
-    ...withDirectories(rig, { compression: true }),
-    integrations: { preEmisionFile: await rig.script('touch', 'echo more >> "$1"') },
+  await rig.putChannel(CODE, withDirectories(rig, { compression: true }))
+  const path = await rig.put('a.txt', 'a')
+  const { staging } = rig.context
+  const outgoing = staging.outgoing.bind(staging)
+  Object.assign(staging, {
+    outgoing: async (...about: Parameters<typeof outgoing>) => {
+      await appendFile(path, 'more')
+      return outgoing(...about)
+    },
   })
-  path = await rig.put('a.txt', 'a')
   const done = await rig.run().sendAndEnd()
   assert.equal(await rig.errorCode(done.id), 'file_changed', done.error ?? '')
   assert.ok(done.error?.includes(path))

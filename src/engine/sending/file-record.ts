@@ -30,6 +30,7 @@ const COLUMNS = {
   maybeVisible: 'maybe_visible',
   hash: 'hash',
   size: 'size',
+  modifiedAt: 'modified_at',
   stagedPath: 'staged_path',
   wireHash: 'wire_hash',
   receipt: 'receipt',

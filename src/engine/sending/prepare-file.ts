@@ -1,9 +1,10 @@
 // A file made ready to leave: its pre-script, its checks, and its wire form on disk where that is not the file itself.
 // What an earlier attempt left is used again only if the channel still wants that form.
 
-import { rm } from 'node:fs/promises'
+import { lstat, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { fromFileError } from '../../errors.ts'
 import { exists } from '../../files/place.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
@@ -86,7 +87,7 @@ async function prepare(
     file.phase = 'STAGED'
     return form
   }
-  if (before) await runStep(emission, 'preEmision', before, file)
+  if (before) await runBeforeSending(emission, before, file)
   await using source = await FileSource.open(file.path, {
     size: file.size ?? 0,
     modifiedAt: file.modifiedAt ?? 0,
@@ -106,6 +107,22 @@ async function prepare(
   await stage(piecesOf(source, signal), settled.steps, stagedPath)
   await record(emission, file, { phase: 'STAGED', ...NOTHING_SENT, hash: await source.finish(), stagedPath })
   return settled
+}
+
+/**
+ * The script may change the file: what it leaves is what is sent, and from then on that must not change. Before it runs,
+ * the file must still be the one that was picked up.
+ */
+async function runBeforeSending(emission: Emission, script: string, file: TransferFileRecord): Promise<void> {
+  const pickedUp = { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 }
+  await (await FileSource.open(file.path, pickedUp))[Symbol.asyncDispose]()
+  await runStep(emission, 'preEmision', script, file)
+  const { size, mtimeMs } = await lstat(file.path).catch((thrown: unknown) => {
+    throw fromFileError(thrown, file.path)
+  })
+  const modifiedAt = Math.floor(mtimeMs)
+  if (size !== file.size || modifiedAt !== file.modifiedAt)
+    await record(emission, file, { size, modifiedAt, ...NOTHING_SENT })
 }
 
 const neverStep: NonNullable<WireForm['optional']> = (source) => source
