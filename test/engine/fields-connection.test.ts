@@ -362,6 +362,19 @@ field(
 
 field(
   'connection.advancedConfigurationTransmission.compression',
+  'VARIABLE: a name without room for .gz goes unpacked',
+  async (t) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ compression: 'VARIABLE' })))
+    const name = 'n'.repeat(253)
+    await rig.put(name, 'text '.repeat(1000))
+    const { state, error } = await rig.sendAndEnd()
+    assert.equal(state, 'COMPLETED', error ?? '')
+    assert.deepEqual(await rig.inbox(), [name])
+  },
+)
+
+field(
+  'connection.advancedConfigurationTransmission.compression',
   'a file that looks packed already comes back as it was',
   async (t) => {
     const rig = await runningRig(t, (rig) => channelOf(rig, transmission({ compression: 'VARIABLE' })))

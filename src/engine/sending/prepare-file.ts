@@ -16,7 +16,7 @@ import { certificateOf } from './own-certificate.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { drainSteps, stage } from '../staging/staging.ts'
-import { hasGz } from '../staging/gz-name.ts'
+import { hasGz, hasRoomForGz } from '../staging/gz-name.ts'
 import { once } from '../transforms/step.ts'
 import { formId, outgoingForm, settleOptional, startsLikeLzw } from '../staging/wire-form.ts'
 import type { WireForm } from '../staging/wire-form.ts'
@@ -146,7 +146,8 @@ async function smallestForm(
     )
     // A file that looks packed must be packed once more: the other end unpacks whatever looks packed.
     const { policy } = emission.context
-    return settleOptional(form, { ...emission, policy }, looksPacked || packed < plain)
+    const fits = emission.capabilities.envelopes || hasRoomForGz(name)
+    return settleOptional(form, { ...emission, policy }, looksPacked || (packed < plain && fits))
   } finally {
     await rm(scratch, { force: true })
   }

@@ -4,7 +4,7 @@ import { generateSelfSigned } from '../transforms/cms/self-signed.ts'
 import { OFTP2 } from '../transports/oftp2/oftp2.ts'
 import { SFTP } from '../transports/ssh/sftp-protocol.ts'
 import type { SessionSecurity } from '../transports/transport.ts'
-import { sameProof } from './call-terms.ts'
+import { addressesOf, sameProof } from './call-terms.ts'
 
 const NONE: SessionSecurity = {
   encrypted: false,
@@ -60,4 +60,13 @@ describe('what proves the two ends of a call', () => {
       sameProof({ ...NONE, rsaRemoteKey: 'no key' }, { ...NONE, rsaRemoteKey: ' no key\n' }, OFTP2, true),
     )
   })
+})
+
+test('an address has the port that the contact gives it, however it is spelled', () => {
+  const data = { remoteIPs: [{ ipAddress: '0:0:0:0:0:0:0:1', port: 7001 }] }
+  const contact = { data } as Parameters<typeof addressesOf>[0]['contact'] // nothing else of it is looked at
+  const called = (ips: string[]) =>
+    addressesOf({ contact, channel: { connection: { ips } }, security: { encrypted: false } }, OFTP2, 0)
+  assert.deepEqual(called(['::1']), [{ host: '::1', port: 7001 }])
+  assert.deepEqual(called(['::2']), [{ host: '::2', port: 3305 }])
 })

@@ -30,11 +30,11 @@ function allAddressesOf(
   if (plain === undefined) return [{ host: '', port: 0 }]
   const defaultPort = security.encrypted ? (defaultTlsPort ?? plain) : plain
   const known = contact.data.remoteIPs ?? []
+  // The same address may be spelled otherwise there.
+  const portOf = (host: string) =>
+    known.find(({ ipAddress }) => ipAddress && canonicalAddress(ipAddress) === canonicalAddress(host))?.port
   const ips = channel.connection?.ips ?? known.flatMap(({ ipAddress }) => (ipAddress ? [ipAddress] : []))
-  return ips.map((host) => ({
-    host,
-    port: known.find((one) => one.ipAddress === host)?.port ?? defaultPort,
-  }))
+  return ips.map((host) => ({ host, port: portOf(host) ?? defaultPort }))
 }
 
 /** Whether `address` is one of the channel's own, whether or not it rotates them. */

@@ -26,6 +26,11 @@ export function hasGz(name: string): boolean {
   return name.toLowerCase().endsWith(GZ)
 }
 
+/** Where it has not, a file that may travel unpacked does. */
+export function hasRoomForGz(name: string): boolean {
+  return Buffer.byteLength(name + GZ) <= LONGEST_NAME
+}
+
 export function nameOnWire(name: string, suffix: string): string {
   if (Buffer.byteLength(name + suffix) > LONGEST_NAME)
     throw new NodeError('file_refused', `${name} is too long a name for ${suffix} to be added`)
