@@ -213,8 +213,7 @@ export interface Protocol {
   callerIds(contact: { settings: unknown; remoteCodes: readonly string[] }): readonly string[]
   /** How the protocol spells a file's name in keys and receipts. */
   keyName(name: string): string
-  /** Whether two passwords are the same to the protocol; left out where only the same text is. */
-  samePassword?(one: string, other: string): boolean
+  samePassword?(one: string, other: string): boolean // left out where only the same text is the same password
   /** How many at once with the partner; undefined: to be found by trying. Left out where one carries many files. */
   sessionsAllowed?(settings: unknown): number | undefined
   /** What the contact asks of certificates that callers show, where the protocol has such lines. */
@@ -294,8 +293,7 @@ export interface Proof {
   readonly encrypted: boolean
   /** What the contact's own entry asks of a caller was met; true where the protocol has no such entry. */
   readonly signedIn: boolean
-  /** Whether the password that it gave is this one. */
-  knows(password: string): boolean
+  knows(password: string): boolean // whether the password that it gave is this one
   /** Whether it has proven to own the channel's certificate, or what stands for it in this protocol. */
   owns(rsaRemoteKey: string | undefined): boolean
   /** Whether the certificate that it showed for the line is the partner's. Left out by protocols without such a thing. */
