@@ -504,12 +504,15 @@ test('a key without which an OFTP2 partner proves nothing is warned of, and refu
   ])
 })
 
-test('passwords that OFTP2 cannot carry, and keys of contacts that are none, are warned of and not refused', async (t) => {
+test('encryption that is off, passwords that OFTP2 cannot carry and keys that are none are warned of and not refused', async (t) => {
   const { read } = await reader(t)
   const pointersOf = (platform: Platform) =>
     read(platform).warnings.map((line) => line.replace(/^.*:\d+:\d+: /, '').split(' ')[0])
   const passwords = (localKey: string, remoteKey: string) =>
     pointersOf(withChannel({ security: { localKey, remoteKey } }))
+  assert.deepEqual(pointersOf(withChannel({ security: { ciphrate: 'FILE' } })), [
+    '/channels/0/security/ciphrate',
+  ])
   const [ours, theirs] = ['/channels/0/security/localKey', '/channels/0/security/remoteKey']
   assert.deepEqual(passwords('much too long', 'ñ'), [ours, theirs])
   assert.deepEqual(passwords(' BLANK', 'BLANK '), [ours, theirs])
