@@ -3,7 +3,8 @@
 import { InvalidArgumentError } from 'commander'
 
 export function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999999999.')
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number from 1 to 999999999.')
   return Number(text)
 }
 

@@ -2,6 +2,7 @@
 // call: addresses are compared as they are called, keys by what they are, passwords as the protocol compares them.
 
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { canonicalAddress } from '../../domain/network/addresses.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Protocol, SessionSecurity } from '../transports/transport.ts'
@@ -37,16 +38,15 @@ function allAddressesOf(
   return ips.map((host) => ({ host, port: portOf(host) ?? defaultPort }))
 }
 
-/** Whether `address` is one of the channel's own, whether or not it rotates them. */
-export function hasAddress(
-  plan: Addressed,
+/** Whether both have the same addresses to call, in any order, whether or not they rotate them. */
+export function sameAddresses(
+  one: Addressed,
+  other: Addressed,
   protocol: Pick<Protocol, 'capabilities'>,
-  address: Address,
 ): boolean {
-  const host = canonicalAddress(address.host)
-  return allAddressesOf(plan, protocol).some(
-    (one) => one.port === address.port && canonicalAddress(one.host) === host,
-  )
+  const called = (plan: Addressed) =>
+    allAddressesOf(plan, protocol).map(({ host, port }) => `${canonicalAddress(host)} ${port}`)
+  return isDeepStrictEqual(new Set(called(one)), new Set(called(other)))
 }
 
 /** Whether both ends prove themselves in the same way, with the same secrets, on a line that is encrypted or not. */

@@ -4,8 +4,9 @@
 // The partner called: the channel takes calls, the address is one of its own where it asks for that, the line is
 // encrypted where it asks for that, and the partner has proven itself as the channel wants: the password given is the
 // channel's remoteKey, or the channel's certificate was proven.
-// This node called: the channel would have opened the same session: the address is one of its own, names and keys are the
-// same however they are spelled (call-terms.ts), and nothing is asked for that the session lacks. Whoever pointed one channel at another machine reaches that channel alone.
+// This node called: the channel would have opened the same session: the same addresses, names and keys, however they are
+// spelled (call-terms.ts), and nothing asked for that the session lacks. Whoever pointed one channel at another machine
+// reaches that channel alone.
 //
 // Hours are not part of a refusal: a file outside them is told to come later, and a receipt is always good.
 
@@ -28,8 +29,7 @@ import type {
   Reach,
   SessionSecurity,
 } from '../transports/transport.ts'
-import { hasAddress, sameProof } from './call-terms.ts'
-import type { Address } from './call-terms.ts'
+import { sameAddresses, sameProof } from './call-terms.ts'
 
 /** The channels that exist for a session and are within their hours: those that may send or take something now. */
 export async function openChannelsOf(
@@ -111,8 +111,8 @@ export function addressAllowed({ connection }: Channel, address: string): boolea
   return [...ips, ...proxyIps].some((known) => canonicalAddress(known) === caller)
 }
 
-/** A session that this node opened for `plan`, with whoever answers at `address`. */
-export function reachOfCall(seal: Seal, plan: TransferPlan, protocol: Protocol, address: Address): Reach {
+/** A session that this node opened for `plan`. */
+export function reachOfCall(seal: Seal, plan: TransferPlan, protocol: Protocol): Reach {
   const localCode = plan.code.split('-')[0]
   const { encrypted } = plan.security
   return {
@@ -127,8 +127,8 @@ export function reachOfCall(seal: Seal, plan: TransferPlan, protocol: Protocol, 
       if (demandsEncryption(config) && !encrypted) return insecure(code)
       if (code.split('-')[0] !== localCode) return refused(code, 'it would have called under another name')
       const other = openChannel(seal, channel)
-      if (!hasAddress({ contact: plan.contact, channel: other, security: { encrypted } }, protocol, address))
-        return refused(code, 'it would have called another address')
+      if (!sameAddresses(plan, { ...plan, channel: other }, protocol))
+        return refused(code, 'it has other addresses to call')
       return sameProof(plan.security, securityOf(other), protocol, encrypted)
         ? undefined
         : refused(code, 'it would have opened the session with other keys')

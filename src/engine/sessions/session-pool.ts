@@ -202,10 +202,10 @@ export class SessionPool {
     const transport = this.#transports.get(plan.contact.protocol)
     if (!transport)
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
+    const reach = reachOfCall(this.#context.seal, plan, transport)
+    const served = await channelsServed(this.#context, plan, reach)
     let last: unknown
     for (const address of addressesOf(plan, transport, attempt)) {
-      const reach = reachOfCall(this.#context.seal, plan, transport, address)
-      const served = await channelsServed(this.#context, plan, reach)
       try {
         return await transport.connect(
           callOf(plan, transport, address, { signal, served, reach }) as Call<never>,
