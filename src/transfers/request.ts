@@ -52,7 +52,7 @@ export async function requestSend(
       ? [certificateFile(channel)]
       : await filesToSend(asking, channel, type)
     const now = asking.now()
-    const before = type === 'AUTOMATIC' ? (await failedFiles(asking, channel)).filter(isUndelivered) : []
+    const before = type === 'AUTOMATIC' ? await failedFiles(asking, channel, isUndelivered) : NONE
     const files = found.map((candidate, index) => {
       const file = Object.assign(newFile(candidate, index), keyOf(now, index))
       return Object.assign(file, goneOnWith(file, before))
@@ -96,12 +96,20 @@ async function requireNoEmission({ store }: Asking, { code }: ChannelRecord): Pr
     throw new NodeError('conflict', `an emission of channel ${code} is ${active.state}: ${active.id}`)
 }
 
-/** Of emissions that failed, and that nobody has retried or reset. */
-async function failedFiles({ store }: Asking, { code }: ChannelRecord): Promise<TransferFileRecord[]> {
+/** By their paths: there may be thousands. */
+type FilesByPath = ReadonlyMap<string, readonly TransferFileRecord[]>
+const NONE: FilesByPath = new Map()
+
+/** Of emissions that failed, and that nobody has retried or reset; the last ones first. */
+async function failedFiles(
+  { store }: Asking,
+  { code }: ChannelRecord,
+  fits: (file: TransferFileRecord) => boolean,
+): Promise<FilesByPath> {
   const files: TransferFileRecord[] = []
   for (const id of await failedEmissions(store.db, code))
-    files.push(...((await findTransfer(store.db, id))?.files ?? []))
-  return files
+    files.push(...((await findTransfer(store.db, id))?.files ?? []).filter(fits))
+  return Map.groupBy(files, ({ path }) => path)
 }
 
 function isUndelivered({ phase, receipt }: TransferFileRecord): boolean {
@@ -113,10 +121,9 @@ function isWithPartner({ phase, receipt }: TransferFileRecord): boolean {
   return phase === 'ARRIVED' && receipt !== 'NEGATIVE'
 }
 
-function isSameFile(one: FileAsFound, other: FileAsFound): boolean {
-  return (
-    one.path === other.path && one.size === other.size && floor(one.modifiedAt) === floor(other.modifiedAt)
-  )
+function sameIn(files: FilesByPath, { path, size, modifiedAt }: FileAsFound): TransferFileRecord[] {
+  const there = files.get(path) ?? []
+  return there.filter((one) => one.size === size && floor(one.modifiedAt) === floor(modifiedAt))
 }
 
 type FileAsFound = Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>
@@ -125,8 +132,8 @@ type FileAsFound = Pick<TransferFileRecord, 'path' | 'size' | 'modifiedAt'>
  * The same file keeps its key, so that the partner's end finds what the failed emission left there, goes on with it or
  * replaces it, and knows a file that had arrived. How far it got counts only if the file itself travelled.
  */
-function goneOnWith(file: FileAsFound, before: readonly TransferFileRecord[]): Partial<TransferFileRecord> {
-  const all = before.filter((other) => isSameFile(other, file))
+function goneOnWith(file: FileAsFound, before: FilesByPath): Partial<TransferFileRecord> {
+  const all = sameIn(before, file)
   // What is known under a key is what its last try came to: one that the partner has refused since may not be there.
   const last = all.filter((file, index) => all.findIndex((other) => isSameKey(other, file)) === index)
   // One that may have arrived goes before later tries under other keys.
@@ -189,8 +196,8 @@ async function withoutTaken(
   channel: ChannelRecord,
   fresh: readonly Candidate[],
 ): Promise<Candidate[]> {
-  const taken = (await failedFiles(asking, channel)).filter(isWithPartner)
-  const left = fresh.filter((file) => !taken.some((other) => isSameFile(other, file)))
+  const taken = await failedFiles(asking, channel, isWithPartner)
+  const left = fresh.filter((file) => sameIn(taken, file).length === 0)
   if (left.length > 0) return left
   throw new NodeError(
     'conflict',

@@ -33,6 +33,7 @@ import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { actOnSent, hasAction, isUnconfirmed } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
+import { failedEmissions } from '../../store/transfers/failures.ts'
 import type { NodeError } from '../../errors.ts'
 import { FailedFiles } from './failed-files.ts'
 import type { PushResult, WireFile } from '../transports/transport.ts'
@@ -61,6 +62,7 @@ export async function sendFiles(
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
   const manySmall = hasManySmall(transfer)
+  const firstTry = await isFirstTry(emission)
   const isPrompt = (emission.session.answerMs ?? 0) < PROMPT_MS
   const share = Math.min(SMALL_FILES_ON_A_LINE, Math.floor(left.length / PART_OF_ALL))
   const onALine = manySmall && isPrompt ? Math.max(share, FILES_ON_A_LINE) : FILES_ON_A_LINE
@@ -78,7 +80,7 @@ export async function sendFiles(
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
         const unpacks = emission.unpacks && session.unpacks !== false
-        await sendFile({ ...emission, session, unpacks, signal, manySmall }, file, progress)
+        await sendFile({ ...emission, session, unpacks, signal, manySmall, firstTry }, file, progress)
         failed.oneHasGone()
       } finally {
         giveBack()
@@ -91,6 +93,13 @@ export async function sendFiles(
   const receiptsAwaited = transfer.files.some(isUnconfirmed)
   if (failure && !receiptsAwaited) throw failure
   return { receiptsAwaited, failure }
+}
+
+/** Automation keeps the keys of what failed before. */
+async function isFirstTry({ context, transfer, held }: Emission): Promise<boolean> {
+  if (held.fence > 1 || transfer.retryOf !== null) return false
+  if (transfer.type !== 'AUTOMATIC') return true
+  return (await failedEmissions(context.store.db, transfer.channelCode)).length === 0
 }
 
 /** So many that their writes may wait for each other, so small that many of them may wait for the line. */
@@ -177,9 +186,7 @@ async function deliverAs(
     verify: emission.plan.verifyHash,
     mayBeThere: file.maybeVisible,
     attempt: emission.held.fence,
-    // Automation keeps the keys of what failed before.
-    again:
-      emission.held.fence > 1 || emission.transfer.retryOf !== null || emission.transfer.type === 'AUTOMATIC',
+    again: file.maybeVisible || !emission.firstTry,
   }
   const watched = watchPush(emission, file, source, progress)
   let result: PushResult
