@@ -92,13 +92,9 @@ test('every operation says when each of its codes comes, and shows a request, an
   for (const response of Object.values<Json>(entryOf(document, 'loginV2').responses))
     assert.ok('Deprecation' in response.headers)
   assert.ok('ETag' in entryOf(document, 'channelConfiguration').responses[200].headers)
-  const takesIfMatch = names.filter((name) =>
-    entryOf(document, name).parameters.some((one: Json) => one.in === 'header' && one.name === 'If-Match'),
-  )
-  assert.deepEqual(
-    takesIfMatch.map((name) => operations[name].number),
-    [7, 8, 9, 10, 11],
-  )
+  // A header that the interface does not know would be one more argument of every generated client.
+  for (const name of names)
+    assert.ok(!entryOf(document, name).parameters.some((one: Json) => one.in === 'header'), name)
   assert.match(entryOf(document, 'sendTransfer').description, /emission is pending or in progress/)
   assert.match(entryOf(document, 'retryTransfer').description, /neither retried nor reset/)
 })

@@ -7,7 +7,7 @@ import { ALL_OPERATIONS, componentSchemas, refer } from './components.ts'
 import type { Json } from './components.ts'
 import { exampleOf, requestExample } from './examples.ts'
 import { OTHER_TAGS, otherPaths } from './other-routes.ts'
-import { CHANNEL_UPDATES, componentExamples, HEADERS, responsesOf } from './responses.ts'
+import { componentExamples, HEADERS, responsesOf } from './responses.ts'
 
 export const API_VERSION = '3.3.10'
 
@@ -64,16 +64,6 @@ const ABOUT = `Channels, transfers, contacts and login of an Esclusa node.
 
 Checks come in this order: 401; 403 for the role or permission; 400 for a malformed path, query or body; 404; 403 for a channel that is not open to the user; 409. A request that is answered with a 4xx has changed nothing. Every error has the body ErrorBody. Fields without a value are left out, never null.`
 
-const IF_MATCH: Json = {
-  name: 'If-Match',
-  in: 'header',
-  required: false,
-  description:
-    'The ETag of the configuration that was read: if somebody has changed the channel since, the answer is 412 and nothing is changed.',
-  schema: { type: 'string' },
-  example: '"12.3"',
-}
-
 function describe(name: string, operation: Operation): Json {
   return {
     operationId: name,
@@ -87,7 +77,6 @@ function describe(name: string, operation: Operation): Json {
     parameters: [
       ...parametersOf(operation.params, 'path', () => true),
       ...parametersOf(operation.query, 'query', (one) => operation.requiredQuery?.includes(one) ?? false),
-      ...(CHANNEL_UPDATES.has(name) ? [IF_MATCH] : []),
     ],
     ...(operation.body && { requestBody: requestBody(name, operation.body) }),
     ...(operation.consumes !== undefined && { requestBody: octets(operation.consumes) }),

@@ -26,12 +26,15 @@ export const HEADERS: Record<string, Json> = {
     'What is allowed and may not be what was meant, in the words of `esclusa check`.',
     '299 - "/svcff files are encrypted and not signed"',
   ),
-  ETag: text('Stands for the revision that was read: a change may send it back as If-Match.', '"12.3"'),
+  ETag: text(
+    'Stands for the revision that was read: an update of the channel that sends it back as If-Match is answered 412, and changes nothing, where somebody has changed the channel since.',
+    '"12.3"',
+  ),
   Deprecation: text('Since when the operation counts as deprecated (RFC 9745).', '@1735689600'),
 }
 
-/** Updates of a channel. Their body has no place for warnings, and they may name the revision that was read. */
-export const CHANNEL_UPDATES: ReadonlySet<string> = new Set([
+/** Updates of a channel, whose body has no place for warnings. */
+const WARNING = new Set([
   'updateChannel',
   'updateIps',
   'updateDirectories',
@@ -47,7 +50,7 @@ export function responsesOf(name: string, operation: Operation): Json {
       description: nameOf(operation.ok) === undefined ? 'Done.' : `Done: ${describedBy(operation.ok)}`,
       headers: headers(
         ...always,
-        ...(CHANNEL_UPDATES.has(name) ? ['Warning'] : []),
+        ...(WARNING.has(name) ? ['Warning'] : []),
         ...(name === 'channelConfiguration' ? ['ETag'] : []),
       ),
       content: contentOf(operation),
