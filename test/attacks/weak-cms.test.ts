@@ -110,7 +110,7 @@ test('weak keys and keys of other kinds are refused when they are set, and unsig
   assert.equal(unsigned.status, 200)
   assert.match(
     unsigned.headers.get('warning') ?? '',
-    /^299 - "\/svcff files are encrypted and not signed, .*: set svcff and emissionff and receptionff"/,
+    /299 - "\/svcff files are encrypted and not signed, .*: set svcff and emissionff and receptionff"/,
   )
   const body = { svcff: true, emissionff: true, receptionff: true }
   const signed = await node.call('updateChannel', { code: foreign.code, as: 'admin', body })
