@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { commitCount, countCommit } from './commit-count.ts'
 import { translate } from './driver-errors.ts'
 import { runDirectly } from './prepared-queries.ts'
 import type { Dialect, Store, Tx } from './store.ts'
@@ -29,9 +30,9 @@ export function openSqlite(dataDir: string): Store {
   const writes = new Kysely<Tables>({
     dialect: sqliteDialect(new OneTransactionDriver({ database: writer })),
   })
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(new SqliteDriver({ database: reader })) })
   const snapshot = sharedSnapshot(reader)
-  const write = groupedWrites(() => openWriter(writes, writer), snapshot.end)
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(new ReadingDriver(reader, snapshot.endIfOld)) })
+  const write = groupedWrites(() => openWriter(writes, writer))
   runDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
   return {
     db,
@@ -60,36 +61,36 @@ function closeToOthers(file: string): void {
 }
 
 /**
- * Taking and leaving SQLite's read lock costs twice as much as a small read. So the reads of one callback of the event
- * loop, and of all that its promises do at once, share it. It ends before the next callback: that one may bring word of
- * what another thread or process has committed by then. It also ends before a write of this thread is answered, so a
- * writer reads what it wrote.
+ * Taking and leaving SQLite's read lock costs twice as much as a small read. So all reads in one turn of the event loop
+ * share it, until a thread of this process commits: whoever is told of something reads it. What another process has
+ * committed is read from the next turn on.
  */
 function sharedSnapshot(reader: Database.Database) {
   const [begin, commit] = [reader.prepare('begin'), reader.prepare('commit')]
   const dataVersion = reader.prepare('pragma data_version').pluck()
   let version: unknown
   let shared = false
+  let commitsThen = 0
   const end = () => {
     if (!shared) return
     shared = false
     commit.run()
   }
+  const endIfOld = () => {
+    if (commitCount() !== commitsThen) end()
+  }
   /** Returns the version of the data. It is another one as soon as any process has committed. */
   const share = (): unknown => {
+    endIfOld()
     if (shared) return version
+    commitsThen = commitCount()
     begin.run()
     shared = true
-    afterThisCallback(end)
+    setImmediate(end)
     version = dataVersion.get()
     return version
   }
-  return { share, end }
-}
-
-/** Once no promise has anything to do: ticks that a microtask asks for come after all microtasks. */
-function afterThisCallback(run: () => void): void {
-  process.nextTick(() => queueMicrotask(() => process.nextTick(run)))
+  return { share, end, endIfOld }
 }
 
 const REMEMBERED = 500
@@ -141,6 +142,21 @@ function connect(file: string): Database.Database {
       return made
     },
   })
+}
+
+/** Reads that the query builder makes, in the snapshot that others share at the moment, if there is any. */
+class ReadingDriver extends SqliteDriver {
+  readonly #endIfOld: () => void
+
+  constructor(database: Database.Database, endIfOld: () => void) {
+    super({ database })
+    this.#endIfOld = endIfOld
+  }
+
+  override acquireConnection(): ReturnType<SqliteDriver['acquireConnection']> {
+    this.#endIfOld()
+    return super.acquireConnection()
+  }
 }
 
 /** Transactions are begun and ended by `commitTogether`, with statements that are compiled once. */
@@ -200,7 +216,7 @@ async function openWriter(writes: Kysely<Tables>, database: Database.Database): 
   }
 }
 
-function groupedWrites(open: () => Promise<Writer>, committed: () => void): Store['write'] {
+function groupedWrites(open: () => Promise<Writer>): Store['write'] {
   let writer: Promise<Writer> | undefined
   let waiting: Waiting[] = []
   let draining = false
@@ -209,7 +225,7 @@ function groupedWrites(open: () => Promise<Writer>, committed: () => void): Stor
       const group = waiting.slice(0, GROUP)
       waiting = waiting.slice(GROUP)
       try {
-        await commitTogether(await (writer ??= open()), group, committed)
+        await commitTogether(await (writer ??= open()), group)
       } catch (thrown) {
         for (const entry of group) entry.fail(translate(thrown))
       }
@@ -233,7 +249,7 @@ function groupedWrites(open: () => Promise<Writer>, committed: () => void): Stor
     })
 }
 
-async function commitTogether(writer: Writer, group: Waiting[], committed: () => void): Promise<void> {
+async function commitTogether(writer: Writer, group: Waiting[]): Promise<void> {
   const { begin, commit, rollback } = writer.run
   const passed: Waiting[] = []
   begin()
@@ -244,7 +260,7 @@ async function commitTogether(writer: Writer, group: Waiting[], committed: () =>
     if (writer.isOpen()) rollback()
     throw thrown
   }
-  committed()
+  countCommit()
   for (const entry of passed) entry.done()
 }
 
