@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, open, readFile, rm, statfs, writeFile } from 'node:fs/p
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sessionCrypto } from '../src/engine/sessions/session-crypto.ts'
+import { makeSessionCrypto } from '../src/engine/sessions/session-crypto.ts'
 import { generateSelfSigned } from '../src/engine/transforms/cms/self-signed.ts'
 import { MemoryHost } from '../test/support/transport-ends.ts'
 import { createOftp2, listenOftp2 } from '../src/engine/transports/oftp2/oftp2.ts'
@@ -60,7 +60,7 @@ async function serve(folder: string, pemFile: string): Promise<void> {
     port: 0,
     tls,
     sessionHost: host,
-    crypto: sessionCrypto,
+    crypto: makeSessionCrypto(),
   })
   const idle = process.memoryUsage().rss
   let most = idle
@@ -123,7 +123,7 @@ async function compare({ from, to, sshd, port, pem }: Place, { mib, files, round
   const options = ['-q', '-F', '/dev/null', '-P', String(sshd.port), '-i', sshd.userKey.path]
   options.push(...SSH.flatMap((option) => ['-o', option]))
   const names = Array.from({ length: files }, (_, at) => `small-${at}`)
-  const oftp2 = createOftp2({ crypto: sessionCrypto })
+  const oftp2 = createOftp2({ crypto: makeSessionCrypto() })
   // Call and goodbye count, as they do for the others.
   const inSession = (work: (session: Session) => Promise<unknown>) => async () => {
     const session = await oftp2.connect(call, new MemoryHost())

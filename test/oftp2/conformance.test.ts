@@ -2,7 +2,7 @@
 // engine played by the suite's own host. What the partner has for us is pushed when it has the turn.
 
 import { closeAfter } from '../support/harness.ts'
-import { sessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
+import { makeSessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
 import { MemoryHost, MemorySource, Told, fileOf } from '../support/transport-ends.ts'
 import { transportConformance } from '../support/transport-conformance.ts'
 import type { ConformancePartner } from '../support/transport-conformance.ts'
@@ -124,10 +124,10 @@ async function setUp(t: Parameters<typeof closeAfter>[0]): Promise<ConformancePa
     host: '127.0.0.1',
     port: 0,
     sessionHost: partner,
-    crypto: sessionCrypto,
+    crypto: makeSessionCrypto(),
   })
   closeAfter(t, () => listener.close())
-  const oftp2 = createOftp2({ crypto: sessionCrypto })
+  const oftp2 = createOftp2({ crypto: makeSessionCrypto() })
   const call = {
     ...party,
     reach: reachAll('acme'),

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { sessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
+import { makeSessionCrypto } from '../../src/engine/sessions/session-crypto.ts'
 import { compress } from '../../src/engine/transforms/cms/compressed-data.ts'
 import { encrypt } from '../../src/engine/transforms/cms/encrypt.ts'
 import { sign } from '../../src/engine/transforms/cms/sign.ts'
@@ -77,7 +77,7 @@ type Change = { compression?: boolean; security?: Partial<SessionSecurity>; port
 
 /** A session of its own, closed however `run` ends: a file that is refused must not disturb the tests after it. */
 export async function withSession(change: Change, run: (session: Session) => Promise<void>): Promise<void> {
-  const session = await createOftp2({ crypto: sessionCrypto }).connect(
+  const session = await createOftp2({ crypto: makeSessionCrypto() }).connect(
     {
       ...PARTY,
       settings: { ...PARTY.settings, ...(change.suite && { suite: change.suite as Oftp2Settings['suite'] }) },

@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test'
 import { never, noise, Progress, push, variableRecords } from '../support/oftp2/ends.ts'
 import type { RecordFormat, WireFile } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
-import { SUITES } from '../../src/engine/transports/oftp2/protocol/suites.ts'
+import { OFTP2_SUITES } from '../../src/contract/contact-settings.ts'
 import { refusalOf } from '../../src/engine/transports/oftp2/oftp2.ts'
 import { LEVELS } from './foreign-node.ts'
 import {
@@ -169,7 +169,7 @@ if (noKeys && skip === false) found.notAsked.push('signed receipts and protected
 /** One by one for the suite that every server has, all at once for the others. */
 const LAYERS = ['signed', 'encrypted', 'compressed, signed and encrypted'] as const
 
-for (const [suite, { digest }] of Object.entries(SUITES)) {
+for (const [suite, { digest }] of Object.entries(OFTP2_SUITES)) {
   test(`a foreign server signs receipts by suite ${suite}`, { skip: noKeys }, (t) =>
     may(t, `signed receipts by suite ${suite}`, async () => {
       const content = noise(10_000, Number(suite))

@@ -33,6 +33,3 @@ export const makeSessionCrypto = (policy?: CmsPolicy): SessionCrypto => ({
     }
   },
 })
-
-/** Without a policy. */
-export const sessionCrypto = makeSessionCrypto()
