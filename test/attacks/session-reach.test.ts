@@ -187,19 +187,24 @@ test('a machine that this node was pointed to by one channel delivers into no ot
   await bank.send('OPEN', 'bait.txt')
   const attacker = await arrival
   closeAfter(t, async () => attacker.close())
-  attacker.say({ kind: 'SSRM' })
-  await attacker.expect('SSID')
-  attacker.say(SSID)
-  await attacker.expect('SFID')
-  attacker.say({ kind: 'SFPA', position: 0n })
-  await attacker.expect('DATA')
-  await attacker.expect('EFID')
-  attacker.say({ kind: 'EFPA', changeDirection: 'N' })
-  await attacker.expect('CD')
+  await takeFile(attacker, SSID)
   assert.equal(await deliver(attacker, 'PAGOS'), NO_SUCH)
   assert.equal(await deliver(attacker, 'OPEN', 'mine.txt'), 'EFPA')
   assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['mine.txt']])
 })
+
+/** The partner that was called takes one file, and is given the turn. */
+async function takeFile(partner: TrialPartner, ssid: typeof SSID): Promise<void> {
+  partner.say({ kind: 'SSRM' })
+  await partner.expect('SSID')
+  partner.say(ssid)
+  await partner.expect('SFID')
+  partner.say({ kind: 'SFPA', position: 0n })
+  await partner.expect('DATA')
+  await partner.expect('EFID')
+  partner.say({ kind: 'EFPA', changeDirection: 'N' })
+  await partner.expect('CD')
+}
 
 type Spelling = { security?: object; ips?: string[]; rotations?: boolean }
 
@@ -221,25 +226,17 @@ async function receiptOverAnother(t: TestContext, first: Spelling, second: Spell
     { remoteIPs: [{ ipAddress: '127.0.0.1', port }] },
     { FIRST: calls(first), SECOND: calls(second) },
   )
-  const takeFile = async (application: string) => {
+  const sendOver = async (application: string) => {
     const arrival = server.next()
     const transfer = await bank.send(application, `${application}.txt`)
     const partner = await arrival
     closeAfter(t, async () => partner.close())
-    partner.say({ kind: 'SSRM' })
-    await partner.expect('SSID')
-    partner.say({ ...SSID, password: 'PWB' })
-    await partner.expect('SFID')
-    partner.say({ kind: 'SFPA', position: 0n })
-    await partner.expect('DATA')
-    await partner.expect('EFID')
-    partner.say({ kind: 'EFPA', changeDirection: 'N' })
-    await partner.expect('CD')
+    await takeFile(partner, { ...SSID, password: 'PWB' })
     return { partner, transfer }
   }
-  const { partner: before, transfer } = await takeFile('SECOND')
+  const { partner: before, transfer } = await sendOver('SECOND')
   before.close()
-  const { partner } = await takeFile('FIRST')
+  const { partner } = await sendOver('FIRST')
   const file = () =>
     bank.store.db
       .selectFrom('transfer_file')

@@ -6,7 +6,8 @@ import type { ConformancePartner } from '../support/transport-conformance.ts'
 import { MemorySource, Told, fileOf } from '../support/transport-ends.ts'
 import { createOftp2, listenOftp2 } from '../../src/engine/transports/oftp2/oftp2.ts'
 import { realName } from '../../src/engine/transports/oftp2/protocol/dataset-name.ts'
-import { CALLED, CALLER, OPEN, TIMEOUTS, trialCrypto } from '../support/oftp2/ends.ts'
+import { CALLED, CALLER, TIMEOUTS, trialCrypto } from '../support/oftp2/ends.ts'
+import { OPEN_SESSION } from '../support/open-session.ts'
 import { TrialHost, contentOf } from '../support/oftp2/host.ts'
 import { closeAfter } from '../support/harness.ts'
 import { callOf } from './wire.ts'
@@ -15,7 +16,7 @@ import { reachAll } from '../support/reach.ts'
 async function oftp2Partner(t: TestContext): Promise<ConformancePartner> {
   const called = new TrialHost()
   const terms = { settings: {}, reach: reachAll('caller', 'partner'), ways: 'B', compression: false } as const
-  const party = { ...terms, timeouts: TIMEOUTS, security: OPEN }
+  const party = { ...terms, timeouts: TIMEOUTS, security: OPEN_SESSION }
   called.partners.set(CALLER, { ...party, contactId: 'caller', localId: CALLED, remoteId: CALLER })
   const waiting = new Map<string, Buffer>()
   // The partner's engine: one file after the other, and what is refused stays for the next turn.

@@ -2,6 +2,7 @@
 
 import type { Call, Caller, Offer, Proof } from '../../src/engine/transports/transport.ts'
 import { reachAll, shows } from '../support/reach.ts'
+import { OPEN_SESSION } from '../support/open-session.ts'
 
 let offers = 0
 
@@ -39,14 +40,7 @@ export function callOf(change: Partial<Call<unknown>> = {}): Call<unknown> {
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 1000, syncMs: 1000, ackMs: 1000, idleMs: 1000 },
-    security: {
-      encrypted: false,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
+    security: OPEN_SESSION,
     compression: false,
     signal: new AbortController().signal,
     ...change,

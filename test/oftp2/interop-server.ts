@@ -21,7 +21,8 @@ import type {
   SessionSecurity,
   WireFile,
 } from '../../src/engine/transports/transport.ts'
-import { BreakingLine, never, OPEN, TIMEOUTS, wireFile } from '../support/oftp2/ends.ts'
+import { BreakingLine, never, TIMEOUTS, wireFile } from '../support/oftp2/ends.ts'
+import { OPEN_SESSION } from '../support/open-session.ts'
 import { ForeignLine, n, text, x } from '../support/oftp2/foreign.ts'
 import { TrialHost } from '../support/oftp2/host.ts'
 import { reachAll } from '../support/reach.ts'
@@ -46,7 +47,7 @@ const [rsaLocalKey, rsaRemoteKey] = [pem('_KEY'), pem('_CERTIFICATE')]
 export const keys = rsaLocalKey !== undefined && rsaRemoteKey !== undefined
 
 const security: SessionSecurity = {
-  ...OPEN,
+  ...OPEN_SESSION,
   encrypted: tls,
   authentication: rsaLocalKey === undefined ? 'PASSWORD' : 'CERTIFICATE',
   localKey: setting('_PASSWORD'),

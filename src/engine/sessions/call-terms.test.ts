@@ -3,17 +3,8 @@ import { before, describe, test } from 'node:test'
 import { generateSelfSigned } from '../transforms/cms/self-signed.ts'
 import { OFTP2 } from '../transports/oftp2/oftp2.ts'
 import { SFTP } from '../transports/ssh/sftp-protocol.ts'
-import type { SessionSecurity } from '../transports/transport.ts'
 import { addressesOf, sameProof } from './call-terms.ts'
-
-const NONE: SessionSecurity = {
-  encrypted: false,
-  authentication: 'NONE',
-  localKey: undefined,
-  remoteKey: undefined,
-  rsaLocalKey: undefined,
-  rsaRemoteKey: undefined,
-}
+import { OPEN_SESSION } from '../../../test/support/open-session.ts'
 
 describe('what proves the two ends of a call', () => {
   let ours: { privateKeyPem: string; certificatePem: string }
@@ -25,16 +16,16 @@ describe('what proves the two ends of a call', () => {
   })
 
   test('passwords are compared as the protocol does', () => {
-    const one = { ...NONE, authentication: 'PASSWORD' as const, localKey: 'PWA', remoteKey: 'PWB' }
+    const one = { ...OPEN_SESSION, authentication: 'PASSWORD' as const, localKey: 'PWA', remoteKey: 'PWB' }
     assert.ok(sameProof(one, { ...one, localKey: 'pwa' }, OFTP2, false))
     assert.ok(!sameProof(one, { ...one, localKey: 'pwa' }, SFTP, false))
     assert.ok(!sameProof(one, { ...one, remoteKey: 'PWC' }, OFTP2, false))
-    assert.ok(!sameProof(one, NONE, OFTP2, false))
+    assert.ok(!sameProof(one, OPEN_SESSION, OFTP2, false))
   })
 
   test('keys are compared by what they are, not by their text', () => {
     const one = {
-      ...NONE,
+      ...OPEN_SESSION,
       authentication: 'CERTIFICATE' as const,
       rsaLocalKey: ours.privateKeyPem + ours.certificatePem,
       rsaRemoteKey: theirs.certificatePem,
@@ -51,13 +42,18 @@ describe('what proves the two ends of a call', () => {
   })
 
   test('the partner’s certificate counts where the line is encrypted', () => {
-    const one = { ...NONE, rsaRemoteKey: theirs.certificatePem }
-    const other = { ...NONE, rsaRemoteKey: ours.certificatePem }
+    const one = { ...OPEN_SESSION, rsaRemoteKey: theirs.certificatePem }
+    const other = { ...OPEN_SESSION, rsaRemoteKey: ours.certificatePem }
     assert.ok(sameProof(one, other, OFTP2, false))
     assert.ok(!sameProof(one, other, OFTP2, true))
-    assert.ok(!sameProof(one, NONE, OFTP2, true))
+    assert.ok(!sameProof(one, OPEN_SESSION, OFTP2, true))
     assert.ok(
-      sameProof({ ...NONE, rsaRemoteKey: 'no key' }, { ...NONE, rsaRemoteKey: ' no key\n' }, OFTP2, true),
+      sameProof(
+        { ...OPEN_SESSION, rsaRemoteKey: 'no key' },
+        { ...OPEN_SESSION, rsaRemoteKey: ' no key\n' },
+        OFTP2,
+        true,
+      ),
     )
   })
 })

@@ -35,19 +35,11 @@ import type { SessionCrypto } from '../../../src/engine/transports/oftp2/setting
 import { TrialHost } from './host.ts'
 import { reachAll } from '../reach.ts'
 import type { Reach } from '../../../src/engine/transports/transport.ts'
+import { OPEN_SESSION } from '../open-session.ts'
 
 export const CALLER = 'O0013000001CALLER'
 export const CALLED = 'O0013000002CALLED'
 export const TIMEOUTS: Timeouts = { connectMs: 5_000, syncMs: 5_000, ackMs: 5_000, idleMs: 20_000 }
-
-export const OPEN: SessionSecurity = {
-  encrypted: false,
-  authentication: 'NONE',
-  localKey: undefined,
-  remoteKey: undefined,
-  rsaLocalKey: undefined,
-  rsaRemoteKey: undefined,
-}
 
 /** RSA without CMS: the session only needs that what one end closes the other opens. */
 export const trialCrypto: SessionCrypto = {
@@ -149,7 +141,7 @@ export class TrialEnds {
       reach: reachAll(contactId, openedBy),
       ways,
       compression,
-      security: { ...OPEN, ...security },
+      security: { ...OPEN_SESSION, ...security },
       timeouts: { ...TIMEOUTS, ...timeouts },
     }
   }

@@ -19,6 +19,7 @@ import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { createFolder } from './folder.ts'
 import { tryFolder } from './try-folder.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
+import { OPEN_SESSION } from '../../../../test/support/open-session.ts'
 
 const folderTransport = createFolder({ scriptRoots: [] })
 
@@ -39,14 +40,7 @@ function callTo(
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
-    security: {
-      encrypted: false,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
+    security: OPEN_SESSION,
     compression: false,
     signal: never,
     ...change,

@@ -17,18 +17,11 @@ import {
 import type { Session, WireFile } from '../transport.ts'
 import { createFolder } from './folder.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
+import { OPEN_SESSION } from '../../../../test/support/open-session.ts'
 
 const folderTransport = createFolder({ scriptRoots: [] })
 
 const never = new AbortController().signal
-const security = {
-  encrypted: false,
-  authentication: 'NONE',
-  localKey: undefined,
-  remoteKey: undefined,
-  rsaLocalKey: undefined,
-  rsaRemoteKey: undefined,
-} as const
 
 async function openInbox(
   t: TestContext,
@@ -47,7 +40,7 @@ async function openInbox(
       reach: reachAll('acme'),
       ways: 'S',
       timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },
-      security,
+      security: OPEN_SESSION,
       compression: false,
       signal: never,
     },

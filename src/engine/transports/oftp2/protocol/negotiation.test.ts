@@ -4,6 +4,7 @@ import type { Oftp2Settings } from '../../../../contract/contact-settings.ts'
 import type { Party } from '../settings.ts'
 import { answerCaller, proposal } from './negotiation.ts'
 import { reachAll } from '../../../../../test/support/reach.ts'
+import { OPEN_SESSION } from '../../../../../test/support/open-session.ts'
 
 function partyWith(settings: Oftp2Settings): Party {
   return {
@@ -14,14 +15,7 @@ function partyWith(settings: Oftp2Settings): Party {
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 1, syncMs: 1, ackMs: 1, idleMs: 1 },
-    security: {
-      encrypted: false,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
+    security: OPEN_SESSION,
     compression: false,
   }
 }
