@@ -16,6 +16,7 @@ const MAY: Record<string, string[]> = {
   'src/config.ts': [],
   'src/shown-settings.ts': ['src/config.ts'],
   'src/root.ts': [],
+  'src/json.ts': [],
   'src/event-loop-lag.ts': [],
   'src/contract': [],
   'src/domain': ['src/contract'],
@@ -177,10 +178,11 @@ function engineRooms(): Record<string, string[]> {
     ],
   }
 }
-/** All may use errors and the project's place; the log and the settings arrive as values, so only their types are imported. */
+/** All may use errors, what JSON is and the project's place; the log and the settings arrive as values, so only their types are imported. */
 const FOR_ALL = [
   'src/errors.ts',
   'src/root.ts',
+  'src/json.ts',
   'src/event-loop-lag.ts',
   'src/log.ts:type',
   'src/config.ts:type',

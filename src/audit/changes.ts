@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditChange } from '../contract/audit.ts'
+import { isObject } from '../json.ts'
 
 export type Hiding = {
   fingerprint(secret: string): string
@@ -55,8 +56,4 @@ function isHidden(pointer: string, hidden: readonly string[]): boolean {
       wanted.length <= steps.length && wanted.every((step, index) => step === '*' || step === steps[index])
     )
   })
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

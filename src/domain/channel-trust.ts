@@ -6,6 +6,8 @@ import type { Channel, SecretField } from '../contract/channel.ts'
 import { canonicalAddress } from './network/addresses.ts'
 import { hasAuth } from './user.ts'
 import type { User } from './user.ts'
+import { isObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 
 /** What a change lacks; `needs` goes on from the field's name. */
 export type MissingTrust = { pointer: string; needs: string }
@@ -82,11 +84,9 @@ function guessedSecrets({ given }: TrustChange): string[] {
   )
 }
 
-type Json = { [key: string]: unknown }
-
 /** JSON pointers of the fields that differ. A list counts as one value. */
 export function changedFields(before: object, after: object, base = ''): string[] {
-  const [one, other] = [before as Json, after as Json]
+  const [one, other] = [before as JsonObject, after as JsonObject]
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) => {
     const [old, now] = [one[name], other[name]]
     const pointer = `${base}/${name}`
@@ -94,8 +94,4 @@ export function changedFields(before: object, after: object, base = ''): string[
       return changedFields(isObject(old) ? old : {}, isObject(now) ? now : {}, pointer)
     return JSON.stringify(old) === JSON.stringify(now) ? [] : [pointer]
   })
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,6 +6,8 @@ import type { ProtocolName } from '../contract/contact-settings.ts'
 import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 import { isOpenAt } from './time.ts'
 import type { Hours, Zone } from './time.ts'
+import { isObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 
 const CODE = new RegExp(CHANNEL_CODE_PATTERN)
 
@@ -39,15 +41,13 @@ export function otherCodeFields(
   )
 }
 
-type Json = { [key: string]: unknown }
-
 /** Sent fields replace, nested objects merge, arrays replace as a whole, null clears. The original is not changed. */
 export function mergeChannel(channel: Channel, patch: ChannelPatch): Channel {
   return merge(channel, patch)
 }
 
-function merge(into: Json, patch: Json): Json {
-  const merged: Json = { ...into }
+function merge(into: JsonObject, patch: JsonObject): JsonObject {
+  const merged: JsonObject = { ...into }
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name]
     else if (isObject(value)) mergeObject(merged, name, value)
@@ -58,7 +58,7 @@ function merge(into: Json, patch: Json): Json {
 }
 
 /** If there was no object and the new one sets nothing, there is still none: some clients write absent fields so. */
-function mergeObject(merged: Json, name: string, patch: Json): void {
+function mergeObject(merged: JsonObject, name: string, patch: JsonObject): void {
   const before = merged[name]
   const after = merge(isObject(before) ? before : {}, patch)
   if (isObject(before) || Object.keys(after).length > 0) merged[name] = after
@@ -84,10 +84,6 @@ function isSecretField(name: string): boolean {
 export function withoutNulls<T>(value: T): T {
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Sets the path of the directory for one direction, or of the one for both if there is none for it. */

@@ -7,6 +7,7 @@ import { Type } from '../contract/type.ts'
 import type { Operation } from '../contract/operations.ts'
 import { NodeError } from '../errors.ts'
 import { escapePointer } from './error-reply.ts'
+import { isObject } from '../json.ts'
 
 /** Of an operation that takes no query. */
 export const NO_QUERY = Type.Object({}, { additionalProperties: false })
@@ -108,9 +109,7 @@ export function notEmpty(body: unknown): NodeError | undefined {
 }
 
 function isEmptyObject(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-  )
+  return isObject(value) && Object.keys(value).length === 0
 }
 
 // Queries

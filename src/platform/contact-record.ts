@@ -7,8 +7,7 @@ import { contactPlace, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord } from '../store/contacts.ts'
 import type { Seal } from '../store/seal.ts'
 import type { PlatformContact } from '../contract/administration/platform-file.ts'
-
-type Json = Record<string, unknown>
+import type { JsonObject } from '../json.ts'
 
 /**
  * A secret that is left out keeps its value in the database, as long as its section is there. Null clears it. With
@@ -51,12 +50,12 @@ export function toPlatformContact(contact: ContactRecord, seal: Seal | undefined
   return { ...contact.data, id: contact.id, protocol: contact.protocol, ...sections } as PlatformContact // written by contactOf alone
 }
 
-function sectionAt(settings: ContactSections, pointer: string): Json | undefined {
+function sectionAt(settings: ContactSections, pointer: string): JsonObject | undefined {
   let at: unknown = settings
-  for (const step of pointer.split('/').slice(1, -1)) at = (at as Json | undefined)?.[step]
-  return at as Json | undefined
+  for (const step of pointer.split('/').slice(1, -1)) at = (at as JsonObject | undefined)?.[step]
+  return at as JsonObject | undefined
 }
 
-function withoutUndefined(fields: Json): Json {
+function withoutUndefined(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -6,9 +6,10 @@ import { dirname, resolve } from 'node:path'
 import { messageOf, systemCode } from '../errors.ts'
 import type { Fault } from '../domain/channel-rules.ts'
 import { REFERENCE_PLACES } from '../contract/administration/platform-file.ts'
+import { isObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 
 export type Env = Record<string, string | undefined>
-type Json = Record<string, unknown>
 
 /** Stands for a secret that could not be read here; nothing is said about such a value itself. */
 export const UNREAD = '\u0001 secret that was not read'
@@ -36,12 +37,12 @@ function* holdersAt(
   value: unknown,
   steps: string[],
   pointer: string,
-): Generator<{ holder: Json; key: string; pointer: string }> {
+): Generator<{ holder: JsonObject; key: string; pointer: string }> {
   const [step = '', ...rest] = steps
   if (step === '*') {
     if (!Array.isArray(value)) return
     // An item that is itself the reference is replaced in its list.
-    const list = value as unknown as Json
+    const list = value as unknown as JsonObject
     for (const [index, item] of value.entries())
       if (rest.length === 0) yield { holder: list, key: String(index), pointer: `${pointer}/${index}` }
       else yield* holdersAt(item, rest, `${pointer}/${index}`)
@@ -51,7 +52,11 @@ function* holdersAt(
   }
 }
 
-function readReference(reference: Json, folder: string, env: Env): { text: string } | { fault: string } {
+function readReference(
+  reference: JsonObject,
+  folder: string,
+  env: Env,
+): { text: string } | { fault: string } {
   const { env: name, file } = reference
   const [only, ...more] = Object.keys(reference)
   if (more.length > 0 || (typeof name !== 'string' && typeof file !== 'string'))
@@ -71,8 +76,4 @@ function readSecretFile(path: string): { text: string } | { fault: string } {
   } catch (thrown) {
     return { fault: `${path} cannot be read (${systemCode(thrown) ?? messageOf(thrown)})` }
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

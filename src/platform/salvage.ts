@@ -7,6 +7,8 @@ import { NOTHING_KNOWN } from './rules.ts'
 import type { Known } from './rules.ts'
 import { isPlatform } from './schema-faults.ts'
 import { Platform } from '../contract/administration/platform-file.ts'
+import { isObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 
 export type Salvaged = {
   platform: Platform
@@ -14,8 +16,6 @@ export type Salvaged = {
   /** From a pointer into the correct part to the pointer into the file. */
   inFile(pointer: string): string
 }
-
-type Json = Record<string, unknown>
 
 const SECTIONS = Object.keys(Platform.properties)
 
@@ -29,7 +29,7 @@ export function salvage(
   for (const { pointer } of faults) takeOut(copy, pointer)
   const lost = lostNames(value, faults)
   const places: Record<string, number[]> = {}
-  const platform: Json = {}
+  const platform: JsonObject = {}
   for (const section of SECTIONS) {
     const items = listOf(copy[section]).map((item, index) => ({ item, index }))
     const sound = items.filter(
@@ -59,22 +59,22 @@ export function salvage(
 }
 
 /** The field that is wrong, or the whole list if one of its items is wrong. */
-function takeOut(from: Json, pointer: string): void {
+function takeOut(from: JsonObject, pointer: string): void {
   let holder: unknown = from
-  let list: { holder: Json; key: string } | undefined
+  let list: { holder: JsonObject; key: string } | undefined
   const steps = pointer.split('/').slice(1)
   const last = steps.pop() ?? ''
   for (const [depth, step] of steps.entries()) {
     // The lists of the sections themselves stay: only their items are looked at.
     if (isObject(holder) && Array.isArray(holder[step]) && depth > 0) list = { holder, key: step }
-    holder = (holder as Json | undefined)?.[step]
+    holder = (holder as JsonObject | undefined)?.[step]
   }
   if (list) delete list.holder[list.key]
   else if (isObject(holder)) delete holder[last]
 }
 
 /** Names whose own description has a fault. Nothing can be said about what refers to them. */
-function lostNames(value: Json, faults: readonly Fault[]) {
+function lostNames(value: JsonObject, faults: readonly Fault[]) {
   const faulty = (section: string, index: number) =>
     faults.some(({ pointer }) => `${pointer}/`.startsWith(`/${section}/${index}/`))
   const named = (section: string, key: string) =>
@@ -96,8 +96,4 @@ function refersTo(item: unknown, contacts: ReadonlySet<string>): boolean {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

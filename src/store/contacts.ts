@@ -10,6 +10,7 @@ import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { Seal } from './seal.ts'
 import type { Tables } from './database/tables.ts'
+import type { JsonObject } from '../json.ts'
 
 export type LocalEntity = {
   code: string
@@ -120,13 +121,11 @@ export function openProtocolSections(seal: Seal, contact: ContactRecord): Contac
   return settings
 }
 
-type Json = { [field: string]: unknown }
-
-function setAt(into: Json, pointer: string, value: string): void {
+function setAt(into: JsonObject, pointer: string, value: string): void {
   const steps = pointer.split('/').slice(1)
   const last = steps.pop() ?? ''
   let at = into
-  for (const step of steps) at = (at[step] ??= {}) as Json
+  for (const step of steps) at = (at[step] ??= {}) as JsonObject
   at[last] = value
 }
 

@@ -9,6 +9,7 @@ import { withNode } from './connect.ts'
 import type { ClientFlags } from './connect.ts'
 import type { ListFlags } from './contacts.ts'
 import { remark, remarkPage, say, sayJson, sayTable, when } from '../print.ts'
+import { isObject } from '../../json.ts'
 
 /** JSON shows the interface's own list. The table comes from the platform's list, which has codes and statuses. */
 export async function channels(options: ListFlags & { contact?: string }): Promise<void> {
@@ -90,7 +91,7 @@ function read(file: string): string {
 function parse(json: string): ChannelPatch {
   try {
     const value: unknown = JSON.parse(json)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value // the node checks the rest
+    if (isObject(value)) return value // the node checks the rest
   } catch (cause) {
     throw new NodeError('bad_use', 'the update is not well-formed JSON', { cause })
   }
