@@ -176,3 +176,51 @@ test('saving what somebody else has removed says so', { skip }, async () => {
   await press(page, 'Discard')
   assert.deepEqual(faults, [])
 })
+
+test(
+  'steps to a partner that are refused half way say what was made, and make the rest',
+  { skip },
+  async () => {
+    const { as, node, faults } = scene()
+    const page = await as('marta')
+    await go(page, '/partners/step-by-step')
+    await fill(page, { Identifier: 'omega', 'Remote code': 'OMEGA' })
+    await press(page, 'Next')
+    await fill(page, { Address: '127.0.0.1' })
+    await press(page, 'Next')
+    await fill(page, { 'Our password': 'OURPASS' })
+    await page.getByLabel('Make a key of our own for the channel').uncheck()
+    await press(page, 'Next')
+    await page.getByRole('option', { name: 'BANCO-ACME-ADEUDO' }).waitFor({ state: 'attached' })
+    await page.getByLabel('Local entity').selectOption('BANCO')
+    await page.getByLabel('Configured like').selectOption('BANCO-ACME-ADEUDO')
+    // No application is called so: the node says it when the partner is made.
+    await fill(page, { Application: 'NUE-VA' })
+    await save(page, '+ channel BANCO-OMEGA-NUE-VA')
+    const alert = page.getByRole('alert')
+    await alert.getByText('What was made before stays.').waitFor()
+    await alert.getByText('+ contact omega').waitFor()
+    assert.equal(await page.getByText(/nothing was changed/).count(), 0)
+    assert.deepEqual(await axeViolations(page), [])
+    await fill(page, { Application: 'NUEVA' })
+    await press(page, 'Review changes')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('+ channel BANCO-OMEGA-NUEVA').waitFor()
+    assert.equal(await dialog.getByText('contact omega').count(), 0)
+    // Its answer is lost with the keys: the channel that was copied is not copied again.
+    await page.route('**/update', (route) => route.abort('connectionreset'))
+    await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+    await alert.getByText(MAY_BE_DONE).waitFor()
+    await alert.getByText('+ channel BANCO-OMEGA-NUEVA').waitFor()
+    await page.unroute('**/update')
+    await save(page, '~ channel BANCO-OMEGA-NUEVA (authentication, localKey)')
+    await page.getByText('omega and channel BANCO-OMEGA-NUEVA are made.').waitFor()
+    const made = await node.store.db
+      .selectFrom('channel')
+      .select('contact_id')
+      .where('code', '=', 'BANCO-OMEGA-NUEVA')
+      .executeTakeFirstOrThrow()
+    assert.equal(made.contact_id, 'omega')
+    assert.deepEqual(faults, [])
+  },
+)

@@ -95,6 +95,8 @@ export const wizardEn = {
   like: 'Configured like',
   fromNothing: 'Nothing yet',
   made: (partner: string, code: string) => `${partner} and channel ${code} are made.`,
+  partly: 'The node did not accept all of it. What was made before stays.',
+  already: 'Made already; the next plan has only what is left:',
   ownCertificate: 'Our certificate',
   ownCertificateHelp: 'Give it to the partner; compare the fingerprints over another line.',
   toChannel: 'To the channel',

@@ -103,6 +103,8 @@ export const wizardEs: Words['wizard'] = {
   like: 'Configurado como',
   fromNothing: 'Nada todavía',
   made: (partner, code) => `${partner} y el canal ${code} están creados.`,
+  partly: 'El nodo no lo ha aceptado todo. Lo creado antes se queda.',
+  already: 'Ya creado; el próximo plan solo tiene lo que falta:',
   ownCertificate: 'Nuestro certificado',
   ownCertificateHelp: 'Déselo al interlocutor; comparen las huellas por otra vía.',
   toChannel: 'Ir al canal',

@@ -1,10 +1,10 @@
 // The way to a new partner, step by step: who it is, how it is reached, its keys, its first channel. The node shows its plan
 // before it makes all of it at once; the last step tests the connection.
 
-import type { Changed } from '../../../sdk/index.ts'
 import {
   Button,
   Checkbox,
+  Code,
   Group,
   NativeSelect,
   PasswordInput,
@@ -14,7 +14,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -26,14 +26,13 @@ import { labelled } from '../parts/filter-controls.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
-import { useRefusals } from '../parts/refusal.ts'
-import type { Refusal } from '../parts/refusal.ts'
 import { useUnsaved } from '../parts/unsaved.ts'
 import { useSession } from '../session/session.tsx'
 import { ConnectionTestPanel } from '../setup/connection-test.tsx'
 import { KeyFile } from '../setup/key-file.tsx'
-import { channelCode, EMPTY, keysOfCopy, NEW, platformOf } from '../setup/partner-draft.ts'
+import { channelCode, EMPTY, NEW } from '../setup/partner-draft.ts'
 import type { PartnerDraft } from '../setup/partner-draft.ts'
+import { useMaking } from '../setup/partner-making.ts'
 
 const STEPS = ['who', 'reach', 'keys', 'channel', 'test'] as const
 type Step = (typeof STEPS)[number]
@@ -72,6 +71,16 @@ export default function NewPartnerPage() {
       {making.fault && (
         <Notice tone="bad" role="alert" title={making.fault.title}>
           {making.fault.text}
+          {making.written.length > 0 && (
+            <>
+              <Text fz="sm" mt="sm">
+                {wizard.already}
+              </Text>
+              <Code block className="plan">
+                {making.written.join('\n')}
+              </Code>
+            </>
+          )}
         </Notice>
       )}
       {step === 'test' ? (
@@ -98,62 +107,6 @@ export default function NewPartnerPage() {
       <PlanDialog plan={making.plan} busy={making.busy} close={making.close} go={making.go} />
     </Stack>
   )
-}
-
-/** The node's plan, and then all of it. What cannot be undone together comes last: a copy, a key of our own. */
-function useMaking(draft: PartnerDraft, made: () => void) {
-  const words = useWords()
-  const refusals = useRefusals()
-  const { client } = useSession()
-  const queries = useQueryClient()
-  const [plan, setPlan] = useState<Changed>()
-  const [fault, setFault] = useState<Refusal>()
-  const [certificate, setCertificate] = useState<string>()
-  const apply = (dryRun: 'true' | 'false') =>
-    client.platform.applyPlatformFile({ body: { file: JSON.stringify(platformOf(draft)) }, dryRun })
-  const refused = (fault: Refusal) => {
-    setPlan(undefined)
-    setFault(fault)
-  }
-  const look = useMutation({
-    mutationFn: () => apply('true'),
-    onSuccess: setPlan,
-    onError: (thrown) => refused(refusals.ofPlan(thrown, words.config.notSaved)),
-  })
-  const save = useMutation({
-    mutationFn: async () => {
-      await apply('false')
-      const code = channelCode(draft)
-      if (draft.like !== '') {
-        await client.platform.copyChannel({
-          channelCode: draft.like,
-          body: { code, contact: draft.id.trim() },
-        })
-        const keys = keysOfCopy(draft)
-        if (keys) await client.updateChannel({ channelCode: code, body: keys })
-      }
-      if (draft.protocol === 'oftp2' && draft.generate === 'true')
-        setCertificate((await client.platform.generateChannelKey({ channelCode: code, body: {} })).pem)
-    },
-    onSuccess: () => {
-      setPlan(undefined)
-      made()
-    },
-    onError: (thrown) => refused(refusals.ofChange(thrown, words.config.notSaved)),
-    onSettled: () => queries.invalidateQueries(),
-  })
-  return {
-    plan,
-    fault,
-    certificate,
-    busy: look.isPending || save.isPending,
-    look: () => {
-      setFault(undefined)
-      look.mutate()
-    },
-    go: () => save.mutate(),
-    close: () => setPlan(undefined),
-  }
 }
 
 type TextProps = Part & {
