@@ -8,7 +8,7 @@ import { errorsEn } from './errors-en.ts'
 import { newChannelEn, platformFileEn, tokensEn } from './platform-en.ts'
 import { channelSetupEn, connectionTestEn, keyFileEn, keyListEn, uploadsEn, wizardEn } from './setup-en.ts'
 import { keysEn, quarantineEn } from './signatures-en.ts'
-import { transferActionsEn, transfersEn, waitingEn } from './transfers-en.ts'
+import { severalEn, transferActionsEn, transfersEn, waitingEn } from './transfers-en.ts'
 
 export const en = {
   locale: 'en',
@@ -364,6 +364,7 @@ export const en = {
   menu: menuEn,
   transfers: transfersEn,
   transferActions: transferActionsEn,
+  several: severalEn,
   uploads: uploadsEn,
   connectionTest: connectionTestEn,
   keyFile: keyFileEn,

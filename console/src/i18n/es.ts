@@ -9,7 +9,7 @@ import { errorsEs } from './errors-es.ts'
 import { newChannelEs, platformFileEs, tokensEs } from './platform-es.ts'
 import { channelSetupEs, connectionTestEs, keyFileEs, keyListEs, uploadsEs, wizardEs } from './setup-es.ts'
 import { keysEs, quarantineEs } from './signatures-es.ts'
-import { transferActionsEs, transfersEs, waitingEs } from './transfers-es.ts'
+import { severalEs, transferActionsEs, transfersEs, waitingEs } from './transfers-es.ts'
 
 export const es: Words = {
   locale: 'es',
@@ -365,6 +365,7 @@ export const es: Words = {
   menu: menuEs,
   transfers: transfersEs,
   transferActions: transferActionsEs,
+  several: severalEs,
   uploads: uploadsEs,
   connectionTest: connectionTestEs,
   keyFile: keyFileEs,

@@ -72,3 +72,41 @@ export const transferActionsEn = {
   resendOf: 'Sends again',
   original: 'the completed transfer',
 }
+
+export const severalEn = {
+  group: 'Several at once',
+  page: 'All on this page',
+  all: 'Choose all that match',
+  one: (code: string, when: string) => `Choose ${code}, ${when}`,
+  chosen: (count: string) => `${count} chosen`,
+  most: 'the newest; there may be more',
+  none: 'Choose none',
+  button: { retry: 'Retry the chosen', reset: 'Reset the chosen' },
+  title: {
+    retry: (count: string) =>
+      count === '1' ? 'Retry 1 failed transfer?' : `Retry ${count} failed transfers?`,
+    reset: (count: string) => (count === '1' ? 'Reset 1 channel?' : `Reset ${count} channels?`),
+  },
+  text: {
+    retry:
+      'One after the other. A channel retries its latest failure first and one at a time: what cannot be retried now is named afterwards, with the reason, and stays chosen.',
+    reset:
+      'All failures of these channels count as dealt with, also those that were not chosen. Their transfers that wait or move are cancelled, connections closed and half files removed. What was cancelled cannot be taken up again.',
+  },
+  under: (done: string, all: string) => `${done} of ${all} done…`,
+  stop: 'Stop',
+  results: 'What became of each',
+  did: {
+    retry: (count: string) => (count === '1' ? '1 retry has started.' : `${count} retries have started.`),
+    reset: (count: string) => (count === '1' ? '1 failure was reset.' : `${count} failures were reset.`),
+  },
+  rest: (count: string) => (count === '1' ? '1 was not done.' : `${count} were not done.`),
+  untried: 'Not tried: it was stopped before.',
+  impossible: {
+    HANDLED: 'Not needed: it was retried or reset already.',
+    SUPERSEDED: 'Not yet: a later failure of its channel must be retried or reset first.',
+    PARTNER: 'Only the partner can send it again.',
+    BUSY: 'Not yet: another transfer of its channel is under way. Retry it when that has ended.',
+    CLOSED: 'The channel is closed that way.',
+  },
+}

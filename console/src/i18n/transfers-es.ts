@@ -73,3 +73,43 @@ export const transferActionsEs: Words['transferActions'] = {
   resendOf: 'Vuelve a enviar',
   original: 'la transferencia completada',
 }
+
+export const severalEs: Words['several'] = {
+  group: 'Varias a la vez',
+  page: 'Todas las de esta página',
+  all: 'Elegir todas las que coinciden',
+  one: (code, when) => `Elegir ${code}, ${when}`,
+  chosen: (count) => (count === '1' ? '1 elegida' : `${count} elegidas`),
+  most: 'las más recientes; puede haber más',
+  none: 'No elegir ninguna',
+  button: { retry: 'Reintentar las elegidas', reset: 'Reiniciar las elegidas' },
+  title: {
+    retry: (count) =>
+      count === '1'
+        ? '¿Reintentar 1 transferencia fallida?'
+        : `¿Reintentar ${count} transferencias fallidas?`,
+    reset: (count) => (count === '1' ? '¿Reiniciar 1 canal?' : `¿Reiniciar ${count} canales?`),
+  },
+  text: {
+    retry:
+      'Una tras otra. Un canal reintenta primero su último fallo, y de uno en uno: lo que ahora no se pueda reintentar se nombra después, con el motivo, y queda elegido.',
+    reset:
+      'Todos los fallos de estos canales se dan por resueltos, también los no elegidos. Sus transferencias en espera o en curso se cancelan, las conexiones se cierran y los ficheros a medias se eliminan. Lo cancelado no se puede retomar.',
+  },
+  under: (done, all) => `${done} de ${all} hechas…`,
+  stop: 'Detener',
+  results: 'Qué ha sido de cada una',
+  did: {
+    retry: (count) => (count === '1' ? 'Ha empezado 1 reintento.' : `Han empezado ${count} reintentos.`),
+    reset: (count) => (count === '1' ? 'Se ha reiniciado 1 fallo.' : `Se han reiniciado ${count} fallos.`),
+  },
+  rest: (count) => (count === '1' ? '1 no se ha hecho.' : `${count} no se han hecho.`),
+  untried: 'Sin intentar: se detuvo antes.',
+  impossible: {
+    HANDLED: 'No hace falta: ya se reintentó o reinició.',
+    SUPERSEDED: 'Aún no: antes hay que reintentar o reiniciar un fallo posterior de su canal.',
+    PARTNER: 'Solo el interlocutor puede enviarla de nuevo.',
+    BUSY: 'Aún no: otra transferencia de su canal está en curso. Reinténtela cuando termine.',
+    CLOSED: 'El canal está cerrado en ese sentido.',
+  },
+}

@@ -3,6 +3,7 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { IconCircleCheck, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { ChoiceBar, useChoice } from '../channel/choice.tsx'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useLive } from '../live/live.tsx'
 import { among } from '../parts/filter-controls.tsx'
@@ -20,16 +21,17 @@ const HOURS = ['24', '72', '168'] as const
 export default function FailuresPage() {
   const words = useWords()
   const formats = useFormats()
-  const { client } = useSession()
+  const { client, rights } = useSession()
   const { pollMs } = useLive()
   const filter = useUrlFilter()
   const box = useSearchBox(filter)
-  const input = {
+  const asked = {
     search: filter.get('search'),
     hours: Number(among(HOURS, filter.get('hours')) ?? 24),
-    page: filter.page,
-    size: SIZE,
   }
+  const input = { ...asked, page: filter.page, size: SIZE }
+  const choice = useChoice(JSON.stringify(asked))
+  const mayDeal = rights.may('retryTransfer') || rights.may('resetChannel')
   const query = useQuery({
     queryKey: ['platform', 'failures', input],
     queryFn: ({ signal }) => client.platform.failedTransfers(given(input), { signal }),
@@ -69,7 +71,19 @@ export default function FailuresPage() {
         }
         go={filter.go}
       >
-        {(failures) => <FailureList failures={failures} />}
+        {(failures) => (
+          <>
+            {mayDeal && (
+              <ChoiceBar
+                choice={choice}
+                shown={failures}
+                more={(query.data?.totalPages ?? 0) > 1}
+                read={(page, size) => client.platform.failedTransfers(given({ ...asked, page, size }))}
+              />
+            )}
+            <FailureList failures={failures} choice={mayDeal ? choice : undefined} />
+          </>
+        )}
       </PagedList>
     </Stack>
   )

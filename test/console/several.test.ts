@@ -1,0 +1,122 @@
+// Several failed transfers chosen, and retried or reset together, in a real browser.
+
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { en } from '../../console/src/i18n/en.ts'
+import { es } from '../../console/src/i18n/es.ts'
+import { createClient } from '../../sdk/index.ts'
+import { waitFor } from '../support/harness.ts'
+import { axeViolations, go, requireFits, sharedScene, whyNot } from './browser.ts'
+import { BROKEN, leave, PASSWORD, PAYROLL } from './platform.ts'
+
+const skip = whyNot() ?? false
+const scene = sharedScene()
+const INVOICES = 'BANCO-ACME-FACTURA'
+const MINUTE_MS = 60_000
+
+/** The newest one of the channel that can be chosen, and those after it. */
+const boxes = (page: Page, code: string) => page.getByRole('checkbox', { name: `Choose ${code}` })
+
+test(
+  'chosen failures are retried together; each that cannot be says why and stays chosen, to be reset',
+  { skip },
+  async () => {
+    const { as, node, faults } = scene()
+    const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
+    // A real failure, whose reason then goes away.
+    await node.store.write((tx) => tx.deleteFrom('partner_health').execute())
+    await client.resetChannel({ channelCode: BROKEN })
+    await client.sendTransfer({ channelCode: BROKEN })
+    await waitFor('the transfer fails', async () => {
+      const [status] = await client.channelStatus({ channelCode: BROKEN })
+      return status?.['channel-status'] === 'ERROR'
+    })
+    for (const folder of ['inbox', 'outbox'])
+      await mkdir(join(node.files, 'luz-gone', folder), { recursive: true })
+    const page = await as('marta')
+    await go(page, '/failures')
+    await boxes(page, BROKEN).press('Space')
+    await boxes(page, PAYROLL).nth(0).press('Space')
+    await boxes(page, PAYROLL).nth(1).press('Space')
+    await boxes(page, INVOICES).nth(0).press('Space')
+    await page.getByText('4 chosen', { exact: true }).waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    await page.getByRole('button', { name: 'Retry the chosen' }).press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('heading', { name: 'Retry 4 failed transfers?' }).waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    // A colleague has dealt with one of them meanwhile.
+    await client.resetChannel({ channelCode: INVOICES })
+    await dialog.getByRole('button', { name: 'Retry' }).press('Enter')
+    const told = dialog.getByText('1 retry has started. 3 were not done.')
+    await told.waitFor()
+    assert.ok(await told.evaluate((element) => element === document.activeElement))
+    const results = dialog.getByRole('listitem')
+    await results.filter({ hasText: BROKEN }).getByText(en.channel.retried).waitFor()
+    await results.filter({ hasText: INVOICES }).getByText(en.several.impossible.HANDLED).waitFor()
+    await results.filter({ hasText: PAYROLL }).getByText('is gone: it cannot be retried').waitFor()
+    await results.filter({ hasText: PAYROLL }).getByText(en.several.impossible.SUPERSEDED).waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    await requireFits(page, 390)
+    await requireFits(page, 1280)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('2 chosen', { exact: true }).waitFor()
+    const reset = page.getByRole('button', { name: 'Reset the chosen' })
+    await reset.press('Enter')
+    await dialog.getByRole('heading', { name: 'Reset 1 channel?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.ok(await reset.evaluate((element) => element === document.activeElement))
+    await reset.press('Enter')
+    await dialog.getByRole('button', { name: 'Reset', exact: true }).press('Enter')
+    await dialog.getByText('2 failures were reset.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    const none = page.getByText('0 chosen', { exact: true })
+    await none.waitFor()
+    assert.ok(await none.evaluate((element) => element === document.activeElement))
+    await boxes(page, PAYROLL).first().waitFor({ state: 'detached' })
+    assert.deepEqual(faults, [])
+  },
+)
+
+test(
+  'all that match are chosen from every page; an answer that is lost stops the rest, and another filter ends the choice',
+  { skip },
+  async () => {
+    const { as, node, faults } = scene()
+    await node.store.write(async (tx) => {
+      for (let nth = 1; nth <= 30; nth++)
+        await leave(tx, node.files, INVOICES, 'FAILED', Date.now() - nth * MINUTE_MS, `tanda-${nth}.txt`)
+    })
+    const page = await as('pablo')
+    await go(page, '/failures?search=tanda')
+    await page.getByText('30 fallos', { exact: true }).waitFor()
+    await page.getByRole('checkbox', { name: es.several.page }).press('Space')
+    await page.getByText('25 elegidas', { exact: true }).waitFor()
+    await page.getByRole('button', { name: es.several.all }).press('Enter')
+    await page.getByText('30 elegidas', { exact: true }).waitFor()
+    await page.getByRole('button', { name: /^Página 2/ }).press('Enter')
+    await page.locator('.failure').nth(5).waitFor({ state: 'detached' })
+    assert.equal(await page.locator('.failure input:checked').count(), 5)
+    await page.route('**/transfers/retry', (route) => route.abort('connectionreset'))
+    await page.getByRole('button', { name: es.several.button.retry }).press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: es.channel.retry }).press('Enter')
+    await dialog.getByText('Han empezado 0 reintentos. 30 no se han hecho.').waitFor()
+    await dialog.getByText(es.app.mayBeDone).waitFor()
+    assert.equal(await dialog.getByText(es.several.untried).count(), 29)
+    assert.deepEqual(await axeViolations(page), [])
+    await page.keyboard.press('Escape')
+    await page.getByText('30 elegidas', { exact: true }).waitFor()
+    await page.unroute('**/transfers/retry')
+    await page.getByRole('searchbox').fill('tanda-7')
+    await page.getByText('0 elegidas', { exact: true }).waitFor()
+    assert.equal(await page.locator('.failure input:checked').count(), 0)
+    assert.deepEqual(faults, [])
+  },
+)
