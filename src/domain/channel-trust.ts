@@ -22,7 +22,8 @@ export type TrustChange = {
   contactAddresses: readonly string[]
 }
 
-const SIGNATURE = new Set([
+/** What concerns signatures. */
+export const SIGNATURE_FIELDS: ReadonlySet<string> = new Set([
   '/svcff',
   '/emissionff',
   '/receptionff',
@@ -52,7 +53,7 @@ export function missingTrust(change: TrustChange): MissingTrust[] {
 
 function needOf(pointer: string, { user, after, contactAddresses }: TrustChange): string | undefined {
   const administers = user.auths.administration
-  if (SIGNATURE.has(pointer))
+  if (SIGNATURE_FIELDS.has(pointer))
     return hasAuth(user, 'administrationFF') ? undefined : lacks('administration or administrationFF', user)
   if (SIGNERS.has(user.role))
     return `may not be changed by ${user.role}, which changes svcff, emissionff, receptionff and the rsa… fields of security alone`

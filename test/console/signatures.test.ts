@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { es } from '../../console/src/i18n/es.ts'
+import { authsOf } from '../../src/domain/user.ts'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
+import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { findKeyProposal, insertKeyProposal } from '../../src/store/keys/proposals.ts'
 import { waitFor } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
-import { axeViolations, go, requireFits, sharedScene, whyNot } from './browser.ts'
+import { axeViolations, go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -98,6 +101,32 @@ test(
       uploaded.map(({ who, channel_code: code, detail }) => [who, code, JSON.parse(detail).facts]),
       [['marta', BROKEN, { side: 'REMOTE', fingerprint: publicPartOf(other.certificatePem)?.fingerprint }]],
     )
+    assert.deepEqual(faults, [])
+  },
+)
+
+test(
+  'a signing administrator changes what concerns signatures, and is offered nothing else',
+  { skip },
+  async () => {
+    const { open, node, faults } = scene()
+    const pablo = (await findAccount(node.store.db, 'pablo')) ?? assert.fail()
+    const role = 'ROLE_ADMINFF'
+    await node.store.write((tx) => putAccount(tx, { ...pablo, role, auths: authsOf(role) }))
+    const page = await open()
+    await signIn(page, 'pablo')
+    await page.locator('.tiles').waitFor()
+    await go(page, `/channels/${PAYROLL}/configuration`)
+    await page.getByRole('button', { name: es.config.edit }).press('Enter')
+    const fields = page.locator('form input, form select, form textarea')
+    await fields.first().waitFor()
+    assert.equal(await fields.count(), 7)
+    assert.ok(await fields.first().evaluate((element) => element === document.activeElement))
+    assert.deepEqual(await axeViolations(page), [])
+    await page.locator('#field-emissionff').selectOption('false')
+    await page.getByRole('button', { name: es.config.review }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: es.config.save }).press('Enter')
+    await page.getByText(es.config.saved).waitFor()
     assert.deepEqual(faults, [])
   },
 )

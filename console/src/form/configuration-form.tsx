@@ -8,6 +8,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { FormEvent } from 'react'
+import { SIGNATURE_FIELDS } from '../../../src/domain/channel-trust.ts'
 import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
 import { goToFirst, REFUSAL_ID } from '../parts/first-fault.ts'
@@ -31,8 +32,18 @@ import { DIRECTORY_FIELDS, GROUPS, isSecret } from './schema.ts'
 import type { GroupName } from './schema.ts'
 import { SecretField } from './secret-field.tsx'
 
-/** Whoever opens the form is in it. */
-const FIRST_FIELD = [idOf('/name')]
+/** The fields that this user may change, by group; a group without one is left out. */
+function useGroups(): [GroupName, string[]][] {
+  const { rights } = useSession()
+  const all = Object.entries(GROUPS) as [GroupName, string[]][]
+  if (!rights.changesSignaturesAlone) return all
+  return all
+    .map(([group, pointers]): [GroupName, string[]] => [
+      group,
+      pointers.filter((pointer) => SIGNATURE_FIELDS.has(pointer)),
+    ])
+    .filter(([, pointers]) => pointers.length > 0)
+}
 
 type Props = { code: string; done(): void }
 type Read = { draft: Draft; tag: string | undefined }
@@ -70,7 +81,9 @@ function Form({ code, read, done }: Props & { read: Read }) {
   const [reviewing, setReviewing] = useState(false)
   const [refused, setRefused] = useState<Faults>({})
   const [refusal, setRefusal] = useState<Refusal>()
-  const [goTo, setGoTo] = useState<readonly string[]>(FIRST_FIELD)
+  const groups = useGroups()
+  // Whoever opens the form is in it.
+  const [goTo, setGoTo] = useState<readonly string[]>(() => (groups[0]?.[1] ?? []).slice(0, 1).map(idOf))
   const own = checked ? faultsOf(draft, words.config.rules) : {}
   const faults = { ...refused, ...own }
   const before = base.draft
@@ -139,11 +152,11 @@ function Form({ code, read, done }: Props & { read: Read }) {
             {refusal.text}
           </Notice>
         )}
-        {(Object.keys(GROUPS) as GroupName[]).map((group) => (
+        {groups.map(([group, pointers]) => (
           <Panel key={group} title={words.config.groups[group]} note={words.config.groups[`${group}Help`]}>
             {group === 'directories' && <Directories draft={draft} faults={faults} edit={edit} />}
             <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-              {GROUPS[group].map((pointer) =>
+              {pointers.map((pointer) =>
                 isSecret(pointer) ? (
                   <SecretField
                     key={pointer}

@@ -19,7 +19,7 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
   return (
     <Stack gap="md">
       <Group justify="flex-end">
-        {rights.may('updateChannel') ? (
+        {rights.may('updateChannel') || rights.changesSignaturesAlone ? (
           <Button
             variant="default"
             leftSection={<IconPencil size={16} aria-hidden />}

@@ -12,6 +12,8 @@ export type AnyOperation = OperationName | PlatformOperationName
 
 export type Rights = {
   may(name: AnyOperation): boolean
+  /** The fields of a channel that concern signatures may be changed, and no others. */
+  changesSignaturesAlone: boolean
   /** Secrets are shown to administrators only. */
   seesSecrets: boolean
 }
@@ -19,11 +21,14 @@ export type Rights = {
 const TABLE: Record<AnyOperation, Operation> = { ...operations, ...platformOperations }
 
 export function rightsOf(session: Pick<Session, 'role' | 'auths'>): Rights {
+  const { inPart } = TABLE.updateChannel
   return {
     may: (name) => {
       const { roles, auth } = TABLE[name]
       return roles === 'public' || (roles.includes(session.role) && (!auth || hasAuth(session, auth)))
     },
+    changesSignaturesAlone:
+      inPart !== undefined && inPart.roles.includes(session.role) && hasAuth(session, inPart.auth),
     seesSecrets:
       (session.role === 'ROLE_GLOBALADMIN' || session.role === 'ROLE_ADMIN') && session.auths.administration,
   }
