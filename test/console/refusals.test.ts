@@ -186,6 +186,10 @@ test(
     await go(page, '/partners/step-by-step')
     await fill(page, { Identifier: 'omega', 'Remote code': 'OMEGA' })
     await press(page, 'Next')
+    // Whoever goes on by keyboard is in the next step.
+    const address = page.getByRole('textbox', { name: 'Address' })
+    await address.waitFor()
+    assert.ok(await address.evaluate((element) => element === document.activeElement))
     await fill(page, { Address: '127.0.0.1' })
     await press(page, 'Next')
     await fill(page, { 'Our password': 'OURPASS' })

@@ -15,7 +15,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { PlanDialog } from '../admin/plan-dialog.tsx'
@@ -23,6 +23,7 @@ import { DIRECTIONS } from '../../../src/contract/channel.ts'
 import { PROTOCOLS } from '../../../src/contract/contact-settings.ts'
 import { useWords } from '../i18n/language.tsx'
 import { labelled } from '../parts/filter-controls.tsx'
+import { goToFirst } from '../parts/first-fault.ts'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -36,6 +37,7 @@ import { useMaking } from '../setup/partner-making.ts'
 
 const STEPS = ['who', 'reach', 'keys', 'channel', 'test'] as const
 type Step = (typeof STEPS)[number]
+const STEP_ID = 'step'
 type Part = { draft: PartnerDraft; set(change: Partial<PartnerDraft>): void }
 
 export default function NewPartnerPage() {
@@ -46,6 +48,12 @@ export default function NewPartnerPage() {
   const making = useMaking(draft, () => setStep('test'))
   useUnsaved(step !== 'test' && draft.id !== '')
   const set = (change: Partial<PartnerDraft>) => setDraft((old) => ({ ...old, ...change }))
+  const shown = useRef(step)
+  // The button that had the focus is gone with its step.
+  useEffect(() => {
+    if (shown.current !== step) goToFirst([STEP_ID])
+    shown.current = step
+  }, [step])
   const at = STEPS.indexOf(step)
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -86,7 +94,7 @@ export default function NewPartnerPage() {
       {step === 'test' ? (
         <Done draft={draft} certificate={making.certificate} />
       ) : (
-        <form onSubmit={submit} key={step}>
+        <form onSubmit={submit} key={step} id={STEP_ID}>
           <Panel title={wizard.steps[step]}>
             <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
               {parts[step]}
@@ -320,7 +328,7 @@ function Done({ draft, certificate }: { draft: PartnerDraft; certificate: string
   const code = channelCode(draft)
   return (
     <>
-      <Notice tone="good" role="status">
+      <Notice tone="good" role="status" id={STEP_ID}>
         {wizard.made(draft.id, code)}
       </Notice>
       {certificate !== undefined && (
