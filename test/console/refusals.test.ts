@@ -143,6 +143,31 @@ test(
   },
 )
 
+test('a double click saves once, and goes one step on', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  let sent = 0
+  page.on('request', (request) => {
+    if (request.url().includes('dryRun=false')) sent++
+  })
+  await go(page, '/entities/new')
+  await fill(page, { Code: 'TWICE', Name: 'Twice' })
+  await page.getByRole('button', { name: 'Review changes' }).dblclick()
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).dblclick()
+  await page.getByText('TWICE was saved').waitFor()
+  await page.locator('tbody tr').filter({ hasText: 'TWICE' }).waitFor()
+  assert.equal(sent, 1)
+  await go(page, '/partners/step-by-step')
+  await fill(page, { Identifier: 'twice', 'Remote code': 'TWICE' })
+  await page.getByLabel('Protocol').selectOption('folder')
+  await press(page, 'Next')
+  await fill(page, { 'Where our files go': '/in', 'Where we fetch from': '/out' })
+  // Nothing is asked for in the step after this one, which would let a second click through.
+  await page.getByRole('button', { name: 'Next' }).dblclick()
+  await page.getByText('A folder needs no keys.').waitFor()
+  assert.deepEqual(faults, [])
+})
+
 test('saving what somebody else has removed says so', { skip }, async () => {
   const { as, node, faults } = scene()
   const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
