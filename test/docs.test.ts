@@ -34,6 +34,16 @@ test('every relative link in the docs leads to a file of the project', () => {
   assert.deepEqual(broken, [])
 })
 
+test('every picture of the docs is shown by a page', () => {
+  const pages = markdown.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  const pictures = globSync('docs/screenshots/**/*.png', { cwd: ROOT })
+  assert.ok(pictures.length > 0)
+  assert.deepEqual(
+    pictures.filter((picture) => !pages.includes(`${relative('docs', picture)})`)),
+    [],
+  )
+})
+
 const guides = markdown.filter((file) => file === 'README.md' || file.startsWith('docs/'))
 
 test('every command and option that the docs name is there', () => {

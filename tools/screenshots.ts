@@ -1,4 +1,4 @@
-// Pictures of every page of the console, and the film of the story (docs/story.md), into docs/screenshots or another folder:
+// Pictures of the console that the docs show, and the film of the story (docs/story.md), into docs/screenshots or another folder:
 //
 //   node tools/screenshots.ts [folder]
 //
