@@ -9,7 +9,7 @@ import { en } from '../../console/src/i18n/en.ts'
 import { es } from '../../console/src/i18n/es.ts'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
-import { axeViolations, go, requireFits, sharedScene, whyNot } from './browser.ts'
+import { axeViolations, endSessionsOf, go, requireFits, sharedScene, whyNot } from './browser.ts'
 import { BROKEN, leave, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -114,6 +114,16 @@ test(
     await page.keyboard.press('Escape')
     await page.getByText('30 elegidas', { exact: true }).waitFor()
     await page.unroute('**/transfers/retry')
+    // The session has ended: nothing was tried, and the same user goes on with what is chosen.
+    await page.getByRole('button', { name: es.several.button.retry }).press('Enter')
+    await endSessionsOf(node, 'pablo')
+    await dialog.getByRole('button', { name: es.channel.retry }).press('Enter')
+    await page.locator('.sign-in').waitFor()
+    await page.locator('input[name=password]').fill(PASSWORD)
+    await page.locator('.sign-in button[type=submit]').press('Enter')
+    await dialog.getByText(es.several.untried).nth(29).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('30 elegidas', { exact: true }).waitFor()
     await page.getByRole('searchbox').fill('tanda-7')
     await page.getByText('0 elegidas', { exact: true }).waitFor()
     assert.equal(await page.locator('.failure input:checked').count(), 0)

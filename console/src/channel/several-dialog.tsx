@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useRefusals } from '../parts/refusal.ts'
-import { needsLook, useSession } from '../session/session.tsx'
+import { isSignedOut, needsLook, useSession } from '../session/session.tsx'
 import { dealWith } from './several.ts'
 import type { Result, SeveralAction } from './several.ts'
 
@@ -145,7 +145,8 @@ function Became({ result: { failure, outcome }, action }: { result: Result; acti
         )}
       </Text>
     )
-  if (outcome.kind === 'untried') return <Text fz="sm">{words.several.untried}</Text>
+  if (outcome.kind === 'untried' || (outcome.kind === 'thrown' && isSignedOut(outcome.error)))
+    return <Text fz="sm">{words.several.untried}</Text>
   if (outcome.kind === 'impossible') return <Text fz="sm">{words.several.impossible[outcome.why]}</Text>
   const { title, text } = refusals.ofChange(outcome.error, words.channel.refused)
   return (
