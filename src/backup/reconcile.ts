@@ -1,7 +1,7 @@
 // Makes a restored database safe to work on. Since the backup files were sent and received of which it knows nothing:
 //
 //   - What the database before it still knows is brought over: memories against duplicates, events, and how far the
-//     transfers got that were active. If it cannot be read, nothing is known.
+//     transfers got that were active. If it cannot be read, or does not go on from the backup, nothing is known.
 //   - An emission of which nothing is known ends as FAILED (`restored`): a retry sends it, a reset gives it up. One that
 //     only waits for receipts goes on waiting. A reception ends likewise; the partner sends again what it has no
 //     receipt for.
@@ -22,6 +22,7 @@ import {
   catchUp,
   forgetEngines,
   forgetHalfFile,
+  goesOnFrom,
   halfFiles,
   knownBefore,
   movePaths,
@@ -59,7 +60,11 @@ export async function reconcile(tx: Tx, work: Reconciling): Promise<void> {
   const { before } = work
   if (before) {
     try {
-      return await tryInside(tx, () => sortOut(tx, work, before))
+      if (await tryInside(tx, () => goesOnFrom(tx, before)))
+        return await tryInside(tx, () => sortOut(tx, work, before))
+      work.warn(
+        'the database before is not a later one of the same platform: what was sent since the backup is not known',
+      )
     } catch (thrown) {
       work.warn(
         `the database before could not be read (${messageOf(thrown)}): what was sent since is not known`,

@@ -22,6 +22,19 @@ export type Before = {
   nameOf(table: string): string
 }
 
+/**
+ * Whether it is what the database of the backup became, and so knows what was done since. One that a new machine has
+ * begun knows nothing, and neither does one that is older than the backup: the end of the restored trail tells them apart.
+ */
+export async function goesOnFrom(tx: Tx, { db, tables }: Before): Promise<boolean> {
+  if (!tables.has('audit')) return false
+  const newest = await tx.selectFrom('audit').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  if (!newest) return false
+  return (
+    (await db.selectFrom('audit').select('id').where('id', '=', newest.id).executeTakeFirst()) !== undefined
+  )
+}
+
 /** No engine of the time of the backup is alive. */
 export async function forgetEngines(tx: Tx): Promise<void> {
   await tx.deleteFrom('sign_of_life').execute()

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib'
 import { verifyBackup } from '../../src/backup/verify-backup.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import { nameKey } from '../../src/store/transfers/file-names.ts'
-import { esclusa } from '../crash/node-process.ts'
+import { esclusa, NodeProcess } from '../crash/node-process.ts'
 import { postgres, sqlite, testOnBoth, waitFor } from '../support/harness.ts'
 import { LEDGER, ORDERS, PAYMENTS, SALARIES, setScene } from './scene.ts'
 import type { Scene } from './scene.ts'
@@ -84,6 +84,8 @@ async function withTheOldDatabase(scene: Scene): Promise<void> {
 }
 
 async function withoutIt(scene: Scene): Promise<void> {
+  // As on a machine that takes over: its node was started when it was installed, and has begun a platform of its own.
+  await (await NodeProcess.start(scene.settings)).stop()
   const said = await scene.run('restore', scene.at('backup.tar.gz'))
   assert.match(
     said,
@@ -97,6 +99,9 @@ async function withoutIt(scene: Scene): Promise<void> {
     `${LEDGER} ledger.txt`,
   ]
   assert.deepEqual(await held(scene), [...lying, `${PAYMENTS} ledger.txt`])
+  assert.match(await scene.run('audit', 'verify'), /whole/)
+  const made = await scene.run('audit', 'export', '--action', 'CHANNEL_CREATED')
+  assert.match(made, new RegExp(SALARIES), 'the trail is that of the backup')
   await scene.start()
   assert.match((await scene.ask('sendTransfer', SALARIES)).message, /one\.txt was sent already/)
   await scene.until(PAYMENTS, 'FAILED')
