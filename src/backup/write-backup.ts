@@ -11,7 +11,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { fromFileError, messageOf, NodeError, systemCode } from '../errors.ts'
 import { VERSION } from '../root.ts'
+import { isInside } from '../domain/channel-rules.ts'
 import { syncFolder } from '../files/folder-sync.ts'
+import { realPlace } from '../files/roots.ts'
 import { appliedNames, missing, ownMigrations } from '../store/database/migrate.ts'
 import type { Migration } from '../store/database/migrate.ts'
 import { beginSnapshot, copySqlite, rowsOf, tablesMadeBy } from '../store/database/snapshot.ts'
@@ -38,6 +40,7 @@ export type MadeBackup = { bytes: number; files: number }
 const LINES_LENGTH = 4 * 1024 * 1024
 
 export async function writeBackup(target: string, parts: BackupParts): Promise<MadeBackup> {
+  refuseInside(target, parts)
   await refuseTaken(target)
   const draft = join(dirname(target), `.${basename(target)}.making`)
   const contents: Contents = { entries: {}, rows: {} }
@@ -79,6 +82,17 @@ function unwritable(target: string, cause: unknown): NodeError {
 
 function isWrite(thrown: unknown): boolean {
   return thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'write'
+}
+
+/** Each backup would hold all that were made before it. What lies in file roots is in none. */
+function refuseInside(target: string, { dataDir, fileRoots }: BackupParts): void {
+  const place = realPlace(resolve(target))
+  const lies = (folder: string) => isInside(place, realPlace(resolve(folder)))
+  if (!lies(dataDir) || fileRoots.some(lies)) return
+  throw new NodeError(
+    'bad_use',
+    `${target} lies in the data folder, of which the backup is made: give a place outside it, best on another disk`,
+  )
 }
 
 async function refuseTaken(target: string): Promise<void> {

@@ -162,9 +162,7 @@ test('the .deb on a bare Debian: installed, run by its user, upgraded, restored'
   let node = await start()
   machine.do('esclusa apply /srv/esclusa/platform.yaml')
   sends(machine, node.url, 'first')
-  machine.do(
-    'esclusa backup /var/lib/esclusa/monday.tar.gz && mv /var/lib/esclusa/monday.tar.gz /srv/esclusa/',
-  )
+  machine.do('esclusa backup /srv/esclusa/monday.tar.gz')
   await node.stop()
   machine.do('dpkg -i /newer.deb')
   assert.match(machine.do('dpkg-query -W esclusa'), /0\.2\.\d/)
