@@ -8,9 +8,12 @@ import { secretsPlace } from './events/subscriptions.ts'
 import type { Seal } from './seal.ts'
 
 type Sealed = { key: string; text: string }
+/** A sealed value, and the place that it was sealed for. */
+type Value = { place: string; sealed: string }
 type Kind = {
   /** Rows in the order of their keys, after the one named. */
   read(db: Db, after: string, limit: number): Promise<Sealed[]>
+  valuesIn(row: Sealed): Value[]
   /** The text with every value sealed anew that needs it; the same where none does. */
   renew(seal: Seal, row: Sealed): string
   write(store: Store, before: Sealed, text: string): Promise<void>
@@ -39,6 +42,37 @@ export async function usesMasterKey({ db, dialect }: Store): Promise<boolean> {
         ],
   )
   return first.some((rows) => rows.length > 0)
+}
+
+const VALUES_AT_ONCE = 200
+
+/** All of them, in the order of their kinds. */
+export async function* sealedValues(db: Db): AsyncGenerator<Value> {
+  for (const kind of KINDS)
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const rows = await kind.read(db, after, VALUES_AT_ONCE)
+      for (const row of rows) yield* kind.valuesIn(row)
+      after = rows.at(-1)?.key
+    }
+}
+
+/** Whether a key can be the one of this database: one value opens, or nothing is sealed yet. */
+export async function isKeyOf(db: Db, seal: Seal): Promise<boolean> {
+  let isEmpty = true
+  for await (const value of sealedValues(db)) {
+    if (opens(seal, value)) return true
+    isEmpty = false
+  }
+  return isEmpty
+}
+
+export function opens(seal: Seal, { place, sealed }: Value): boolean {
+  try {
+    seal.open(place, sealed)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** How far a walk over all of them has come. */
@@ -95,8 +129,9 @@ function channels(): Kind {
         .orderBy('code')
         .limit(limit)
         .execute(),
+    valuesIn: ({ key, text }) => valuesOf(secretsIn(text), (field) => channelPlace(key, field as never)), // written by sealChannel
     renew: (seal, { key, text }) =>
-      JSON.stringify(renewAll(seal, secretsIn(text), (field) => channelPlace(key, field as never))), // written by sealChannel
+      JSON.stringify(renewAll(seal, secretsIn(text), (field) => channelPlace(key, field as never))),
     write: (store, { key, text }, secrets) =>
       store.write(async (tx) => {
         await tx
@@ -119,6 +154,7 @@ function contacts(): Kind {
         .orderBy('id')
         .limit(limit)
         .execute(),
+    valuesIn: ({ key, text }) => valuesOf(secretsIn(text), (pointer) => contactPlace(key, pointer)),
     renew: (seal, { key, text }) =>
       JSON.stringify(renewAll(seal, secretsIn(text), (pointer) => contactPlace(key, pointer))),
     write: (store, { key, text }, secrets) =>
@@ -143,6 +179,7 @@ function subscriptions(): Kind {
         .orderBy('id')
         .limit(limit)
         .execute(),
+    valuesIn: ({ key, text }) => (text === '' ? [] : [{ place: secretsPlace(key), sealed: text }]),
     renew: (seal, { key, text }) => (text === '' ? text : renewValue(seal, secretsPlace(key), text)),
     write: (store, { key, text }, secrets) =>
       store.write(async (tx) => {
@@ -170,9 +207,14 @@ function snapshots(): Kind {
         .execute()
       return rows.map(({ id, snapshot }) => ({ key: id, text: snapshot ?? '' }))
     },
+    valuesIn: ({ text }) => {
+      if (text === '') return []
+      const { code, secrets } = channelIn(text)
+      return valuesOf(secrets, (field) => channelPlace(code, field as never))
+    },
     renew: (seal, { text }) => {
       if (text === '') return text
-      const record = JSON.parse(text) as { code: string; secrets: Record<string, string> } // a channel, as it was
+      const record = channelIn(text)
       const secrets = renewAll(seal, record.secrets, (field) => channelPlace(record.code, field as never))
       return JSON.stringify({ ...record, secrets })
     },
@@ -186,6 +228,15 @@ function snapshots(): Kind {
           .execute()
       }),
   }
+}
+
+function valuesOf(secrets: Record<string, string>, placeOf: (name: string) => string): Value[] {
+  return Object.entries(secrets).map(([name, sealed]) => ({ place: placeOf(name), sealed }))
+}
+
+/** As it was when the transfer began. */
+function channelIn(text: string) {
+  return JSON.parse(text) as { code: string; secrets: Record<string, string> } // written by snapshotOf
 }
 
 function secretsIn(text: string): Record<string, string> {

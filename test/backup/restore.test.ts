@@ -140,6 +140,27 @@ testOnBoth(
   },
 )
 
+test('a backup from before the master key was exchanged is restored where both keys are set', async (t) => {
+  const scene = await setScene(t, sqlite)
+  const file = scene.at('backup.tar.gz')
+  await scene.run('backup', file)
+  const elsewhere = {
+    ...scene.settings,
+    ESCLUSA_DATA_DIR: scene.at('elsewhere'),
+    ESCLUSA_MASTER_KEY: 'the key that the platform has by now',
+  }
+  await assert.rejects(
+    esclusa(elsewhere, 'restore', file),
+    /nothing was changed: none of the \d+ secrets opens/,
+  )
+  const both = {
+    ...elsewhere,
+    ESCLUSA_MASTER_KEY_OLD: readFileSync(scene.at('data/master-key'), 'utf8').trim(),
+  }
+  await esclusa(both, 'restore', file)
+  assert.match(await esclusa(both, 'export', '--secrets'), /session-secret-of-ours/)
+})
+
 test(
   'a platform moves from one kind of database to the other and back by its backup',
   { skip: postgres.skip ?? false },

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { startNode } from '../../src/main.ts'
 import { launch } from '../crash/node-process.ts'
-import { closeAfter, postgres, startTestNode, tempFolder, testOnBoth } from '../support/harness.ts'
+import { closeAfter, postgres, startTestNode, tempFolder, testOnBoth, waitFor } from '../support/harness.ts'
 
 const { skip = false } = postgres
 
@@ -52,6 +52,24 @@ testOnBoth('without its master key a platform is refused, and doctor makes none'
   const joining = { ...settings, ESCLUSA_DATA_DIR: own }
   await assert.rejects(startNode(readConfig(joining)), /^NodeError: master-key is missing in .*own/)
   await rm(own, { recursive: true, force: true })
+})
+
+test('a node whose master key opens nothing says so when it starts', async (t) => {
+  const node = await startTestNode(t)
+  await node.stop()
+  const child = launch(
+    {
+      ESCLUSA_DATA_DIR: node.dataDir,
+      ESCLUSA_PORT: '0',
+      ESCLUSA_LOG_LEVEL: 'error',
+      ESCLUSA_MASTER_KEY: 'another key than that of the platform',
+    },
+    ['serve'],
+  )
+  closeAfter(t, async () => void child.kill('SIGKILL'))
+  let said = ''
+  child.stdout?.on('data', (piece) => (said += String(piece)))
+  await waitFor('the error', () => said.includes('no secret in the database opens with this master key'))
 })
 
 test(

@@ -7,13 +7,13 @@ import type { Manifest } from '../../backup/manifest.ts'
 import { restore } from '../../backup/restore.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
-import { messageOf, NodeError } from '../../errors.ts'
+import { NodeError } from '../../errors.ts'
 import { undecidedTransfers } from '../../store/after-restore.ts'
-import { ringOfFile } from '../../files/key-file.ts'
-import { listChannels, openChannel } from '../../store/channels.ts'
+import { masterPath, readMasterKey } from '../../files/secrets.ts'
 import type { Store } from '../../store/database/store.ts'
 import { undecidedFiles } from '../../store/held-files.ts'
 import { makeSeal } from '../../store/seal.ts'
+import { opens, sealedValues } from '../../store/sealed-values.ts'
 import { remark, say } from '../print.ts'
 import { passphraseFor } from './backup.ts'
 import { withPlatform } from './with-platform.ts'
@@ -68,21 +68,31 @@ async function sayUndecided({
   })
 }
 
-/** With another master key the platform would start and fail at its first session. */
+/**
+ * With another master key the platform would start and fail at its first session. Values that only a further key opens
+ * are told: one that nobody can open any more must not keep the rest from being restored.
+ */
 async function secretsOpen(config: Config, store: Pick<Store, 'db'>, unpacked: string): Promise<void> {
-  const kept = join(unpacked, 'master-key')
-  const masterKey = config.masterKey ?? (existsSync(kept) ? ringOfFile(kept) : undefined)
-  for (const channel of await listChannels(store.db)) {
-    if (Object.keys(channel.secrets).length === 0) continue
-    if (masterKey === undefined)
+  const kept = config.masterKey !== undefined || existsSync(masterPath(unpacked))
+  const seal = kept ? makeSeal(readMasterKey({ ...config, dataDir: unpacked })) : undefined
+  const shut: string[] = []
+  let opened = 0
+  for await (const value of sealedValues(store.db)) {
+    if (seal === undefined)
       throw new NodeError(
         'bad_use',
         'the backup holds no master key: it was made of a node with ESCLUSA_MASTER_KEY; set it to the same',
       )
-    try {
-      return void openChannel(makeSeal(masterKey), channel)
-    } catch (cause) {
-      throw new NodeError('bad_use', `nothing was changed: ${messageOf(cause)}`, { cause })
-    }
+    if (opens(seal, value)) opened++
+    else shut.push(value.place)
   }
+  if (shut.length === 0) return
+  const which = `${shut.slice(0, 3).join(', ')}${shut.length > 3 ? ' …' : ''}`
+  const hint = 'the key that they were sealed with belongs into ESCLUSA_MASTER_KEY or ESCLUSA_MASTER_KEY_OLD'
+  if (opened === 0)
+    throw new NodeError(
+      'bad_use',
+      `nothing was changed: none of the ${shut.length} secrets opens (${which}): ${hint}`,
+    )
+  remark(`warning: ${shut.length} secrets do not open (${which}): ${hint}`)
 }
