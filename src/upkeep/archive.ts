@@ -4,7 +4,16 @@
 // Order: the piece is written and synced, then the rows go in one transaction that also says how long the file is now. A
 // node killed in between leaves a tail that the next piece cuts off: every row is in the archive once.
 
-import { closeSync, ftruncateSync, fsyncSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -21,27 +30,39 @@ export type Archive = {
 export function archiveIn(store: Store, folder: string): Archive {
   return {
     write: async (lines, now) => {
-      const mark = await archiveMark(store.db, folder)
-      const grown = append(folder, lines, now, mark)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const grown = append(folder, lines, await begunFile(store, folder, now))
       await syncFolder(folder)
       return (tx) => putArchiveMark(tx, folder, grown)
     },
   }
 }
 
-function append(
-  folder: string,
-  lines: readonly object[],
-  now: number,
-  mark: ArchiveMark | undefined,
-): ArchiveMark {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const today = `archive-${new Date(now).toISOString().slice(0, 10)}-${hostname()}.jsonl.gz`
+/** The file of the day, and how long it is. That it is ours is said before anything is written to it. */
+async function begunFile(store: Store, folder: string, now: number): Promise<ArchiveMark> {
+  const mark = await archiveMark(store.db, folder)
+  const day = new Date(now).toISOString().slice(0, 10)
   // A clock that was set back does not go back to a file that is finished.
-  const file = mark && mark.file > today ? mark.file : today
+  if (mark && dayOf(mark) >= day) return mark
+  const begun = { file: freeName(folder, `archive-${day}-${hostname()}`), length: 0 }
+  await store.write((tx) => putArchiveMark(tx, folder, begun))
+  return begun
+}
+
+function dayOf({ file }: ArchiveMark): string {
+  return file.slice('archive-'.length, 'archive-2026-11-16'.length)
+}
+
+/** A file that is there already belongs to another database, or to the one that a restore has set aside. */
+function freeName(folder: string, start: string): string {
+  for (let count = 1; ; count++) {
+    const name = `${start}${count > 1 ? `-${count}` : ''}.jsonl.gz`
+    if (!existsSync(join(folder, name))) return name
+  }
+}
+
+function append(folder: string, lines: readonly object[], { file, length }: ArchiveMark): ArchiveMark {
   const path = join(folder, file)
-  // Of a day that has just begun nothing is known yet: whatever lies there was not finished.
-  const length = mark?.file === file ? mark.length : 0
   const found = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (found < length)
     throw new Error(`${path} has ${found} octets, and ${length} were written: it was changed`)

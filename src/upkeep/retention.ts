@@ -1,12 +1,13 @@
 // Takes away what is older than the settings, or a channel's own rule, say: transfers, history, the figures of hours, and
-// what the two memories of files know of that time. Channel by channel in small pieces; where it is cut off, the next run
-// goes on. An archive, where there is one, has each row before it goes (archive.ts).
+// what the two memories of files know of that time; and receipts that partners have taken. Channel by channel in small
+// pieces; where it is cut off, the next run goes on. An archive, where there is one, has each row before it goes (archive.ts).
 
 import { DAY_MS } from '../domain/time.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { channelRules } from '../store/retention/channel-rules.ts'
 import type { ChannelRule } from '../store/retention/channel-rules.ts'
+import { removeDelivered } from '../store/retention/delivered-receipts.ts'
 import { oldHistory, removeHistory } from '../store/retention/old-history.ts'
 import { hasOld, oldTransfers, removeHours, removeTransfers } from '../store/retention/old-transfers.ts'
 import { olderAtWork } from '../store/transfers/signs-of-life.ts'
@@ -24,6 +25,7 @@ export type RetentionParts = {
 }
 
 const ROWS_AT_ONCE = 50
+const DELIVERED_KEPT_DAYS = 1
 /**
  * A piece is 3 to 4 ms of a core, and where cores are few a request or two wait for it. At five pieces a second those are
  * too few to be seen in the p99 of a busy node, and a million rows go in little more than an hour.
@@ -52,6 +54,9 @@ export function retentionTask(parts: RetentionParts): Task {
         await pieces(() =>
           store.write((tx) => removeHours(tx, now() - keepTransfersDays * DAY_MS, ROWS_AT_ONCE)),
         )
+      await pieces(() =>
+        store.write((tx) => removeDelivered(tx, now() - DELIVERED_KEPT_DAYS * DAY_MS, ROWS_AT_ONCE)),
+      )
       if (removed.transfers + removed.history > 0)
         log.info(removed, 'what is older than it is kept was removed')
     },

@@ -11,9 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { makeLog } from '../../src/log.ts'
 import { discardOld } from '../../src/quarantine/age.ts'
 import { findChannel, updateChannel } from '../../src/store/channels.ts'
@@ -21,6 +22,7 @@ import { findQuarantined } from '../../src/store/quarantine.ts'
 import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
 import type { Tx } from '../../src/store/database/store.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
+import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receptions.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
 import type { RetentionParts } from '../../src/upkeep/retention.ts'
@@ -256,6 +258,47 @@ testOnBoth(
     await staysAfterRun([50, ...young.slice(1)])
   },
 )
+
+const KEPT_FOR_EVER = { keepTransfersDays: undefined, keepHistoryDays: undefined, archiveDir: undefined }
+
+testOnBoth('receipts go a day after the partner has taken them, whatever is kept', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const { store } = node
+  const log = makeLog('silent', 'test')
+  const config = { ...KEPT_FOR_EVER, fileRoots: [node.files] }
+  const parts = { store, owner: 'test', log, now: () => NOW, config }
+  const [contact] = await store.db.selectFrom('contact').select('id').limit(1).execute()
+  const owed = () => store.db.selectFrom('owed_receipt').select(['id', 'created_at']).orderBy('id').execute()
+  await store.write(async (tx) => {
+    for (let index = 0; index < MANY; index++) await oweReceipt(tx, contact?.id ?? '', {}, NOW - MANY + index)
+  })
+  const [waiting, late, ...taken] = (await owed()).map(({ id }) => id)
+  await store.write(async (tx) => {
+    await receiptsDelivered(tx, taken, NOW - DAY_MS - 1)
+    await receiptsDelivered(tx, [late ?? ''], NOW - DAY_MS + 1)
+  })
+  await attempt(parts, quickly(parts))
+  assert.deepEqual(
+    (await owed()).map(({ id }) => id),
+    [waiting, late],
+  )
+})
+
+test('an archive file that another database has written is left as it is', async (t) => {
+  const node = await startTestHttp(t)
+  const archiveDir = join(node.dataDir, 'archive')
+  const ids = await fill(node, PLAIN, FEW)
+  const config = { ...KEPT_FOR_EVER, keepTransfersDays: 1, archiveDir, fileRoots: [node.files] }
+  const parts = { store: node.store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW, config }
+  const name = `archive-2026-06-15-${hostname()}.jsonl.gz`
+  const theirs = gzipSync('{"kind":"transfer","id":"theirs"}\n')
+  mkdirSync(archiveDir)
+  writeFileSync(join(archiveDir, name), theirs)
+  await attempt(parts, quickly(parts))
+  assert.deepEqual(readFileSync(join(archiveDir, name)), theirs)
+  assert.equal(archived(archiveDir).length, 1 + ids.length - 24)
+  assert.equal(readdirSync(archiveDir).length, 2)
+})
 
 testOnBoth('a quarantined file that nobody decides about is discarded in the end', async (t, database) => {
   const node = await startTestHttp(t, { database })
