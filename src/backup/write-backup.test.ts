@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdir, symlink, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sqlite, tempFolder, withStore } from '../../test/support/harness.ts'
+import { openStore } from '../store/database/open.ts'
+import { verifyBackup } from './verify-backup.ts'
 import { writeBackup } from './write-backup.ts'
 
 test('a backup to a place that cannot be written says which and why, and leaves nothing', async (t) => {
@@ -45,4 +48,24 @@ test('a backup into the data folder is refused: the next one would hold it', asy
   ])
     await assert.rejects(writeBackup(target, parts), /lies in the data folder/)
   assert.deepEqual(await readdir(dataDir), [])
+})
+
+test('of two backups to one name at once one is made, whole, and what killed ones left is removed', async (t) => {
+  const dataDir = await tempFolder(t)
+  const store = await openStore({ dataDir })
+  t.after(() => store.close())
+  await writeFile(join(dataDir, 'big'), randomBytes(8_000_000))
+  const folder = await tempFolder(t)
+  const target = join(folder, 'x.tar.gz')
+  const now = Date.now()
+  const [old, young] = ['.w.tar.gz.making-0123abcd.db', '.x.tar.gz.making-0123abcd']
+  for (const name of [old, young]) await writeFile(join(folder, name), '')
+  await utimes(join(folder, old), 0, now / 1000 - 2 * 86_400)
+  const parts = { store, dataDir, fileRoots: [], now }
+  const made = await Promise.allSettled([writeBackup(target, parts), writeBackup(target, parts)])
+  assert.deepEqual(made.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  const refused = made.find((one) => one.status === 'rejected')
+  assert.match(String(refused?.reason), /exists already/)
+  await verifyBackup(target, undefined)
+  assert.deepEqual((await readdir(folder)).sort(), [young, 'x.tar.gz'])
 })

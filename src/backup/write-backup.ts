@@ -4,8 +4,8 @@
 //
 // It is written under another name, synced, and then given its own: a file of that name is a whole backup.
 
-import { createHash, randomUUID } from 'node:crypto'
-import { link, open, rm, stat } from 'node:fs/promises'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { link, open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -42,13 +42,16 @@ const LINES_LENGTH = 4 * 1024 * 1024
 export async function writeBackup(target: string, parts: BackupParts): Promise<MadeBackup> {
   refuseInside(target, parts)
   await refuseTaken(target)
-  const draft = join(dirname(target), `.${basename(target)}.making`)
+  const folder = dirname(resolve(target))
+  // A name of its own: another backup to the same target, made at the same time, must not write to this one's file.
+  const draft = join(folder, `.${basename(target)}.making-${randomBytes(4).toString('hex')}`)
   const contents: Contents = { entries: {}, rows: {} }
   // Before anything is read: most of what can go wrong is a folder that is not there or may not be written.
-  const file = await open(draft, 'w', 0o600).catch((thrown: unknown) => {
+  const file = await open(draft, 'wx', 0o600).catch((thrown: unknown) => {
     throw unwritable(target, thrown)
   })
   try {
+    await removeLeftovers(folder, parts.now)
     const { passphrase } = parts
     await pipeline(
       writeTar(entries(parts, contents, `${draft}.db`)),
@@ -63,13 +66,25 @@ export async function writeBackup(target: string, parts: BackupParts): Promise<M
     await link(draft, target).catch((thrown: unknown) => {
       throw systemCode(thrown) === 'EEXIST' ? taken(target) : thrown
     })
-    await syncFolder(dirname(resolve(target)))
+    await syncFolder(folder)
     return {
       bytes: size,
       files: Object.keys(contents.entries).filter((name) => name.startsWith(DATA)).length,
     }
   } finally {
     for (const left of [draft, `${draft}.db`, `${draft}.db-journal`]) await rm(left, { force: true })
+  }
+}
+
+const LEFTOVER = /^\..+\.making-[0-9a-f]{8}(\.db(-journal)?)?$/
+const LEFT_FOR_MS = 86_400_000
+
+/** Of backups that were killed; a copy of the database among them is not even sealed. */
+async function removeLeftovers(folder: string, now: number): Promise<void> {
+  for (const name of (await readdir(folder)).filter((one) => LEFTOVER.test(one))) {
+    const path = join(folder, name)
+    const found = await stat(path).catch(goneMeanwhile)
+    if (found && found.mtimeMs < now - LEFT_FOR_MS) await rm(path, { force: true })
   }
 }
 
