@@ -8,6 +8,8 @@ import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
 import { CLOSED, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
 import type { ShownCertificate } from '../../notify/parts.ts'
 import { putHealth } from '../../store/partner-health.ts'
+import { claimNew } from '../../store/transfers/leases.ts'
+import { signLife } from '../../store/transfers/signs-of-life.ts'
 import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts'
 import { newFile } from '../../transfers/request.ts'
 import { networksOf } from '../../domain/network/networks.ts'
@@ -247,6 +249,28 @@ testOnBoth(
     assert.equal(valueOf(text, success), (began + 500) / 1000)
     assert.equal(valueOf(text, `esclusa_channel_oldest_waiting_seconds{${labels(CLOSED, 'beta')}}`), 30)
     assert.equal(valueOf(text, `esclusa_channel_status{${labels(PLAIN, 'acme')},status="ERROR"}`), 1)
+  },
+)
+
+testOnBoth(
+  'a lease is over when its engine has fallen silent, however long a transfer runs',
+  async (t, database) => {
+    const node = await startTestNode(t, { database })
+    const now = Date.now()
+    await node.store.write(async (tx) => {
+      const made = { type: 'MANUAL', requestedBy: null, retryOf: null, now: now - 3_600_000 } as const
+      await insertTransfer(tx, { id: 'long', channelCode: FULL, direction: 'EMISION', ...made, files: [] })
+      await moveTransfer(tx, 'long', { from: 'PENDING', to: 'IN_PROGRESS', now: now - 3_600_000 })
+      await claimNew(tx, { id: 'long', fence: 1 }, { owner: 'one', until: now - 3_585_000 })
+      await signLife(tx, 'one', now + 10_000)
+    })
+    const overdue = async (at: number) =>
+      valueOf(
+        (await openDoor(t, node, ANYBODY, { now: () => at }).read()).text,
+        'esclusa_lease_overdue_seconds',
+      )
+    assert.equal(await overdue(now), 0)
+    assert.equal(await overdue(now + 70_000), 60)
   },
 )
 

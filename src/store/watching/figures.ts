@@ -87,6 +87,7 @@ export type Waiting = {
   state: TransferStatus
   requestedAt: number
   dueAt: number
+  /** Until when it is its node's: as long as its claim or its engine's sign of life lasts. */
   leaseUntil: number | null
 }
 
@@ -94,7 +95,17 @@ export type Waiting = {
 export async function transfersWaiting(db: Db): Promise<Waiting[]> {
   const rows = await db
     .selectFrom('transfer')
-    .select(['id', 'channel_code', 'direction', 'state', 'requested_at', 'due_at', 'lease_until'])
+    .leftJoin('sign_of_life', 'sign_of_life.owner', 'transfer.lease_owner')
+    .select([
+      'id',
+      'channel_code',
+      'direction',
+      'state',
+      'requested_at',
+      'due_at',
+      'lease_until',
+      'alive_until',
+    ])
     .where(sql<boolean>`state in ('PENDING', 'IN_PROGRESS')`)
     .execute()
   return rows.map((row) => ({
@@ -104,7 +115,7 @@ export async function transfersWaiting(db: Db): Promise<Waiting[]> {
     state: row.state as TransferStatus,
     requestedAt: row.requested_at,
     dueAt: row.due_at,
-    leaseUntil: row.lease_until,
+    leaseUntil: row.lease_until === null ? null : Math.max(row.lease_until, row.alive_until ?? 0),
   }))
 }
 
