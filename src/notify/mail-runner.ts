@@ -84,8 +84,9 @@ export class MailRunner {
     })
   }
 
-  refresh(): Promise<void> {
-    return Promise.resolve()
+  /** False: it is no longer told by mail. */
+  refresh({ settings }: SubscriptionRecord): boolean {
+    return settings.mail !== undefined
   }
 
   async stop(): Promise<void> {

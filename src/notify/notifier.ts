@@ -199,11 +199,13 @@ export class Notifier {
       await known?.runner.stop()
       return
     }
-    if (known) {
-      known.heldUntil = until
-      return known.runner.refresh()
-    }
     const subscription = await findSubscription(this.#parts.store.db, id)
+    if (known && subscription && known.runner.refresh(subscription)) {
+      known.heldUntil = until
+      return
+    }
+    this.#runners.delete(id)
+    await known?.runner.stop()
     if (!subscription) return
     const runner = subscription.settings.mail
       ? new MailRunner(this.#parts, id, this.#options.config.publicUrl)

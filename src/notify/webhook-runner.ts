@@ -10,7 +10,7 @@
 import { showEvent } from '../domain/event.ts'
 import { dueDeliveries, lanesHeld } from '../store/events/deliveries.ts'
 import type { DueDelivery } from '../store/events/deliveries.ts'
-import { findSubscription, secretsPlace } from '../store/events/subscriptions.ts'
+import { secretsPlace } from '../store/events/subscriptions.ts'
 import type { SubscriptionRecord } from '../store/events/subscriptions.ts'
 import { FAILURES_TO_BE_DOWN, writeOutcomes } from './outcomes.ts'
 import type { Attempted } from './outcomes.ts'
@@ -169,10 +169,11 @@ export class WebhookRunner {
     }
   }
 
-  /** Settings and health as the database has them now. */
-  async refresh(): Promise<void> {
-    const found = await findSubscription(this.#parts.store.db, this.#subscription.id)
-    if (found && this.#attempted.length === 0) this.#subscription = found
+  /** Settings and health as the database has them now. False: it is no longer told by a webhook. */
+  refresh(found: SubscriptionRecord): boolean {
+    if (!found.settings.webhook) return false
+    if (this.#attempted.length === 0) this.#subscription = found
+    return true
   }
 
   /** Nothing new; what is on its way is cut off, what is done is written down. */

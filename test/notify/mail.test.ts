@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/database/store.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { findSubscription } from '../../src/store/events/subscriptions.ts'
 import { closeAfter, sqlite, testOnBoth, waitFor, withStore } from '../support/harness.ts'
+import { SECRET, startReceiver } from './receiver.ts'
 import { found, happen, startNotifier, subscribe } from './scene.ts'
 
 type Mail = { from: string; to: string[]; raw: string; secure: boolean; user: string | undefined }
@@ -188,6 +189,22 @@ test('a mail that the server does not take is tried again, with whatever happene
   const mail = await found('the mail', () => post.mails[0])
   assert.equal(header(mail, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
   await waitFor('the note', async () => (await pending(store)).length === 0)
+})
+
+test('what waits for the next mail goes to the webhook that the subscription is changed to', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  const receiver = await startReceiver(t)
+  await subscribe(store, 'ops', { mail: { to: ['ops@banco.example'], language: 'en' } })
+  await startNotifier(t, store, { settings: { ...settingsFor(post), ESCLUSA_LEASE_SECONDS: '2' } })
+  await happen(store, ['A-B-C'])
+  await waitFor('a mail', () => post.mails.length === 1)
+  await happen(store, ['A-B-D'])
+  const waits = async () =>
+    (await store.db.selectFrom('delivery').select('state').execute()).some(({ state }) => state === 'PENDING')
+  await waitFor('what waits for the next mail', waits)
+  await subscribe(store, 'ops', { webhook: { url: receiver.url } }, [SECRET])
+  await waitFor('the webhook', () => receiver.heard.some(({ event }) => event.channel === 'A-B-D'))
 })
 
 test('a login is not given away to a server without TLS', async (t) => {
