@@ -341,6 +341,21 @@ test('inner addresses are not called unless a setting names them, whatever a nam
   assert.equal(called, 0)
 })
 
+test('a subscription that a node held by a clock that was ahead is told by the next one', async (t) => {
+  const store = await withStore(t, sqlite)
+  const receiver = await startReceiver(t)
+  await subscribe(store, 'hook', { webhook: { url: receiver.url } }, [SECRET])
+  await store.write((tx) =>
+    tx
+      .updateTable('subscription')
+      .set({ lease_owner: 'gone', lease_until: Date.now() + HOUR })
+      .execute(),
+  )
+  await startNotifier(t, store)
+  await happen(store, ['A-B-C'])
+  await waitFor('the event', () => receiver.heard.length === 1)
+})
+
 test('of two nodes one delivers for a subscription; the other goes on when it is gone', async (t) => {
   const store = await withStore(t, sqlite)
   const receiver = await startReceiver(t)

@@ -112,9 +112,15 @@ export async function setMailAfter(tx: Tx, id: string, at: number): Promise<void
   await tx.updateTable('subscription').set({ mail_after: at }).where('id', '=', id).execute()
 }
 
+/** Nobody's lease lies further ahead than one's own by more than this, even while settings differ from node to node. */
+const FURTHEST_LEASE_MS = 600_000
+
 export type Lease = { owner: string; now: number; until: number }
 
-/** Those that are on, have something due, and are nobody else's: now they are the owner's. */
+/**
+ * Those that are on, have something due, and are nobody else's: now they are the owner's. A lease that
+ * lies further ahead than any does was written by a clock that was ahead, and its node may be gone.
+ */
 export async function holdSubscriptions(tx: Tx, ids: readonly string[], lease: Lease): Promise<string[]> {
   if (ids.length === 0) return []
   const held = await tx
@@ -122,7 +128,13 @@ export async function holdSubscriptions(tx: Tx, ids: readonly string[], lease: L
     .set({ lease_owner: lease.owner, lease_until: lease.until })
     .where('id', 'in', ids)
     .where('state', '=', 'ON')
-    .where((eb) => eb.or([eb('lease_owner', '=', lease.owner), eb('lease_until', '<', lease.now)]))
+    .where((eb) =>
+      eb.or([
+        eb('lease_owner', '=', lease.owner),
+        eb('lease_until', '<', lease.now),
+        eb('lease_until', '>', lease.until + FURTHEST_LEASE_MS),
+      ]),
+    )
     .returning('id')
     .execute()
   return held.map((row) => row.id)
