@@ -180,6 +180,20 @@ testOnBoth(
   },
 )
 
+testOnBoth(
+  'a wait that a clock which was ahead has begun is over when it is set back',
+  async (t, database) => {
+    const { limiter } = await begin(t, database)
+    for (let at = 0; at < 10; at++) await refusal(limiter, { at: DAY + at })
+    assert.ok((await refusal(limiter, { at: DAY + 11, check: right })) > 0)
+    // Past the limit one try at a time is let through, and a wrong one begins a wait by the clock of now.
+    assert.equal(await refusal(limiter, { at: 0 }), 0)
+    const wait = await refusal(limiter, { at: 1, check: right })
+    assert.ok(wait > 0 && wait <= 900, String(wait))
+    assert.equal(await refusal(limiter, { at: 20 * MINUTE, check: right }), 0)
+  },
+)
+
 testOnBoth('a check that throws counts as nothing and holds no place', async (t, database) => {
   const { limiter } = await begin(t, database)
   const who = { account: 'user a', address: '10.0.0.9' }

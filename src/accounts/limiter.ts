@@ -33,6 +33,8 @@ const SPAN_MS = 300_000
 const FIRST_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 900
 const CLEAR_MS = 60_000
+/** How much clocks of nodes that work together may differ. */
+const CLOCKS_APART_MS = 60_000
 
 /**
  * `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. `known` is the user
@@ -193,7 +195,13 @@ function lockOf(locks: readonly LoginLock[], scope: string): LoginLock {
 
 function longer({ scope, level, until }: LoginLock, now: number): LoginLock {
   const seconds = Math.min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(level, 20))
-  return { scope, level: level + 1, until: Math.max(until, now + seconds * 1000) }
+  const known = isOurTime(until, now) ? until : 0
+  return { scope, level: level + 1, until: Math.max(known, now + seconds * 1000) }
+}
+
+/** What lies further ahead than the longest wait was put by a clock that was ahead. */
+function isOurTime(until: number, now: number): boolean {
+  return until <= now + MAX_WAIT_SECONDS * 1000 + CLOCKS_APART_MS
 }
 
 /** A try during the wait makes it longer, up to the longest; then hammering costs the node no more writes. */
@@ -214,6 +222,6 @@ function heldLocks({ scopes, locks }: Try, now: number): LoginLock[] {
   return scopes.flatMap(({ key, failures, limit }) => {
     const lock = locks.find(({ scope }) => scope === key)
     if (lock === undefined) return failures >= limit ? [lockOf([], key)] : []
-    return now < lock.until ? [lock] : []
+    return now < lock.until && isOurTime(lock.until, now) ? [lock] : []
   })
 }
