@@ -155,6 +155,25 @@ test('a clock that was ahead and is set back does not stop the automation', asyn
   await waitFor('it to be sent', async () => (await rig.inbox()).includes('late.txt'))
 })
 
+test('a plan whose turn a clock that was ahead has taken has it when its time comes', async (t) => {
+  const rig = await startRig(t)
+  rig.setClock('05:58')
+  await rig.putChannel(CODE, channelOf(rig, MOVED(rig)), { automation: { cron: '0 6 * * *' } })
+  const ahead = rig.context.now() + 3 * 86_400_000
+  await rig.store.write((tx) =>
+    tx
+      .insertInto('automation_run')
+      .values({ channel_code: CODE, ran_at: ahead, held_by: null, held_until: 0 })
+      .execute(),
+  )
+  rig.run().automate(t)
+  await rig.put('a.txt', 'a')
+  await waitFor('its clock', async () => ((await ranAt(rig, CODE)) ?? ahead) < ahead)
+  assert.deepEqual(await rig.inbox(), [])
+  rig.setClock('06:00')
+  await waitFor('it is sent', async () => (await rig.inbox()).includes('a.txt'))
+})
+
 test('spans are read in seconds, minutes, hours and days', () => {
   assert.deepEqual(['5s', '10m', '2h', '1d'].map(spanMs), [5000, 600_000, 7_200_000, 86_400_000])
 })

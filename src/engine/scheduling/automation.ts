@@ -108,13 +108,14 @@ function isDue(
   const now = context.now()
   // A turn may still be marked as ours because the database did not answer when it was given back. `busy` knows better.
   const others = run.held_by !== null && run.held_by !== context.owner && living.has(run.held_by)
-  // What lies further ahead than any turn goes is of a clock that was set back since.
-  const isOurTime = (at: number) => at <= now + context.leaseMs + CLOCKS_APART_MS
-  const held = (run.held_until > now && isOurTime(run.held_until)) || others
+  const held = (run.held_until > now && !isOfClockAhead(run.held_until, context)) || others
   if (held) return false
-  const { watch, every } = channel.automation ?? {}
-  if ((watch || every) && !isOurTime(run.ran_at)) return true
-  return nextTurn(channel, run.ran_at, context, calendars) <= now
+  return isOfClockAhead(run.ran_at, context) || nextTurn(channel, run.ran_at, context, calendars) <= now
+}
+
+/** What lies further ahead than any turn goes is of a clock that was set back since. */
+function isOfClockAhead(at: number, { now, leaseMs }: EngineContext): boolean {
+  return at > now() + leaseMs + CLOCKS_APART_MS
 }
 
 async function takeTurn(
@@ -139,22 +140,23 @@ async function takeTurn(
   }
 }
 
-/** False: another node takes this turn. */
+/** False: another node takes this turn, or there is none yet. */
 async function holdTurn(
   context: EngineContext,
   channel: ChannelRecord,
   run: AutomationRun | undefined,
   now: number,
 ): Promise<boolean> {
-  const turn = { ran_at: now, held_by: context.owner, held_until: now + context.leaseMs }
-  return context.store.write(async (tx) => {
-    if (!run) {
-      // The first look only starts the clock, except for `watch`, whose files may be waiting already.
-      const first = channel.automation?.watch ? turn : { ran_at: now, held_by: null, held_until: 0 }
-      return (await insertAutomationRun(tx, channel.code, first)) && first === turn
-    }
-    return takeAutomationRun(tx, channel.code, run, turn)
-  })
+  // The first look, and the first one after the clock was set back, only start the clock, except for `watch`, whose files
+  // may be waiting already. So a plan's turns that a clock which was ahead has taken come again when it is their time.
+  const starts = (!run || isOfClockAhead(run.ran_at, context)) && !channel.automation?.watch
+  const turn = starts
+    ? { ran_at: now, held_by: null, held_until: 0 }
+    : { ran_at: now, held_by: context.owner, held_until: now + context.leaseMs }
+  const taken = await context.store.write((tx) =>
+    run ? takeAutomationRun(tx, channel.code, run, turn) : insertAutomationRun(tx, channel.code, turn),
+  )
+  return taken && !starts
 }
 
 function nextTurn(
