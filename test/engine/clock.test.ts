@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callFailed, callNotBefore } from '../../src/engine/sessions/circuit-breaker.ts'
+import { endFutureLeases, signLife } from '../../src/store/transfers/signs-of-life.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 
@@ -36,6 +37,26 @@ test('what a clock that was ahead has left to wait goes at the next start', asyn
       .set({ due_at: Date.now() + HOUR })
       .execute(),
   )
+  rig.run()
+  await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
+})
+
+test('what a node that died had claimed by a clock that was ahead goes at the next start', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const at = Date.now() + HOUR
+  await rig.store.write(async (tx) => {
+    const claimed = { state: 'IN_PROGRESS', started_at: at, due_at: at } as const
+    await tx
+      .updateTable('transfer')
+      .set({ ...claimed, lease_owner: 'gone', lease_until: at + MINUTE })
+      .execute()
+    await signLife(tx, 'gone', at + MINUTE)
+    // As an engine does when it starts.
+    await endFutureLeases(tx, Date.now(), Date.now() + 10 * MINUTE)
+  })
   rig.run()
   await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
 })

@@ -53,7 +53,8 @@ export async function endFutureLeases(tx: Tx, now: number, latest: number): Prom
     .execute()
   await tx
     .updateTable('transfer')
-    .set({ lease_until: now - 1 })
+    // What was asked for by that clock is due in its future, too.
+    .set({ lease_until: now - 1, due_at: now })
     .where('lease_until', '>', latest)
     .where(isActive)
     .execute()
