@@ -83,6 +83,12 @@ export function nextLook(day: ExpectationDay): number | null {
   return day.closesAt + GRACE_MS
 }
 
+/** A day that was decided by a clock that was ahead, before its window has closed. */
+export function reopened(day: ExpectationDay, now: number): ExpectationDay {
+  const open: ExpectationDay = { ...day, state: 'waiting', changedAt: now }
+  return { ...open, nextAt: nextLook(open) }
+}
+
 /** What the clock makes of it. A warning whose day has ended meanwhile is not given any more: the day is missed. */
 export function afterTime(day: ExpectationDay, now: number): DayChange {
   if (!isOpen(day)) return changed(day, {}, now)

@@ -21,7 +21,7 @@ import {
   releaseSubscriptions,
 } from '../store/events/subscriptions.ts'
 import type { Seal } from '../store/seal.ts'
-import { watchExpectations } from './expectations/watch.ts'
+import { undoDaysAhead, watchExpectations } from './expectations/watch.ts'
 import { makeMailer } from './mail/mailer.ts'
 import { MailRunner } from './mail-runner.ts'
 import type { NotifyParts } from './parts.ts'
@@ -154,6 +154,7 @@ export class Notifier {
     const { store } = this.#parts
     const { now } = reading
     return this.#setBack.look(reading, async (back) => {
+      await undoDaysAhead(store, now)
       const waiting = await listSubscriptions(store.db)
       if (waiting.length === 0) return
       const after = back === undefined ? now + LONGEST_PAUSE_MS : now

@@ -5,7 +5,7 @@ import type { Expectation } from '../../src/contract/calendar.ts'
 import type { EventType } from '../../src/contract/event-types.ts'
 import { zoneOf } from '../../src/domain/time.ts'
 import { takeEvents } from '../../src/notify/take-events.ts'
-import { watchExpectations } from '../../src/notify/expectations/watch.ts'
+import { undoDaysAhead, watchExpectations } from '../../src/notify/expectations/watch.ts'
 import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
@@ -221,6 +221,30 @@ test('windows over changes of clocks close when the wall clock says so', async (
   await tick(store, Date.parse('2026-10-25T01:31:00Z'))
   assert.deepEqual(short(await told(store)).at(-1), '2026-10-25 missed')
 })
+
+testOnBoth(
+  'what a clock that was ahead has decided is open again when it is set back, and the alarm comes in its time',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await platform(store, {})
+    await tick(store, at('2026-01-13T12:00'))
+    await file(store, at('2026-01-13T18:30'))
+    await tick(store, at('2026-01-13T18:30'))
+    assert.deepEqual(short(await told(store)), ['2026-01-13 met'])
+    await tick(store, at('2026-01-14T18:30'))
+    await tick(store, at('2027-01-14T19:00'))
+    const before = (await told(store)).length
+    await undoDaysAhead(store, at('2026-01-14T19:00'))
+    assert.equal((await findDay(store.db, 'payroll', '2026-01-13'))?.state, 'met')
+    await tick(store, at('2026-01-14T19:01'))
+    assert.equal(await findDay(store.db, 'payroll', '2027-01-14'), undefined)
+    await tick(store, at('2026-01-14T22:01'))
+    await tick(store, at('2026-01-15T12:00'))
+    await file(store, at('2026-01-15T18:30'))
+    await tick(store, at('2026-01-15T18:31'))
+    assert.deepEqual(short(await told(store)).slice(before), ['2026-01-14 missed', '2026-01-15 met'])
+  },
+)
 
 testOnBoth(
   'a new expectation counts what came since its window opened, and says nothing of the past',

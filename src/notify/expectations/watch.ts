@@ -1,12 +1,12 @@
 // The clock of expectations: plans their days and decides what time decides, by the database's clock. One node at a
 // time, under the lock that events are taken under; what one has decided the next one finds decided.
 
-import { afterTime } from '../../domain/expectation-day.ts'
+import { afterTime, reopened } from '../../domain/expectation-day.ts'
 import type { Zone } from '../../domain/time.ts'
 import type { Store, Tx } from '../../store/database/store.ts'
 import { lockEvents } from '../../store/events/sequence.ts'
-import { daysDue } from '../../store/expectations/expectation-days.ts'
-import { expectationsToPlan } from '../../store/expectations/expectations.ts'
+import { daysDecidedAhead, daysDue, updateDay } from '../../store/expectations/expectation-days.ts'
+import { expectationsToPlan, planFrom } from '../../store/expectations/expectations.ts'
 import { writeChange } from './change-days.ts'
 import { planDays } from './plan-days.ts'
 
@@ -26,6 +26,17 @@ export async function watchExpectations(store: Store, zone: Zone, now: number): 
     (tx) => decideDays(tx, zone, now),
   )
   return planned || decided
+}
+
+/** After the clock was set back: what it had decided too early is open again, and what it had planned is planned anew. */
+export async function undoDaysAhead(store: Store, now: number): Promise<void> {
+  if ((await daysDecidedAhead(store.db, now)).length === 0) return
+  await store.write(async (tx) => {
+    await lockEvents(tx, store.dialect)
+    const days = await daysDecidedAhead(tx, now)
+    for (const day of days) if (day.opensAt <= now) await updateDay(tx, reopened(day, now))
+    await planFrom(tx, [...new Set(days.map(({ expectationId }) => expectationId))], now)
+  })
 }
 
 /** For as long as there is something to do; a look without a lock comes first. */

@@ -44,6 +44,24 @@ export async function daysDue(db: Db, now: number, limit: number): Promise<Expec
   return rows.map(toDay)
 }
 
+/** Days that were decided before their window opened, or by its end before it came: the clock was ahead. */
+export async function daysDecidedAhead(db: Db, now: number): Promise<ExpectationDay[]> {
+  const rows = await db
+    .selectFrom('expectation_day')
+    .selectAll()
+    .where('next_at', 'is', null)
+    .where('closes_at', '>', now)
+    .where((eb) =>
+      eb.or([
+        eb('opens_at', '>', now),
+        eb('state', '=', 'missed'),
+        eb.and([eb('state', '=', 'met'), eb('at_least', '=', 0)]),
+      ]),
+    )
+    .execute()
+  return rows.map(toDay)
+}
+
 /** What a day listens for, and nothing else of it. */
 export type Listener = Pick<ExpectationDay, 'expectationId' | 'channelCode' | 'direction' | 'files'>
 

@@ -66,6 +66,31 @@ export async function planAnew(tx: Tx, ids: readonly string[]): Promise<void> {
   }
 }
 
+/** The clock was set back: days whose window has not opened are made again when it is their time. */
+export async function planFrom(tx: Tx, ids: readonly string[], now: number): Promise<void> {
+  for (const some of batches(ids)) {
+    await tx
+      .deleteFrom('expectation_day')
+      .where('expectation_id', 'in', some)
+      .where('opens_at', '>', now)
+      .execute()
+    await tx
+      .updateTable('expectation')
+      .set((eb) => ({
+        planned_through: eb.fn.coalesce(
+          eb
+            .selectFrom('expectation_day')
+            .select((of) => of.fn.max('day').as('day'))
+            .whereRef('expectation_day.expectation_id', '=', 'expectation.id'),
+          eb.val(''),
+        ),
+        plan_at: 0,
+      }))
+      .where('id', 'in', some)
+      .execute()
+  }
+}
+
 async function forgetOpenDays(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx
     .deleteFrom('expectation_day')
