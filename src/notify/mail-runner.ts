@@ -77,6 +77,8 @@ export class MailRunner {
       attempt,
     }))
     if (!ok) log.warn({ subscription: this.#id, error: attempt.error }, 'a mail could not be sent')
+    else if (attempt.error !== undefined)
+      log.warn({ subscription: this.#id }, 'the mail server refused addresses: the deliveries name them')
     await store.write(async (tx) => {
       await writeTogether(tx, this.#id, subscription, made)
       // Nobody has got anything: the next may come as soon as it is due.

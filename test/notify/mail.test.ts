@@ -12,11 +12,11 @@ import { found, happen, startNotifier, subscribe } from './scene.ts'
 
 type Mail = { from: string; to: string[]; raw: string; secure: boolean; user: string | undefined }
 
-type Post = { port: number; mails: Mail[]; refuse: string | undefined }
+type Post = { port: number; mails: Mail[]; refuse: string | undefined; unknown: string | undefined }
 
 /** A real SMTP server; `login` demands one, over TLS. */
 async function startPost(t: TestContext, login?: { user: string; password: string }): Promise<Post> {
-  const post: Post = { port: 0, mails: [], refuse: undefined }
+  const post: Post = { port: 0, mails: [], refuse: undefined, unknown: undefined }
   const server = new SMTPServer({
     authOptional: login === undefined,
     disabledCommands: login ? [] : ['STARTTLS'],
@@ -24,6 +24,8 @@ async function startPost(t: TestContext, login?: { user: string; password: strin
       username === login?.user && password === login?.password
         ? done(null, { user: username })
         : done(new Error('no such user')),
+    onRcptTo: ({ address }, _session, done) =>
+      done(address === post.unknown ? Object.assign(new Error('no such user'), { responseCode: 550 }) : null),
     onData: (stream, session, done) => {
       let raw = ''
       stream.setEncoding('utf8').on('data', (part: string) => (raw += part))
@@ -189,6 +191,24 @@ test('a mail that the server does not take is tried again, with whatever happene
   const mail = await found('the mail', () => post.mails[0])
   assert.equal(header(mail, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
   await waitFor('the note', async () => (await pending(store)).length === 0)
+})
+
+test('an address that the server refuses is told of with the delivery; the others get their mail once', async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startPost(t)
+  post.unknown = 'gone@banco.example'
+  await subscribe(store, 'ops', { mail: { to: ['ops@banco.example', post.unknown], language: 'en' } })
+  await startNotifier(t, store, { settings: settingsFor(post) })
+  await happen(store, ['A-B-C'])
+  const [made] = await found('the note', async () => {
+    const ended = await store.db.selectFrom('delivery').selectAll().where('state', '=', 'DELIVERED').execute()
+    return ended.length > 0 ? ended : undefined
+  })
+  assert.match(made?.tries ?? '', /the mail server refused gone@banco.example \(550 no such user\)/)
+  assert.deepEqual(
+    post.mails.map(({ to }) => to),
+    [['ops@banco.example']],
+  )
 })
 
 test('what waits for the next mail goes to the webhook that the subscription is changed to', async (t) => {

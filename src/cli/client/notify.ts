@@ -60,7 +60,8 @@ function sayTest(delivery: DeliveryFacts, options: ClientFlags): void {
   const tried = delivery.tries.at(-1)
   const answered = `${tried?.status === undefined ? '' : `${tried.status} `}after ${tried?.tookMs ?? 0} ms`
   if (options.json) sayJson(delivery)
-  else if (delivery.state === 'DELIVERED') say(`delivered: ${answered}`)
+  else if (delivery.state === 'DELIVERED')
+    say(`delivered: ${answered}${tried?.error === undefined ? '' : `, but ${tried.error}`}`)
   if (delivery.state === 'DELIVERED') return
   fail(`not delivered, ${answered}: ${tried?.error ?? 'it failed'}`)
 }

@@ -11,6 +11,7 @@ export type Letter = {
   messageId: string
 }
 
+/** `error` beside `ok`: some of the addresses were refused. */
 export type MailAnswer = { ok: boolean; status?: number; answer?: string; error?: string }
 
 export type Mailer = { send(letter: Letter): Promise<MailAnswer>; close(): void }
@@ -28,7 +29,9 @@ export function makeMailer(url: string, from: string): Mailer {
       try {
         const mail = await (transport ??= makeTransport(url))
         const sent = await mail.sendMail({ from, to: [...to], ...letter })
-        return { ok: true, status: codeOf(sent.response), answer: sent.response }
+        // It is on its way to the others: sent again, it would reach them twice.
+        const refused = refusedOf(sent.rejected, sent.rejectedErrors ?? [])
+        return { ok: true, status: codeOf(sent.response), answer: sent.response, ...refused }
       } catch (thrown) {
         const { responseCode, response } = thrown as { responseCode?: number; response?: string }
         return {
@@ -61,6 +64,18 @@ async function makeTransport(url: string) {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+}
+
+function refusedOf(
+  rejected: readonly (string | { address: string })[],
+  errors: readonly { response?: string | undefined }[],
+): { error?: string } {
+  if (rejected.length === 0) return {}
+  const each = rejected.map((one, nth) => {
+    const why = errors[nth]?.response
+    return `${typeof one === 'string' ? one : one.address}${why === undefined ? '' : ` (${why})`}`
+  })
+  return { error: `the mail server refused ${each.join(', ')}` }
 }
 
 function codeOf(response: string): number {
