@@ -7,6 +7,10 @@ import { closeAfter, databases, startTestNode, testOnBoth } from '../../../test/
 import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
 import { CLOSED, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
 import type { ShownCertificate } from '../../notify/parts.ts'
+import { addEvent } from '../../store/events/outbox.ts'
+import { putSubscription, setHealth } from '../../store/events/subscriptions.ts'
+import { takeEvents } from '../../notify/take-events.ts'
+import { zoneOf } from '../../domain/time.ts'
 import { putHealth } from '../../store/partner-health.ts'
 import { claimNew } from '../../store/transfers/leases.ts'
 import { signLife } from '../../store/transfers/signs-of-life.ts'
@@ -273,6 +277,31 @@ testOnBoth(
     assert.equal(await overdue(now + 70_000), 60)
   },
 )
+
+testOnBoth('a subscription whose endpoint fails has waited since it began to', async (t, database) => {
+  const node = await startTestNode(t, { database })
+  const now = Date.now()
+  await node.store.write(async (tx) => {
+    const settings = { webhook: { url: 'https://ops.example/' }, events: ['*'] }
+    await putSubscription(tx, { id: 'hook', settings, secrets: '' })
+    await addEvent(tx, { type: 'node.lost', at: now, data: { node: 'n' } })
+  })
+  await takeEvents(node.store, zoneOf('UTC'), now - 7_200_000)
+  await node.store.write(async (tx) => {
+    await setHealth(tx, 'hook', { failures: 4, failingSince: now - 7_200_000 })
+    await tx
+      .updateTable('delivery')
+      .set({ due_at: now + 3_600_000 })
+      .execute()
+  })
+  const waited = async () => {
+    const { text } = await openDoor(t, node, ANYBODY, { now: () => now }).read()
+    return valueOf(text, 'esclusa_delivery_oldest_due_seconds{subscription="hook"}')
+  }
+  assert.equal(await waited(), 7200)
+  await node.store.write((tx) => tx.updateTable('delivery').set({ state: 'DELIVERED' }).execute())
+  assert.equal(await waited(), 0)
+})
 
 test('no person or secret is shown, and no channel or partner where the setting is 0', async (t) => {
   const node = await startTestNode(t)

@@ -89,9 +89,11 @@ export function makePlatformFigures(
     'For how long the oldest lease of a running transfer has been over; 0: none is.',
   )
   const outboxAge = gauge('events_oldest_untaken_seconds', 'Age of the oldest event without its place.')
-  const deliveryAge = gauge('delivery_oldest_due_seconds', 'How long a delivery has been due.', [
-    'subscription',
-  ])
+  const deliveryAge = gauge(
+    'delivery_oldest_due_seconds',
+    'How long a delivery has been due, or attempts have failed.',
+    ['subscription'],
+  )
 
   const catalogueOf = makeCatalogue()
   const lastAt = new Map<string, number>()
@@ -180,8 +182,8 @@ export function makePlatformFigures(
     const { db } = context.store
     outboxAge.set(secondsSince((await oldestNewEvent(db)) ?? now, now))
     deliveryAge.reset()
-    for (const { subscription, dueAt } of await oldestDeliveries(db))
-      deliveryAge.set({ subscription }, secondsSince(dueAt ?? now, now))
+    for (const { subscription, waitsSince } of await oldestDeliveries(db))
+      deliveryAge.set({ subscription }, secondsSince(waitsSince ?? now, now))
   }
 
   async function showCertificates(shown: ReadonlyMap<string, ChannelFacts>, now: number): Promise<void> {

@@ -128,15 +128,22 @@ export async function oldestNewEvent(db: Db): Promise<number | null> {
   return row?.at ?? null
 }
 
-/** By subscription: since when its oldest delivery is due. */
-export async function oldestDeliveries(db: Db): Promise<{ subscription: string; dueAt: number | null }[]> {
+/** By subscription: since when it waits to be told, by its oldest delivery that is due or by its failures; null: it does not. */
+export async function oldestDeliveries(
+  db: Db,
+): Promise<{ subscription: string; waitsSince: number | null }[]> {
   const rows = await db
     .selectFrom('subscription')
     .select([
       'id',
+      'failing_since',
       sql<number | null>`(select min(delivery.due_at) from delivery
         where delivery.subscription_id = subscription.id and delivery.state = 'PENDING')`.as('due_at'),
     ])
     .execute()
-  return rows.map((row) => ({ subscription: row.id, dueAt: row.due_at }))
+  return rows.map(({ id, failing_since: failing, due_at: due }) => ({
+    subscription: id,
+    // After a failure what waits is due later and later.
+    waitsSince: due === null ? null : Math.min(due, failing ?? due),
+  }))
 }
