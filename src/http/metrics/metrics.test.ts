@@ -278,6 +278,25 @@ testOnBoth(
   },
 )
 
+test('what ends after the clock was set back is counted', async (t) => {
+  const node = await startTestNode(t)
+  let now = Date.now() + 3_600_000
+  const { read } = openDoor(t, node, ANYBODY, { now: () => now })
+  now += 30_000
+  await read()
+  now -= 3_600_000
+  await read()
+  await node.store.write(async (tx) => {
+    const made = { type: 'MANUAL', requestedBy: null, retryOf: null, now } as const
+    await insertTransfer(tx, { id: 'one', channelCode: FULL, direction: 'EMISION', ...made, files: [] })
+    await moveTransfer(tx, 'one', { from: 'PENDING', to: 'IN_PROGRESS', now })
+    await moveTransfer(tx, 'one', { from: 'IN_PROGRESS', to: 'COMPLETED', now })
+  })
+  now += 30_000
+  const { text } = await read()
+  assert.equal(valueOf(text, 'esclusa_transfers_ended_total{direction="EMISION",status="COMPLETED"}'), 1)
+})
+
 testOnBoth('a subscription whose endpoint fails has waited since it began to', async (t, database) => {
   const node = await startTestNode(t, { database })
   const now = Date.now()

@@ -123,6 +123,8 @@ export function makePlatformFigures(
       upTo = startedAt
     }
     const before = now - SETTLED_MS
+    // The clock was set back: what ends from now on counts all the same.
+    if (before < upTo - SETTLED_MS) upTo = before
     if (before <= upTo) return
     for (const one of await countEndedByChannel(db, upTo, before)) {
       const facts = shown.get(one.channelCode)
@@ -187,7 +189,7 @@ export function makePlatformFigures(
   }
 
   async function showCertificates(shown: ReadonlyMap<string, ChannelFacts>, now: number): Promise<void> {
-    if (now - certificatesAt < CERTIFICATES_EVERY_MS) return
+    if (Math.abs(now - certificatesAt) < CERTIFICATES_EVERY_MS) return
     certificatesAt = now
     days.reset()
     const partners = partnersOf(shown)
