@@ -132,6 +132,16 @@ test('the next opening is open, not before now, and nothing before it is open', 
   )
 })
 
+test('where clocks change, hours open when the wall clock shows them: at the leap, not at all, or once more', () => {
+  const opening = (initialHour: string, finishHour: string, now: string) =>
+    new Date(nextOpening({ initialHour, finishHour }, Date.parse(now), madrid)).toISOString()
+  // On 28 March 2027 clocks leap from 02:00 to 03:00, at 01:00 UTC.
+  assert.equal(opening('02:15', '04:00', '2027-03-28T00:30Z'), '2027-03-28T01:00:00.000Z')
+  assert.equal(opening('02:15', '02:45', '2027-03-28T00:30Z'), '2027-03-29T00:15:00.000Z')
+  // On 25 October 2026 the hour from 02:00 comes twice, from 00:00 and from 01:00 UTC.
+  assert.equal(opening('02:30', '03:00', '2026-10-25T01:10Z'), '2026-10-25T01:30:00.000Z')
+})
+
 test('a stamp has as many digits of local time as asked', () => {
   const night = Date.UTC(2026, 0, 15, 23, 1, 2, 3)
   assert.equal(stamp(night, madrid, 8), '20260116')

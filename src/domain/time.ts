@@ -78,7 +78,10 @@ function fromLocal(local: number, zone: Zone): number {
   const before = local - zone.offsetMs(local - DAY_MS)
   if (before + zone.offsetMs(before) === local) return before
   const after = local - zone.offsetMs(local + DAY_MS)
-  return after + zone.offsetMs(after) === local ? after : Math.max(before, after)
+  if (after + zone.offsetMs(after) === local) return after
+  let at = Math.floor(after / QUARTER_MS) * QUARTER_MS
+  while (at + zone.offsetMs(at) < local) at += QUARTER_MS
+  return at
 }
 
 /** The day after, as `yyyy-MM-dd`. */
@@ -115,11 +118,14 @@ export function nextOpening(hours: Hours, at: number, zone: Zone): number {
   if (isOpenAt(hours, at, zone)) return at
   const same = hours.initialHour === hours.finishHour
   const from = same ? 0 : (minuteOf(hours.initialHour) ?? 0)
-  const local = at + zone.offsetMs(at)
-  const midnight = Math.floor(local / DAY_MS) * DAY_MS
+  const midnight = Math.floor((at + zone.offsetMs(at)) / DAY_MS) * DAY_MS
   for (let nth = 0; nth < FARTHEST_DAYS; nth++) {
-    const opens = fromLocal(midnight + nth * DAY_MS + from * 60_000, zone)
-    if (opens > at && worksOn(hours, midnight + nth * DAY_MS)) return opens
+    const local = midnight + nth * DAY_MS + from * 60_000
+    // Where clocks are put back the hour may come once more.
+    const opens = [fromLocal(local, zone), local - zone.offsetMs(local + DAY_MS)].find(
+      (one) => one > at && isOpenAt(hours, one, zone),
+    )
+    if (opens !== undefined) return opens
   }
   return fromLocal(midnight + FARTHEST_DAYS * DAY_MS, zone)
 }
