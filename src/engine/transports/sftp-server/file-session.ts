@@ -33,6 +33,8 @@ export interface FileSessionParts {
 }
 
 const LIST_BATCH = 100
+/** In the queue of names, where no file can have this one. */
+const LISTINGS = 'listings'
 /** What a request costs besides its octets; without it a flood of tiny ones would count as nothing. */
 const REQUEST_WEIGHT = 1024
 const EXTENSIONS = ['limits@openssh.com', '1', 'posix-rename@openssh.com', '1', 'fsync@openssh.com', '1']
@@ -48,7 +50,7 @@ export class FileSession {
 
   constructor(parts: FileSessionParts) {
     this.#parts = parts
-    this.#handles = new Handles(parts.limits.handlesPerChannel)
+    this.#handles = new Handles(parts.limits.handlesPerChannel, parts.files.room)
     this.#tree = new Tree(parts.files, parts.reached)
   }
 
@@ -168,14 +170,18 @@ export class FileSession {
 
   async #open(id: number, path: string | undefined, flags: number, attrs: Attrs): Promise<void> {
     const place = this.#tree.file(path)
-    this.#handles.requireRoom()
     const writes = (flags & (OPEN.WRITE | OPEN.APPEND)) !== 0
     if (place.side === 'in' ? !this.#tree.mayPut : writes || !this.#tree.mayGet) throw refused()
-    const handle = await (writes ? this.#openUpload(place, flags) : this.#openReading(place))
-    if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
-    if (this.#state !== 'over') return this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add(handle)))
-    // The channel ended while the engine was asked: nobody will close this one.
-    if (handle instanceof Reading) await this.#parts.files.downloads.lost(handle)
+    const written = await this.#handles.add(async () => {
+      const handle = await (writes ? this.#openUpload(place, flags) : this.#openReading(place))
+      if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0)
+        handle.announced = attrs.size
+      if (this.#state !== 'over') return handle
+      // The channel ended while the engine was asked: nobody will close this one.
+      if (handle instanceof Reading) await this.#parts.files.downloads.lost(handle)
+      return undefined
+    })
+    if (written) this.#parts.io.send(packet(TYPE.HANDLE, id, written))
   }
 
   #openUpload(place: FilePlace, flags: number): Promise<Upload | HandedOver> {
@@ -280,15 +286,18 @@ export class FileSession {
   async #openFolder(id: number, path: string | undefined): Promise<void> {
     const place = this.#tree.place(path)
     if (place.kind === 'file') throw missing()
-    this.#handles.requireRoom()
-    const entries = (await this.#tree.entriesOf(place)).slice(0, this.#parts.limits.listEntries)
-    this.#parts.io.send(packet(TYPE.HANDLE, id, this.#handles.add({ entries })))
+    const { limits, files } = this.#parts
+    // One folder of a partner after the other: each is read as a whole before it counts.
+    const written = await files.queue.take([LISTINGS], () =>
+      this.#handles.add(async () => ({
+        entries: (await this.#tree.entriesOf(place)).slice(0, limits.listEntries),
+      })),
+    )
+    if (written) this.#parts.io.send(packet(TYPE.HANDLE, id, written))
   }
 
   async #readFolder(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handles.find(written)
-    if (!('entries' in handle)) throw refused()
-    const batch = handle.entries.splice(0, LIST_BATCH)
+    const batch = this.#handles.entries(written, LIST_BATCH)
     this.#parts.io.send(batch.length === 0 ? statusPacket(id, STATUS.EOF, 'no more') : namePacket(id, batch))
   }
 

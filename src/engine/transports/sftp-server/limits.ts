@@ -8,6 +8,10 @@ export interface SftpServerLimits {
   callersPerAddress: number
   channelsPerConnection: number
   handlesPerChannel: number
+  /** Files and folders that are open over all connections of a partner. */
+  handlesPerContact: number
+  /** Entries of open folders that were not read yet, over all connections of a partner. */
+  listedPerContact: number
   /** Entries of one folder that are shown. */
   listEntries: number
   /** From the first octet to the end of the sign-in, whatever octets come. */
@@ -25,6 +29,8 @@ export const DEFAULT_LIMITS: SftpServerLimits = {
   callersPerAddress: 16,
   channelsPerConnection: 4,
   handlesPerChannel: 256,
+  handlesPerContact: 1024,
+  listedPerContact: 100_000,
   listEntries: 20_000,
   loginMs: 30_000,
   signInTries: 6,

@@ -18,6 +18,7 @@ import type { Proxies } from '../proxy-header.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import { ClientConnection } from './connection.ts'
+import { HandleRoom } from './handles.ts'
 import { Inbox, REMEMBER_MS } from './inbox.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { SftpServerLimits } from './limits.ts'
@@ -173,7 +174,15 @@ class ConnectionRegistry {
       })
       partner = {
         connections: 0,
-        files: { inbox, downloads: new DownloadTracking(), queue: new PerNameQueue() },
+        files: {
+          inbox,
+          downloads: new DownloadTracking(),
+          queue: new PerNameQueue(),
+          room: new HandleRoom({
+            handles: this.#limits.handlesPerContact,
+            entries: this.#limits.listedPerContact,
+          }),
+        },
       }
       this.#partners.set(contactId, partner)
     }

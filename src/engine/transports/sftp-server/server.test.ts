@@ -628,6 +628,56 @@ test('handles, channels and connections are bounded', { skip }, async () => {
   await assert.rejects(signedIn())
 })
 
+test(
+  'files and folders opened all at once are bounded, over all connections of a partner',
+  { skip },
+  async () => {
+    await server.stop()
+    server = await startTestListener({ limits: { handlesPerChannel: 3, handlesPerContact: 5 } })
+    server.outbox.put('NOMINA', 'down.bin', Buffer.from('x'))
+    const openMany = async (client: RawClient, type: number, ...fields: Field[]) => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => client.ask(type, ...fields)))
+      return answers.flatMap(({ type: got, body }) =>
+        got === TYPE.HANDLE ? [Buffer.from(body.bytes())] : [],
+      )
+    }
+    const read = ['/NOMINA/out/down.bin', OPEN.READ, { attrs: {} }] as const
+    const first = await signedIn()
+    const opened = await openMany(first, TYPE.OPEN, ...read)
+    assert.equal(opened.length, 3)
+    assert.equal(server.outbox.opened, 3)
+    const second = await signedIn()
+    assert.equal((await openMany(second, TYPE.OPENDIR, '/NOMINA/out')).length, 2)
+    // What could not be opened, what is closed and what a connection leaves takes no room.
+    assert.equal(await first.status(TYPE.CLOSE, opened[0] ?? Buffer.alloc(0)), OK)
+    await openMany(first, TYPE.OPEN, '/NOMINA/out/none', OPEN.READ, { attrs: {} })
+    assert.equal((await openMany(second, TYPE.OPEN, ...read)).length, 1)
+    await first.close()
+    const third = await signedIn()
+    await until(() => server.outbox.opened === 1)
+    assert.equal((await openMany(third, TYPE.OPENDIR, '/')).length, 2)
+  },
+)
+
+test('entries of open folders are bounded, over all connections of a partner', { skip }, async () => {
+  await server.stop()
+  server = await startTestListener({ limits: { listedPerContact: 5 } })
+  for (const name of ['a', 'b', 'c']) server.outbox.put('NOMINA', name, Buffer.from(name))
+  const list = async (client: RawClient) => {
+    const { type, body } = await client.ask(TYPE.OPENDIR, '/NOMINA/out')
+    return type === TYPE.HANDLE ? Buffer.from(body.bytes()) : undefined
+  }
+  const [first, second] = [await signedIn(), await signedIn()]
+  const listing = (await list(first)) ?? assert.fail('nothing is listed')
+  assert.equal(await list(second), undefined)
+  // What was read is with the client.
+  assert.equal(await first.status(TYPE.READDIR, listing), -TYPE.NAME)
+  const next = (await list(second)) ?? assert.fail('nothing is listed')
+  assert.equal(await list(first), undefined)
+  assert.equal(await second.status(TYPE.CLOSE, next), OK)
+  assert.notEqual(await list(first), undefined)
+})
+
 test('channels asked for all at once are bounded, and given back when they close', { skip }, async () => {
   const client = await signedIn()
   const ask = (name = 'sftp') =>

@@ -10,7 +10,7 @@ import type { Reached } from '../transport.ts'
 import { FOLDER_ATTRS, fileAttrs } from './answers.ts'
 import type { DownloadTracking } from './download-tracking.ts'
 import { refused } from './handles.ts'
-import type { Listing } from './handles.ts'
+import type { HandleRoom, Listing } from './handles.ts'
 import type { Inbox } from './inbox.ts'
 import { placeOf } from './paths.ts'
 import type { Place } from './paths.ts'
@@ -21,6 +21,7 @@ export interface PartnerFiles {
   inbox: Inbox
   downloads: DownloadTracking
   queue: PerNameQueue
+  room: HandleRoom
 }
 
 export interface SessionFiles extends PartnerFiles {
