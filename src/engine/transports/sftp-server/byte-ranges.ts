@@ -1,7 +1,7 @@
 // Which octets of a file have passed, as sorted spans that do not touch. Files mostly pass in order, so there is
 // nearly always one span; the number is bounded, since a client could write every other octet.
 
-const MOST_SPANS = 10_000
+const MOST_SPANS = 1000
 
 export class ByteRanges {
   #ranges: [from: number, to: number][] = []
@@ -23,14 +23,25 @@ export class ByteRanges {
   }
 
   #merge(from: number, to: number): boolean {
-    const before = this.#ranges.filter((span) => span[1] < from)
-    const after = this.#ranges.filter((span) => span[0] > to)
-    const touching = this.#ranges.slice(before.length, this.#ranges.length - after.length)
-    if (touching.length === 0 && this.#ranges.length >= MOST_SPANS) return false
-    const start = Math.min(from, touching[0]?.[0] ?? from)
-    const end = Math.max(to, touching.at(-1)?.[1] ?? to)
-    this.#ranges = [...before, [start, end], ...after]
+    const first = this.#firstEnding(from)
+    let behind = first
+    while ((this.#ranges[behind]?.[0] ?? Infinity) <= to) behind++
+    if (behind === first && this.#ranges.length >= MOST_SPANS) return false
+    const start = Math.min(from, this.#ranges[first]?.[0] ?? from)
+    const end = Math.max(to, behind === first ? to : (this.#ranges[behind - 1]?.[1] ?? to))
+    this.#ranges.splice(first, behind - first, [start, end])
     return true
+  }
+
+  /** The first span that ends at `position` or behind it; a client may write backwards, so it is not searched from the start. */
+  #firstEnding(position: number): number {
+    let [low, high] = [0, this.#ranges.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#ranges[middle]?.[1] ?? Infinity) < position) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   addAll(other: ByteRanges): void {

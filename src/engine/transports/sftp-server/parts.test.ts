@@ -82,7 +82,7 @@ test('a client that scatters its writes cannot fill the memory with ranges', () 
   const ranges = new ByteRanges()
   let kept = 0
   while (kept < 50_000 && ranges.add(kept * 2, kept * 2 + 1)) kept++
-  assert.equal(kept, 10_000)
+  assert.equal(kept, 1000)
 })
 
 test('work on one name waits for its turn, work on another does not', async () => {
