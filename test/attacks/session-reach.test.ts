@@ -193,6 +193,41 @@ test('a machine that this node was pointed to by one channel delivers into no ot
   assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['mine.txt']])
 })
 
+test('a machine that a channel no longer calls confirms what it was sent, and delivers nothing', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const apply = (ip: string) =>
+    bank.apply(
+      { remoteIPs: [{ ipAddress: '127.0.0.1', port }] },
+      {
+        PAGOS: {
+          connection: {
+            ips: [ip],
+            advancedConfigurationConnection: { callingEnd: 'LOCAL' as const },
+            advancedConfigurationTransmission: { downloadConf: true, timeoutAck: 600 },
+          },
+        },
+      },
+    )
+  await apply('127.0.0.1')
+  const arrival = server.next()
+  const transfer = await bank.send('PAGOS', 'payroll.txt')
+  const old = await arrival
+  closeAfter(t, async () => old.close())
+  await takeFile(old, SSID)
+  await apply('192.0.2.1')
+  assert.equal(await deliver(old, 'PAGOS'), NO_SUCH)
+  const sent = await bank.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+  const ends = { destination: 'BANCO', originator: 'ACME' }
+  const { key_date: date, key_time: time } = sent
+  old.say({ ...SAMPLES.EERP, ...ends, dataset: 'PAYROLL.TXT', date, time })
+  await old.expect('RTR')
+  await waitFor('the transfer to complete', async () => (await bank.stateOf(transfer)) === 'COMPLETED')
+  assert.deepEqual(await bank.received('PAGOS'), [])
+})
+
 /** The partner that was called takes one file, and is given the turn. */
 async function takeFile(partner: TrialPartner, ssid: typeof SSID): Promise<void> {
   partner.say({ kind: 'SSRM' })

@@ -120,9 +120,10 @@ export function reachOfCall(seal: Seal, plan: TransferPlan, protocol: Protocol):
     openedBy: 'node',
     refusal: (channel: ChannelRecord) => {
       const { code, config } = channel
-      if (code === plan.code) return undefined
-      if (config.deactivateChannel) return refused(code, 'the channel is inactive')
-      if (config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO')
+      // The one it was opened for finishes what it has begun, unless it would call somebody else by now.
+      const own = code === plan.code
+      if (!own && config.deactivateChannel) return refused(code, 'the channel is inactive')
+      if (!own && config.connection?.advancedConfigurationConnection?.callingEnd === 'REMOTO')
         return refused(code, 'the partner calls for it')
       if (demandsEncryption(config) && !encrypted) return insecure(code)
       if (code.split('-')[0] !== localCode) return refused(code, 'it would have called under another name')

@@ -1,6 +1,8 @@
 // End-to-end receipts: those that come in are recorded with the file they are for, those owed are made ready to send.
 
+import type { NodeError } from '../../errors.ts'
 import { findChannel, openChannel } from '../../store/channels.ts'
+import type { ChannelRecord } from '../../store/channels.ts'
 import { isOver } from '../../domain/transfer.ts'
 import type { TransferStatus } from '../../contract/transfer.ts'
 import {
@@ -91,12 +93,18 @@ async function fileOf(
   for (const one of named) {
     const channel = await findChannel(store.db, one.channel_code)
     if (!channel) continue
-    const refused = reach.refusal(channel)
+    const refused = reach.refusal(channel) && refusalAsBegun(reach, one, channel)
     if (refused) refusal = { channel: channel.code, refusal: refused.message }
     else if (!isOver(one.state as TransferStatus)) return { found: one }
     else late = one
   }
   return { found: late, refusal }
+}
+
+/** A transfer under way keeps the channel it began with: the session that it opened then brings its receipts. */
+function refusalAsBegun(reach: Reach, { snapshot }: Found, channel: ChannelRecord): NodeError | undefined {
+  const asBegun = reach.openedBy === 'node' && snapshot !== null
+  return reach.refusal(asBegun ? (JSON.parse(snapshot) as ChannelRecord) : channel) // written by snapshotOf alone
 }
 
 function toldLate(name: string, { state, reason }: Verdict, now: number): string {
