@@ -132,6 +132,26 @@ test('a receipt that is owed on one channel is not handed to a session that has 
   assert.deepEqual(await take(await called(t, bank.port, 'SECRET')), [`EERP ${key.name}`])
 })
 
+test('receipts of a channel that a session does not reach do not hide those of the one it does', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: waits, PAGOS: withPassword('SECRET') })
+  const partner = await called(t, bank.port, 'SECRET')
+  assert.equal(await deliver(partner, 'PAGOS'), 'EFPA')
+  partner.close()
+  const owed = () => bank.store.db.selectFrom('owed_receipt').selectAll().executeTakeFirst()
+  const first = (await waitFor('a receipt to be owed', owed)) ?? assert.fail('none is owed')
+  const many = Array.from({ length: 1500 }, (_, at) => ({ ...first, id: `${first.id}-${at}` }))
+  await bank.store.write(async (tx) => {
+    for (const row of many) await tx.insertInto('owed_receipt').values(row).execute()
+  })
+  const other = await called(t, bank.port)
+  assert.equal(await deliver(other, 'OPEN', 'order.txt'), 'EFPA')
+  assert.deepEqual(
+    (await take(other)).map((one) => one.split(' ')[0]),
+    ['EERP'],
+  )
+})
+
 test('a partner confirms nothing that another partner was sent', async (t) => {
   const bank = await startCalledBank(t, 'oftp2')
   const connection = {

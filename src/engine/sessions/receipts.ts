@@ -26,15 +26,27 @@ export async function receiptsToSend(
   isFree: (id: string) => boolean,
 ): Promise<OwedReceipt[]> {
   const ready: OwedReceipt[] = []
-  for (const { id, body } of await receiptsOwed(context.store.db, reach.contactId)) {
-    if (!isFree(id)) continue
-    const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
-    const channel = await findChannel(context.store.db, channelCode)
-    if (!channel || reach.refusal(channel)) continue
-    const signingKey = receipt.signed ? openChannel(context.seal, channel).security?.rsaLocalKey : undefined
-    ready.push({ ...receipt, id, signingKey })
+  const reached = new Map<string, ChannelRecord | undefined>()
+  for await (const page of receiptsOwed(context.store.db, reach.contactId)) {
+    for (const { id, body } of page) {
+      if (!isFree(id)) continue
+      const { channelCode, ...receipt } = JSON.parse(body) as OwedReceipt & { channelCode: string } // as owe() wrote it
+      if (!reached.has(channelCode))
+        reached.set(channelCode, await reachedChannel(context, reach, channelCode))
+      const channel = reached.get(channelCode)
+      if (!channel) continue
+      const signingKey = receipt.signed ? openChannel(context.seal, channel).security?.rsaLocalKey : undefined
+      ready.push({ ...receipt, id, signingKey })
+    }
+    // Those of a channel that does not exist for the session may fill whole pages: they must not hide the others.
+    if (ready.length > 0) break
   }
   return ready
+}
+
+async function reachedChannel({ store }: EngineContext, reach: Reach, code: string) {
+  const channel = await findChannel(store.db, code)
+  return channel && !reach.refusal(channel) ? channel : undefined
 }
 
 /** A receipt that came: for a transfer that waits for it, or for one that is over by now. */

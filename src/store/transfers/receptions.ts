@@ -169,17 +169,28 @@ const insertOwed = hot((db, arg: Arg<Tables['owed_receipt']>) =>
   }),
 )
 
-export async function receiptsOwed(db: Db, contactId: string): Promise<{ id: string; body: string }[]> {
-  return undelivered(db, { contactId })
+/** Oldest first, in pages: each begins behind the last row of the one before, and one without rows is the end. */
+export async function* receiptsOwed(db: Db, contactId: string) {
+  let last = { createdAt: -1, id: '' }
+  for (;;) {
+    const page = await undelivered(db, { contactId, ...last })
+    yield page
+    const end = page.at(-1)
+    if (!end) return
+    last = { createdAt: end.created_at, id: end.id }
+  }
 }
 
-const undelivered = hot((db, arg: Arg<{ contactId: string }>) =>
+const undelivered = hot((db, arg: Arg<{ contactId: string; createdAt: number; id: string }>) =>
   db
     .selectFrom('owed_receipt')
-    .select(['id', 'body'])
+    .select(['id', 'body', 'created_at'])
     .where('contact_id', '=', arg('contactId'))
     .where('delivered_at', 'is', null)
+    .where('created_at', '>=', arg('createdAt'))
+    .where((eb) => eb.or([eb('created_at', '>', arg('createdAt')), eb('id', '>', arg('id'))]))
     .orderBy('created_at')
+    .orderBy('id')
     .limit(1000),
 )
 
