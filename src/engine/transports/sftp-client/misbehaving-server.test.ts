@@ -346,6 +346,24 @@ test('files of a listing that leaves out what they are are asked about and taken
   )
 })
 
+test('an empty part of a listing is its end', async () => {
+  let asked = 0
+  const raw = await startRaw(({ type, id }, channel) => {
+    if (type === TYPE.OPENDIR) return channel.write(packet(TYPE.HANDLE, id, 'd'))
+    if (type !== TYPE.READDIR) return good({ type, id }, channel)
+    // Later than anybody should ask, so that the test ends.
+    channel.write(++asked < 20 ? packet(TYPE.NAME, id, 0) : packet(TYPE.STATUS, id, STATUS.EOF, '', ''))
+  })
+  const session = await sftpClientTransport().connect(callTo(raw.port), new HostDouble(folder))
+  try {
+    await session.fetch(never)
+  } finally {
+    await session.close()
+    await raw.stop()
+  }
+  assert.equal(asked, 1)
+})
+
 test('a refused write says how much room the partner has, and calls its disk full only where the file does not fit', async () => {
   const free = 100_000
   const full = (size: number) => async () => {

@@ -167,12 +167,13 @@ export class Remote {
     }
     const entries: RemoteEntry[] = []
     for (let left = body.u32(); left > 0; left--) {
-      const name = body.strictText()
+      // A name that is not UTF-8 cannot be asked for, but it counts: a list must come to its end.
+      const name = body.strictText() ?? ''
       body.bytes()
-      const attrs = body.attrs()
-      if (name !== undefined) entries.push({ name, attrs })
+      entries.push({ name, attrs: body.attrs() })
     }
-    return entries
+    // An answer has one entry at least. OpenSSH, too, takes an empty one for the end; else a server could go on for ever.
+    return entries.length === 0 ? undefined : entries
   }
 
   close(handle: Buffer, signal?: AbortSignal): Promise<void> {
