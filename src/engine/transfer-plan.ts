@@ -8,13 +8,13 @@ import type { ContactSections, Protection } from '../contract/contact-settings.t
 import { applicationOf, parseCode } from '../domain/channel.ts'
 import { TIMEOUT_SECONDS } from '../domain/fields/defaults.ts'
 import { NodeError } from '../errors.ts'
-import { openChannel } from '../store/channels.ts'
+import { channelsOfContact, openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findContact, findLocalEntity, identificationOf, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
-import type { SessionSecurity, Timeouts } from './transports/transport.ts'
+import type { Reach, SessionSecurity, Timeouts } from './transports/transport.ts'
 
 export type TransferPlan = {
   code: string
@@ -184,4 +184,14 @@ export function securityOf(channel: Channel): SessionSecurity {
     rsaLocalKey: security.rsaLocalKey,
     rsaRemoteKey: security.rsaRemoteKey,
   }
+}
+
+/** Of the partner at the other end of a session; none where the contact has taken its entry away since it was opened. */
+export async function channelsOfSession(db: Db, reach: Reach): Promise<ChannelRecord[]> {
+  const { contactId } = reach
+  const [contact, channels] = await Promise.all([
+    findContact(db, contactId),
+    channelsOfContact(db, contactId),
+  ])
+  return contact && reach.isWithdrawn?.(contact) !== true ? channels : []
 }

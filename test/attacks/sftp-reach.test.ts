@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 import { FIELD_EFFECTS } from '../../src/domain/fields/effects.ts'
 import { OPEN, STATUS, TYPE } from '../../src/engine/transports/ssh/sftp-packet.ts'
+import { loadSsh } from '../../src/engine/transports/ssh/library.ts'
 import { closeAfter } from '../support/harness.ts'
 import { OK, connectRaw } from '../support/sftp/raw-client.ts'
 import type { RawClient } from '../support/sftp/raw-client.ts'
@@ -44,6 +45,34 @@ async function namesIn(client: RawClient, folder: string): Promise<string[] | un
     return name
   })
 }
+
+for (const way of ['password', 'key'] as const)
+  test(`a ${way} that was taken from the contact opens nothing more on the session that it opened`, async (t) => {
+    const bank = await startCalledBank(t, 'sftp')
+    const { private: privateKey, public: key } = loadSsh().ssh2.utils.generateKeyPairSync('ecdsa', {
+      bits: 256,
+    })
+    const { public: other } = loadSsh().ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
+    const entry = way === 'password' ? { password: 'the entry’s own' } : { authorizedKeys: [key] }
+    const apply = (access: object) => bank.apply({ access: { username: 'acme', ...access } }, { OPEN: {} })
+    await apply(entry)
+    const client = await connectRaw(bank.port, {
+      username: 'acme',
+      ...(way === 'password' ? { password: 'the entry’s own' } : { privateKey }),
+    })
+    closeAfter(t, () => client.close())
+    await put(client, '/OPEN/in/first.txt', 'first')
+    // What has nothing to do with it changes nothing.
+    await apply(way === 'password' ? { ...entry, authorizedKeys: [key] } : { authorizedKeys: [other, key] })
+    await put(client, '/OPEN/in/second.txt', 'second')
+    await apply(way === 'password' ? { password: 'another of the entry' } : { authorizedKeys: [other] })
+    assert.equal(
+      await client.status(TYPE.OPEN, '/OPEN/in/third.txt', CREATE, { attrs: {} }),
+      STATUS.NO_SUCH_FILE,
+    )
+    assert.deepEqual(await namesIn(client, '/'), [])
+    assert.deepEqual(await bank.received('OPEN'), ['first.txt', 'second.txt'])
+  })
 
 /** What a client hears of a file that is there, whatever it asks. */
 async function asksAbout(client: RawClient, path: string): Promise<Record<string, number>> {

@@ -7,8 +7,8 @@ import { isOpenAt } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
-import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import { channelsOfSession } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { openedName, sendsGzip } from '../staging/gz-name.ts'
 import { cipherFault, digestFault } from '../transforms/cms/policy.ts'
@@ -26,7 +26,7 @@ export async function chooseInbound(
   offer: Offer,
   capabilities: Capabilities,
 ): Promise<Inbound> {
-  const channels = await channelsOfContact(context.store.db, offer.contactId)
+  const channels = await channelsOfSession(context.store.db, offer.reach)
   // Named, it is refused by what the channel asks for; not named, only channels that exist for the session are meant.
   const channel =
     offer.application === ''

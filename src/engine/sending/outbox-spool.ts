@@ -7,7 +7,6 @@ import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { NodeError, fromFileError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
-import { channelsOfContact } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { isUniqueViolation } from '../../store/database/driver-errors.ts'
 import {
@@ -22,6 +21,7 @@ import {
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
 import { applicationOf } from '../../domain/channel.ts'
+import { channelsOfSession } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/outbox.ts'
 import type { Protocol, PushProgress, Reach, PushResult, Session, WireFile } from '../transports/transport.ts'
@@ -152,7 +152,7 @@ export async function reachedCode(
   reach: Reach,
   application: string,
 ): Promise<string | undefined> {
-  const channels = await channelsOfContact(store.db, reach.contactId)
+  const channels = await channelsOfSession(store.db, reach)
   return channels.find((channel) => applicationOf(channel) === application && !reach.refusal(channel))?.code
 }
 

@@ -8,7 +8,7 @@ import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
-import { findContact, listContacts } from '../../store/contacts.ts'
+import { findContact, listContacts, openProtocolSections } from '../../store/contacts.ts'
 import type { ContactRecord } from '../../store/contacts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { compressesLine, demandsEncryption, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
@@ -35,7 +35,10 @@ export async function admitCaller(
   if (!contact) throw new NodeError('login_refused', `${caller.id} is not known here`)
   const line = protocol.lineDemands?.(contact.settings[protocol.sections.called])
   const channels = await openChannels(context, contact, caller.proof, line)
-  const reach = reachOfCaller(context.seal, contact.id, caller.proof, line)
+  const reach = {
+    ...reachOfCaller(context.seal, contact.id, caller.proof, line),
+    isWithdrawn: withdrawal(context, protocol, contact, caller.proof),
+  }
   const plans = await Promise.all(
     preferred(channels, reach, caller).map((channel) =>
       makeTransferPlan(context.store.db, context.seal, snapshotOf(channel)),
@@ -59,6 +62,26 @@ export async function admitCaller(
       plans.map(({ channel }) => channel),
       protocol.capabilities,
     ),
+  }
+}
+
+/**
+ * Says of the contact, as it is later, whether it no longer lets the caller in: its password or key was taken away. Looked
+ * at once for each change of the contact.
+ */
+function withdrawal(
+  { seal }: EngineContext,
+  { sections }: Protocol,
+  admitted: ContactRecord,
+  proof: Proof,
+): (contact: ContactRecord) => boolean {
+  let last = { contact: admitted, isWithdrawn: false }
+  return (contact) => {
+    if (contact !== last.contact) {
+      const entry = openProtocolSections(seal, contact)[sections.called]
+      last = { contact, isWithdrawn: proof.opens?.(entry) === false }
+    }
+    return last.isWithdrawn
   }
 }
 

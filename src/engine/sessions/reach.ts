@@ -14,12 +14,12 @@ import type { Channel } from '../../contract/channel.ts'
 import { canonicalAddress } from '../../domain/network/addresses.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
-import { channelsOfContact, openChannel } from '../../store/channels.ts'
+import { openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import type { Seal } from '../../store/seal.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { demandsEncryption, securityOf } from '../transfer-plan.ts'
+import { channelsOfSession, demandsEncryption, securityOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type {
   CertificatePin,
@@ -36,7 +36,7 @@ export async function openChannelsOf(
   { store, zone, now }: Pick<EngineContext, 'store' | 'zone' | 'now'>,
   reach: Reach,
 ): Promise<ChannelRecord[]> {
-  const channels = await channelsOfContact(store.db, reach.contactId)
+  const channels = await channelsOfSession(store.db, reach)
   return channels.filter(
     (channel) => !reach.refusal(channel) && isOpenAt(hoursOfChannel(channel), now(), zone),
   )

@@ -296,6 +296,7 @@ export interface Proof {
   knows(password: string): boolean // whether the password that it gave is this one
   /** Whether it has proven to own the channel's certificate, or what stands for it in this protocol. */
   owns(rsaRemoteKey: string | undefined): boolean
+  opens?(entry: unknown): boolean // whether what it signed in with opens the contact's entry as that is now
   /** Whether the certificate that it showed for the line is the partner's. Left out by protocols without such a thing. */
   shown?(pin: CertificatePin): 'fits' | 'other' | 'none'
 }
@@ -312,15 +313,14 @@ export interface Reach {
   readonly openedBy: 'partner' | 'node'
   /** Why the channel is not there for this session, by what it asks now; undefined: it is there. */
   refusal(channel: { readonly code: string }): NodeError | undefined
+  isWithdrawn?(contact: { readonly id: string }): boolean // whether the contact as it is now lets the caller in no more
 }
 
 /** Who a caller says it is, before the engine has looked it up. */
 export interface Caller {
   protocol: string
-  /** OFTP2 id or SFTP user name. */
-  id: string
-  /** What it has shown so far. */
-  proof: Proof
+  id: string // OFTP2 id or SFTP user name
+  proof: Proof // what it has shown so far
   /** It is ready to prove that it owns its certificate. */
   challenges?: boolean
 }

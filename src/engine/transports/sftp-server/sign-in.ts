@@ -48,6 +48,10 @@ function isAuthorized(context: PublicKeyAuthContext, keys: readonly string[]): P
   return undefined
 }
 
+function blobOf(line: string): Buffer {
+  return readAuthorizedKey(line)?.getPublicSSH() ?? Buffer.alloc(0)
+}
+
 /** RSA without a named hash is SHA-1, which is off. */
 function signatureHolds(context: PublicKeyAuthContext, key: ParsedKey): boolean {
   const hash = 'hashAlgo' in context && typeof context.hashAlgo === 'string' ? context.hashAlgo : undefined
@@ -68,6 +72,8 @@ class ShownProof implements Proof {
   signedIn = false
   password: string | undefined
   hasKey = false
+  /** What of the contact's entry it fitted: the password as it is kept, or the key. */
+  fitted: string | Buffer | undefined
 
   constructor(address: string) {
     this.address = address
@@ -82,8 +88,17 @@ class ShownProof implements Proof {
     return this.hasKey
   }
 
-  show({ signedIn = false, password, hasKey = false }: Partial<ShownProof>): void {
-    Object.assign(this, { signedIn, password, hasKey })
+  /** A channel's own password is compared with the channel; all else with what the contact has now. */
+  opens(entry: AccessSettings | undefined): boolean {
+    if (entry === undefined || !this.signedIn) return entry !== undefined
+    const { fitted } = this
+    return typeof fitted === 'string'
+      ? entry.password === fitted
+      : (entry.authorizedKeys ?? []).some((line) => fitted?.equals(blobOf(line)))
+  }
+
+  show({ signedIn = false, password, hasKey = false, fitted }: Partial<ShownProof>): void {
+    Object.assign(this, { signedIn, password, hasKey, fitted })
   }
 }
 
@@ -168,7 +183,7 @@ export class SignIn {
       if (key === undefined) return 'wrong'
       if (context.signature !== undefined) {
         const holds = signatureHolds(context, key)
-        this.#proof.show({ signedIn: holds, hasKey: holds })
+        this.#proof.show({ signedIn: holds, hasKey: holds, fitted: key.getPublicSSH() })
         return holds ? 'right' : 'wrong'
       }
       context.accept()
@@ -191,7 +206,7 @@ export class SignIn {
     const caller = this.#caller(username)
     const check = async () => {
       const signedIn = await fitsContact(password, admission?.settings.password)
-      this.#proof.show({ signedIn, password })
+      this.#proof.show({ signedIn, password, fitted: admission?.settings.password })
       const reached = admission && (await this.#host.reached(admission.reach))
       return (reached && reached.applications.length > 0) || undefined
     }
