@@ -10,18 +10,6 @@ const FARTHEST = 366
 
 export type DayPlan = { planned: (day: Day) => boolean; works: WorkingDays; onHoliday: OnHoliday }
 
-/** The day that a planned day is moved to. Undefined: it is skipped. */
-export function movedDay(day: Day, { works, onHoliday }: Omit<DayPlan, 'planned'>): Day | undefined {
-  if (works(day)) return day
-  if (onHoliday === 'skip') return undefined
-  const step = onHoliday === 'next' ? 1 : -1
-  for (let nth = 1; nth <= FARTHEST; nth++) {
-    const moved = addDays(day, step * nth)
-    if (works(moved)) return moved
-  }
-  return undefined
-}
-
 /** The planned days that are moved to this one, and itself if it is planned. None if this is no working day. */
 export function daysMovedTo(day: Day, { planned, works, onHoliday }: DayPlan): Day[] {
   if (!works(day)) return []
