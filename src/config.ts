@@ -66,8 +66,8 @@ export type Config = Readonly<{
 
 export const CODE_PAGES = ['1047', '037', '500', '1145', '1148'] as const
 export type CodePage = (typeof CODE_PAGES)[number]
-export const LEAST_DIGESTS = ['SHA-1', 'SHA-256', 'SHA-512'] as const
-export const LEAST_CIPHERS = ['3DES', 'AES'] as const
+const LEAST_DIGESTS = ['SHA-1', 'SHA-256', 'SHA-512'] as const
+const LEAST_CIPHERS = ['3DES', 'AES'] as const
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
 

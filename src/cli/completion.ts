@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { NodeError } from '../errors.ts'
 import { say } from './print.ts'
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
+const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 /** What may follow the words of a command so far: its commands and its options, each with what it does. */
 type Place = { words: string; choices: { word: string; says: string; takesValue: boolean }[] }

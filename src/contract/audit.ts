@@ -75,10 +75,10 @@ export const AUDIT_OUTCOMES = ['DONE', 'REFUSED'] as const
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 
 /** How the doer was known to the node. */
-export const AUDIT_VIAS = ['PASSWORD', 'TOKEN', 'SESSION', 'COMMAND', 'NODE', 'NOBODY'] as const
+const AUDIT_VIAS = ['PASSWORD', 'TOKEN', 'SESSION', 'COMMAND', 'NODE', 'NOBODY'] as const
 export type AuditVia = (typeof AUDIT_VIAS)[number]
 
-export const AUDIT_SUBJECTS = [
+const AUDIT_SUBJECTS = [
   'user',
   'token',
   'entity',

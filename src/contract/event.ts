@@ -12,7 +12,7 @@ const subject = {
   at: Type.Integer({ description: 'Milliseconds since 1970, UTC.' }),
 }
 
-export const StateEvent = Type.Object(
+const StateEvent = Type.Object(
   {
     kind: Type.Literal('state'),
     ...subject,
@@ -22,7 +22,7 @@ export const StateEvent = Type.Object(
   { description: 'A transfer changed its state.' },
 )
 
-export const ProgressEvent = Type.Object(
+const ProgressEvent = Type.Object(
   {
     kind: Type.Literal('progress'),
     ...subject,

@@ -72,7 +72,7 @@ export const SubscriptionFacts = Type.Object(
   { description: 'A subscription and how it is doing.' },
 )
 
-export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const
+const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
 export const DeliveryFacts = Type.Object(
   {

@@ -28,7 +28,7 @@ const time = (description: string) => Type.String({ description, format: 'date-t
 const optional = Type.Optional
 
 /** Whether a failed transfer can be retried, and if not, why. */
-export const RETRY_ANSWERS = ['POSSIBLE', 'HANDLED', 'SUPERSEDED', 'PARTNER', 'BUSY', 'CLOSED'] as const
+const RETRY_ANSWERS = ['POSSIBLE', 'HANDLED', 'SUPERSEDED', 'PARTNER', 'BUSY', 'CLOSED'] as const
 export type RetryAnswer = (typeof RETRY_ANSWERS)[number]
 
 const retry = oneOf(
@@ -114,7 +114,7 @@ export const UnreachablePartner = Type.Object(
   { description: 'A partner that cannot be reached.' },
 )
 
-export const PausedChannel = Type.Object(
+const PausedChannel = Type.Object(
   {
     channelCode: out('Code of the channel.'),
     channelName: optional(out('Label of the channel.')),

@@ -13,7 +13,7 @@ export const MAIL_LANGUAGES = ['es', 'en'] as const
 export type MailLanguage = (typeof MAIL_LANGUAGES)[number]
 
 /** `whsec_` and base64: HMAC-SHA256. `whsk_` and base64: an Ed25519 private key. */
-export const SECRET_PATTERN = '^(whsec|whsk)_[A-Za-z0-9+/]{32,100}={0,2}$'
+const SECRET_PATTERN = '^(whsec|whsk)_[A-Za-z0-9+/]{32,100}={0,2}$'
 
 const Webhook = Type.Object(
   {

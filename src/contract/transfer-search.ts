@@ -14,7 +14,7 @@ const time = (description: string) => Type.String({ description, format: 'date-t
 const optional = Type.Optional
 
 /** What holds a transfer that waits. */
-export const WAITING_REASONS = [
+const WAITING_REASONS = [
   'CLOSED',
   'HOURS',
   'PARTNER_CALL',

@@ -77,7 +77,7 @@ export function plannedDay(
 }
 
 /** When the clock has to look at it next; null: never again. */
-export function nextLook(day: ExpectationDay): number | null {
+function nextLook(day: ExpectationDay): number | null {
   if (!isOpen(day)) return null
   if (day.state === 'waiting' && day.warnsAt !== null && day.warnsAt < day.closesAt) return day.warnsAt
   return day.closesAt + GRACE_MS

@@ -10,7 +10,7 @@
 import type { FILE_PHASES, RECEIPT_STATES } from '../contract/platform.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
 
-export const MOVES = {
+const MOVES = {
   PENDING: ['IN_PROGRESS', 'FAILED', 'CANCELLED'],
   IN_PROGRESS: ['PENDING', 'COMPLETED', 'FAILED', 'CANCELLED'],
   COMPLETED: [],

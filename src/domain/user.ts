@@ -55,7 +55,7 @@ export function seesSecrets(user: User): boolean {
   return isAdministrator(user) && user.auths.administration
 }
 
-export const PASSWORD_MIN_LENGTH = 12
+const PASSWORD_MIN_LENGTH = 12
 
 /** Why a new password is not good enough; undefined when it is. */
 export function weakPassword(

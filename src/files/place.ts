@@ -13,7 +13,7 @@ import { NodeError, fromFileError, systemCode } from '../errors.ts'
 import { syncFolder } from './folder-sync.ts'
 import { hashFile } from './hash.ts'
 
-export async function syncFile(path: string): Promise<void> {
+async function syncFile(path: string): Promise<void> {
   await using file = await open(path, 'r')
   await file.sync()
 }
@@ -165,7 +165,7 @@ async function copyAcross(from: string, target: string, copied = () => {}): Prom
 }
 
 /** A new name for each call: several files of one folder may be copied at the same time. */
-export function hiddenBeside(target: string): string {
+function hiddenBeside(target: string): string {
   return join(dirname(target), `.esclusa-${randomUUID()}.part`)
 }
 

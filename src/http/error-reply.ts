@@ -15,7 +15,7 @@ const MIB = 1_048_576
 
 type Shown = Pick<NodeError, 'status' | 'message'>
 
-export function errorBody(error: Shown, path: string, at: number, zone: Zone): ErrorBody {
+function errorBody(error: Shown, path: string, at: number, zone: Zone): ErrorBody {
   return {
     timestamp: showTime(at, zone),
     status: error.status,

@@ -12,7 +12,7 @@ import { writeTogether } from './outcomes.ts'
 import type { Attempted } from './outcomes.ts'
 import type { NotifyParts } from './parts.ts'
 
-export const MAIL_EVERY_MS = 5 * 60_000
+const MAIL_EVERY_MS = 5 * 60_000
 /** In one mail; more follow in the next. */
 const MOST = 1000
 

@@ -23,7 +23,7 @@ export const FAILURES_TO_BE_DOWN = 3
 
 export type Health = Pick<SubscriptionRecord, 'failures' | 'failingSince'>
 
-export function outcomeOf(
+function outcomeOf(
   { delivery, verdict, attempt, retryAfterMs = 0 }: Attempted,
   random: () => number = Math.random,
 ): Outcome {

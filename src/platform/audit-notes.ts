@@ -18,8 +18,8 @@ import { toPlatformSubscription } from './subscription-record.ts'
 import type { SubscriptionPlan } from './subscription-record.ts'
 
 /** What is shown by its fingerprint alone: secrets, and the data of people. */
-export const HIDDEN_IN_CONTACTS = [...CONTACT_SECRETS, '/contactInfo']
-export const HIDDEN_IN_CHANNELS = SECRET_FIELDS.map((field) => `/security/${field}`)
+const HIDDEN_IN_CONTACTS = [...CONTACT_SECRETS, '/contactInfo']
+const HIDDEN_IN_CHANNELS = SECRET_FIELDS.map((field) => `/security/${field}`)
 export const HIDDEN_IN_USERS = ['/password']
 
 type Kind<T> = {
@@ -163,11 +163,7 @@ export function shownContact(seal: Seal, contact: ContactRecord, other: ContactR
   return shown
 }
 
-export function shownChannelRecord(
-  seal: Seal,
-  channel: ChannelRecord,
-  other: ChannelRecord | undefined,
-): unknown {
+function shownChannelRecord(seal: Seal, channel: ChannelRecord, other: ChannelRecord | undefined): unknown {
   const secrets = Object.fromEntries(
     SECRET_FIELDS.flatMap((field) => {
       const sealed = channel.secrets[field]

@@ -25,7 +25,7 @@ export type Bank = TestNode &
     apply(platform: Platform): Promise<void>
   }
 
-export const FOLDERS = ['pagos-in', 'pagos-out', 'propio-in', 'propio-out', 'partner-inbox', 'partner-outbox']
+const FOLDERS = ['pagos-in', 'pagos-out', 'propio-in', 'propio-out', 'partner-inbox', 'partner-outbox']
 
 export type BankOptions = NodeOptions & {
   pagos?: Partial<PlatformChannel>

@@ -4,7 +4,7 @@ import { Group, Text } from '@mantine/core'
 import icon from '../icon.svg'
 import { useWords } from '../i18n/language.tsx'
 
-export function Logo({ size }: { size: number }) {
+function Logo({ size }: { size: number }) {
   return <img src={icon} width={size} height={size} alt="" />
 }
 

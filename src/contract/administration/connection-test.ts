@@ -11,8 +11,8 @@ const out = (description: string) => Type.String({ description })
 const count = (description: string) => Type.Integer({ format: 'int32', description })
 const optional = Type.Optional
 
-export const TEST_STEPS = ['RESOLVE', 'TCP', 'TLS', 'HOST_KEY', 'LOGIN', 'RIGHTS'] as const
-export const TEST_OUTCOMES = ['OK', 'FAILED', 'SKIPPED'] as const
+const TEST_STEPS = ['RESOLVE', 'TCP', 'TLS', 'HOST_KEY', 'LOGIN', 'RIGHTS'] as const
+const TEST_OUTCOMES = ['OK', 'FAILED', 'SKIPPED'] as const
 
 /** What to do about a step that failed, or why it was left out. */
 export const TEST_ADVICE = {

@@ -12,20 +12,20 @@ const SubscriptionParams = Type.Object({ subscriptionId: name('Identifier of the
 const ExpectationParams = Type.Object({ expectationId: name('Identifier of the expectation.') })
 
 const { id: _calendar, ...calendarFields } = Calendar.properties
-export const CalendarFields = Type.Object(calendarFields, {
+const CalendarFields = Type.Object(calendarFields, {
   ...closed,
   description: 'A calendar as it shall be: what is left out is cleared.',
 })
 
 const { id: _subscription, ...subscriptionFields } = PlatformSubscription.properties
-export const SubscriptionFields = Type.Object(subscriptionFields, {
+const SubscriptionFields = Type.Object(subscriptionFields, {
   ...closed,
   description:
     'A subscription as it shall be: what is left out is cleared, but for the secrets of a webhook, which stay. A change switches it on again.',
 })
 
 const { id: _expectation, ...expectationFields } = Expectation.properties
-export const ExpectationFields = Type.Object(expectationFields, {
+const ExpectationFields = Type.Object(expectationFields, {
   ...closed,
   description:
     'An expectation as it shall be: what is left out is cleared. Days that are decided stay as they are.',

@@ -10,7 +10,7 @@ import { ADMINISTRATORS, ListQuery, READ } from './changed.ts'
 const out = (description: string) => Type.String({ description })
 const time = (description: string) => Type.String({ description, format: 'date-time' })
 
-export const TOKEN_STATES = ['VALID', 'EXPIRED', 'REVOKED', 'NO_USER'] as const
+const TOKEN_STATES = ['VALID', 'EXPIRED', 'REVOKED', 'NO_USER'] as const
 export type TokenState = (typeof TOKEN_STATES)[number]
 
 /** A year. */

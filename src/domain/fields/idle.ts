@@ -16,7 +16,7 @@ export type Carrier = {
 }
 
 /** Ways in which the two ends can meet, as far as contact and channel allow. */
-export function columnsOf(channel: Configured, { protocol, called, access }: Carrier): Column[] {
+function columnsOf(channel: Configured, { protocol, called, access }: Carrier): Column[] {
   if (protocol === 'folder') return ['folder']
   const asked = calls(channel).callingEnd ?? 'INDISTINTO'
   const able = protocol === 'oftp2' ? { local: true, remote: true } : { local: called, remote: access }

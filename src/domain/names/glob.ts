@@ -6,7 +6,7 @@
 // gone back to. Nothing here needs Node: the console checks its form with the same rules.
 
 /** More in all braces of one pattern is refused. */
-export const MOST_ALTERNATIVES = 64
+const MOST_ALTERNATIVES = 64
 const MOST_BRACES = 32
 const LONGEST_GLOB = 255
 

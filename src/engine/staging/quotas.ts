@@ -91,7 +91,7 @@ export class Quotas {
   }
 }
 
-export class FileQuota {
+class FileQuota {
   room: DiskRoom | undefined
   readonly #account: Account
   readonly #open: Open

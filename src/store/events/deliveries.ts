@@ -255,7 +255,7 @@ export async function sendAgain(
   return done.numUpdatedRows === 1n
 }
 
-export function toDelivery(row: DeliveryRow): Delivery {
+function toDelivery(row: DeliveryRow): Delivery {
   return {
     subscriptionId: row.subscription_id,
     position: row.position,

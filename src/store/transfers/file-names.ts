@@ -10,7 +10,7 @@ export function nameKey(name: string): Buffer {
 }
 
 /** All keys of names that begin so: from the first, to before the second. */
-export function keyRange(beginning: string): [from: Buffer, before: Buffer] {
+function keyRange(beginning: string): [from: Buffer, before: Buffer] {
   const from = nameKey(beginning)
   // 0xff stands in no UTF-8 text.
   return [from, Buffer.concat([from, Buffer.of(0xff)])]

@@ -12,7 +12,7 @@ import type {
 import { decodeCommand, encodeCommand } from '../../../src/engine/transports/oftp2/protocol/commands.ts'
 import { CALLED, CALLER, closeAfterwards } from './ends.ts'
 
-export const NO_BYTES = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 /** A command of each kind as a partner that calls would send it. */
 export const SAMPLES: { [K in CommandKind]: CommandOf<K> } = {

@@ -18,7 +18,7 @@ export type Announced = {
 let files = 0
 
 /** SFID at level 2.0 of an unstructured file in an envelope, with its name as description. */
-export function sfidOf(foreign: Foreign, { name, security, suite, compressed = false }: Announced): Buffer {
+function sfidOf(foreign: Foreign, { name, security, suite, compressed = false }: Announced): Buffer {
   files += 1
   return octets(
     `H${x(`P${files}`, 26)}${x('', 3)}20261116${n(files, 10)}${x('FILES', 8)}${x(NODE_ID, 25)}${x(foreign.id, 25)}U00000`,

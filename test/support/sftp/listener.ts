@@ -22,7 +22,7 @@ import type { SftpServerOptions } from '../../../src/engine/transports/sftp-serv
 import type { Outbox, OutgoingEntry, OutgoingFile } from '../../../src/engine/transports/outbox.ts'
 import type { AccessSettings } from '../../../src/contract/contact-settings.ts'
 
-export class MemoryOutbox implements Outbox {
+class MemoryOutbox implements Outbox {
   readonly files = new Map<string, { entry: OutgoingEntry; bytes: Buffer }>()
   readonly takenLog: string[] = []
   opened = 0

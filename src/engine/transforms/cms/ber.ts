@@ -18,7 +18,7 @@ type Container = { end: number; openEnded: boolean }
 const MAX_LENGTH_OCTETS = 6
 
 /** Certificates and revocation lists that travel along are passed over, up to here. */
-export const SKIP_LIMIT = 1024 * 1024
+const SKIP_LIMIT = 1024 * 1024
 
 const CONSTRUCTED = 0x20
 

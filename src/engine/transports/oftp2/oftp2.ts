@@ -8,8 +8,8 @@ import { datasetName } from './protocol/dataset-name.ts'
 import { WorkspacePool } from './data/workspace.ts'
 
 /** IANA: odette-ftp and odette-ftps. */
-export const OFTP2_PORT = 3305
-export const OFTP2_TLS_PORT = 6619
+const OFTP2_PORT = 3305
+const OFTP2_TLS_PORT = 6619
 
 export interface Oftp2Transport extends Transport<Oftp2Settings> {
   /** Shared with listeners, so that all sessions of a node draw on the same memory. */

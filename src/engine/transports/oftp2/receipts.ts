@@ -10,7 +10,7 @@ type Eerp = CommandOf<'EERP'>
 type Nerp = CommandOf<'NERP'>
 
 /** What a receipt's signature covers. The reason of a NERP is not part of it. */
-export function signedContent(receipt: Eerp | Nerp): Uint8Array {
+function signedContent(receipt: Eerp | Nerp): Uint8Array {
   const names = [
     receipt.destination,
     receipt.originator,

@@ -10,7 +10,7 @@ export type Place =
   | { kind: 'folder'; application: string; side: Side }
   | { kind: 'file'; application: string; side: Side; name: string }
 
-export const MAX_NAME_OCTETS = 255
+const MAX_NAME_OCTETS = 255
 const MAX_PATH_OCTETS = 4096
 
 /** `.` and `..` are taken out by text alone, and nothing lies above the root. Undefined for what cannot be a path. */

@@ -11,7 +11,7 @@ export type Region = { readonly start: number; readonly end: number }
 /** Large reads and writes; two of each direction let the disk, the kernel and the line work at the same time. */
 export const REGION_SIZE = 1024 * 1024
 /** Room in front of a region for the part of a V record that was left over in the one before. */
-export const LEAD = 65_536 + 64
+const LEAD = 65_536 + 64
 
 const GATHER = 100_003
 

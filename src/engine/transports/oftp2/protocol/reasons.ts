@@ -26,7 +26,7 @@ export const ESID_REASONS = {
 export type EsidReason = keyof typeof ESID_REASONS
 
 /** SFNA and EFNA share one list; 21 to 23 can only be known at the file's end. */
-export const FILE_REASONS = {
+const FILE_REASONS = {
   '01': 'invalid file name',
   '02': 'invalid destination',
   '03': 'invalid origin',
@@ -52,7 +52,7 @@ export const FILE_REASONS = {
 
 export type FileReason = keyof typeof FILE_REASONS
 
-export const NERP_REASONS: Readonly<Record<string, string>> = {
+const NERP_REASONS: Readonly<Record<string, string>> = {
   '03': 'identification code not known',
   '04': 'invalid password',
   '09': 'unspecified end of session',
@@ -68,7 +68,7 @@ export const NERP_REASONS: Readonly<Record<string, string>> = {
 }
 
 /** What a NERP's reason means; 11-16 and 20-30 repeat the file reasons ten further on. */
-export function nerpMeaning(code: string): string {
+function nerpMeaning(code: string): string {
   const direct = NERP_REASONS[code]
   if (direct !== undefined) return direct
   const behind = String(Number(code) - 10).padStart(2, '0')
