@@ -9,7 +9,7 @@ import { verifyPassword } from '../../src/accounts/password.ts'
 import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { findChannel, openChannel } from '../../src/store/channels.ts'
 import { findContact } from '../../src/store/contacts.ts'
-import { sqlite, startTestHttp, testOnBoth } from '../support/harness.ts'
+import { beforeNextWrite, sqlite, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestDatabase, TestNode } from '../support/harness.ts'
 import { CLOSED, FULL, PASSWORD, PLAIN, SECRETS } from '../support/seed.ts'
 
@@ -326,6 +326,21 @@ test('a change against a revision that is no longer there gets 412, and nothing 
     admin.setAutomation({ channelCode: PLAIN, body: {} }, { ifMatch: tag }),
     refusal(412, /read it again/),
   )
+  await assert.rejects(
+    admin.removeChannel({ channelCode: PLAIN }, { ifMatch: tag }),
+    refusal(412, /read it again/),
+  )
+})
+
+test('what becomes of a channel while it is being set up counts', async (t) => {
+  const { node, as } = await scene(t)
+  const [{ platform }, root] = [await as('advoperator'), await as('globaladmin')]
+  const watch = () => platform.setAutomation({ channelCode: PLAIN, body: { automation: { watch: true } } })
+  beforeNextWrite(node, () => root.updateChannel({ channelCode: PLAIN, body: { name: 'new' } }))
+  await assert.rejects(watch(), refusal(412, /read it again/))
+  assert.equal((await findChannel(node.store.db, PLAIN))?.config.name, 'new')
+  beforeNextWrite(node, () => root.updateChannel({ channelCode: PLAIN, body: { users: ['jefa'] } }))
+  await assert.rejects(watch(), refusal(403, /not open to advoperator/))
 })
 
 test('a channel that is closed to an editor is not set up by them', async (t) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { request } from '../support/call.ts'
-import { startTestNode, testOnBoth } from '../support/harness.ts'
+import { beforeNextWrite, startTestNode, testOnBoth } from '../support/harness.ts'
 
 const PASSWORD = 'the first of all passwords'
 const EVA = { username: 'eva', email: 'eva@banco.example', password: PASSWORD, language: 'es' }
@@ -62,6 +62,20 @@ testOnBoth(
     assert.equal((await post(url, '/first-run', { ...EVA, code })).status, 409)
   },
 )
+
+testOnBoth('of two who have the code one becomes the first administrator', async (t, database) => {
+  const node = await startTestNode(t, { database, empty: true })
+  const { url, firstAdmin, store } = node
+  const make = (username: string) =>
+    post(url, '/first-run', { ...EVA, username, email: `${username}@x.example`, code: firstAdmin?.code })
+  beforeNextWrite(node, async () => assert.equal((await make('eva')).status, 200))
+  assert.equal((await make('late')).status, 409)
+  const accounts = await store.db.selectFrom('account').select('username').execute()
+  assert.deepEqual(
+    accounts.map(({ username }) => username),
+    ['eva'],
+  )
+})
 
 testOnBoth('the code cannot be guessed without end', async (t, database) => {
   const { url } = await startTestNode(t, { database, empty: true })

@@ -7,7 +7,7 @@ import { CONSOLE_HEADER, SHOWN_USER_HEADER } from '../../src/contract/account/se
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { request } from '../support/call.ts'
-import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { beforeNextWrite, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { accountOf, PASSWORD } from '../support/seed.ts'
 
@@ -274,6 +274,18 @@ testOnBoth(
     assert.ok(!JSON.stringify(trail).includes(NEXT))
   },
 )
+
+testOnBoth('a password that somebody else has given meanwhile stays', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const cookie = await signIn(node)
+  const given = { ...accountOf('operator', null), credentialVersion: 7 }
+  beforeNextWrite(node, () => node.store.write((tx) => putAccount(tx, given)))
+  const body = { current: PASSWORD, password: NEXT }
+  const late = await at(node, '/account/password', { method: 'PUT', cookie, body })
+  assert.equal(late.status, 409, late.text)
+  const { credentialVersion, passwordHash } = (await findAccount(node.store.db, 'operator')) ?? {}
+  assert.deepEqual([credentialVersion, passwordHash], [7, null])
+})
 
 testOnBoth('a stolen session cannot guess the password without end', async (t, database) => {
   const node = await startTestHttp(t, { database })

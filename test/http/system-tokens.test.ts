@@ -7,6 +7,7 @@ import { findAccount, putAccount } from '../../src/store/accounts.ts'
 import { insertToken } from '../../src/store/tokens.ts'
 import { request } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { accountOf } from '../support/seed.ts'
 
 testOnBoth('a token is made, used, listed without itself, and taken back', async (t, database) => {
   const node = await startTestHttp(t, { database })
@@ -32,6 +33,8 @@ testOnBoth('a token is made, used, listed without itself, and taken back', async
   assert.ok(!listed.text.includes(made.body.token))
   assert.equal((await at('/tokens', 'POST', { user: 'globaladmin', hours: 1 })).status, 403)
   assert.equal((await at('/tokens', 'POST', { user: 'nobody', hours: 1 })).status, 404)
+  await node.store.write((tx) => putAccount(tx, { ...accountOf('advoperator', null), disabled: true }))
+  assert.equal((await at('/tokens', 'POST', { user: 'advoperator', hours: 1 })).status, 409)
   assert.equal((await at('/tokens', 'POST', { user: 'operator', hours: 9000 })).status, 400)
   const revoked = await at(`/tokens/${made.body.id}`, 'DELETE')
   assert.equal(revoked.body.state, 'REVOKED')

@@ -6,11 +6,12 @@ import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import type { TransferDirection } from '../../src/contract/transfer.ts'
+import { putLocalEntity } from '../../src/store/contacts.ts'
 import { newId } from '../../src/store/database/ids.ts'
 import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { newFile } from '../../src/transfers/request.ts'
 import { request } from '../support/call.ts'
-import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { beforeNextWrite, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { PLAIN } from '../support/seed.ts'
 
@@ -98,6 +99,12 @@ testOnBoth(
     await writeFile(moved, 'hola')
     const id = await completed(node, 'EMISION', path, moved)
     assert.equal((await at(node, `/transfers/${id}/resend`, {})).status, 400, 'without a comment')
+    const deactivate = (deactivateChannel: boolean) =>
+      node.call('updateChannel', { code: PLAIN, body: { deactivateChannel } })
+    beforeNextWrite(node, () => deactivate(true))
+    assert.equal((await at(node, `/transfers/${id}/resend`, { comment: 'too late' })).status, 409)
+    assert.equal(await readFile(moved, 'utf8'), 'hola', 'it is not back where it had been moved to')
+    await deactivate(false)
     const again = await at(node, `/transfers/${id}/resend`, { comment: 'they lost it' })
     assert.equal(again.status, 200, again.text)
     assert.equal(again.body.status, 'PENDING')
@@ -147,6 +154,45 @@ testOnBoth('a received file is downloaded, and nothing that a link leads to', as
   const linked = await completed(node, 'RECEPCION', link)
   const refused = await at(node, `/transfers/${linked}/files/0/content`)
   assert.ok(refused.status >= 400 && refused.status < 500, String(refused.status))
+  const near = join(folder, 'near')
+  await symlink(path, near)
+  const toNear = await completed(node, 'RECEPCION', near)
+  assert.equal(
+    (await at(node, `/transfers/${toNear}/files/0/content`)).status,
+    409,
+    'a link inside the file roots is followed',
+  )
   const sent = await completed(node, 'EMISION', path)
   assert.equal((await at(node, `/transfers/${sent}/files/0/content`)).status, 409)
 })
+
+testOnBoth(
+  'a local entity’s own file roots hold for what is downloaded, sent again and uploaded',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const folder = await outbound(node)
+    const path = join(folder, 'a.txt')
+    await writeFile(path, 'hola')
+    const received = await completed(node, 'RECEPCION', path)
+    const sent = await completed(node, 'EMISION', path)
+    // The entity was given them after its channel’s directory was set.
+    const own = { code: 'BANCO', name: 'Banco', oftp2Id: null }
+    const confineTo = (...fileRoots: string[]) =>
+      node.store.write((tx) => putLocalEntity(tx, { ...own, fileRoots }))
+    const upload = async () =>
+      request(`${node.url}${BASE_PATH}/platform/v1/channels/${PLAIN}/outbound/b.txt`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${await node.token('operator')}` },
+        body: 'b',
+      })
+    const answers = async () => [
+      (await at(node, `/transfers/${received}/files/0/content`)).status,
+      (await at(node, `/transfers/${sent}/resend`, { comment: 'again' })).status,
+      (await upload()).status,
+    ]
+    await confineTo(join(node.files, 'elsewhere'))
+    assert.deepEqual(await answers(), [409, 409, 409])
+    await confineTo(folder)
+    assert.deepEqual(await answers(), [200, 200, 200])
+  },
+)

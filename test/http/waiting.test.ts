@@ -113,6 +113,10 @@ testOnBoth(
     // Why is in transfers, which a controller does not read.
     const told = (await (await as('controlator')).channelSetup({ channelCode: FULL })).automaticPause
     assert.deepEqual(told, { until, failures: 2 })
+    const operator = await as('operator')
+    assert.equal((await operator.overview()).pauses?.length, 1)
+    await node.call('updateChannel', { code: FULL, body: { users: ['jefa'] } })
+    assert.equal((await operator.overview()).pauses, undefined, 'a channel that is closed to them')
     assert.match(
       await command(node, 'status', FULL),
       /automation waits until .*, after 2 failed emissions in a row: the partner already has a file a\.txt/,

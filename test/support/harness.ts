@@ -141,6 +141,24 @@ export async function startTestHttp(t: TestContext, options: HttpOptions = {}): 
   return (await import('./test-node.ts')).startHttpDoor(t, options)
 }
 
+/** What happens between the reads of the next request that writes and its transaction. */
+export function beforeNextWrite(
+  { context }: Pick<TestNode, 'context'>,
+  happens: () => Promise<unknown>,
+): void {
+  const { store } = context
+  context.store = {
+    ...store,
+    write: async (change) => {
+      if (context.store !== store) {
+        context.store = store
+        await happens()
+      }
+      return store.write(change)
+    },
+  }
+}
+
 // node:test runs `after` hooks in the order they were added; what was opened last must be closed first.
 const closers = new WeakMap<TestContext, (() => Promise<void>)[]>()
 
