@@ -53,6 +53,13 @@ export function replyWithError(
     .send(errorBody(shown, pathOf(request), at, zone))
 }
 
+/** A folder that is full, or closed to the node: 409, and the caller reads which. */
+export function asDiskConflict(thrown: unknown): unknown {
+  return thrown instanceof NodeError && (thrown.code === 'no_space' || thrown.code === 'no_rights')
+    ? new NodeError('conflict', thrown.message, { cause: thrown })
+    : thrown
+}
+
 /** Answers what never reaches a route: no HTTP at all, or a head that is too slow or too large. */
 export function replyToNoRequest(fault: { code?: string }, socket: Socket, at: number, zone: Zone): void {
   if (!socket.writable || fault.code === 'ECONNRESET') return void socket.destroy()

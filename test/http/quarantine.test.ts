@@ -1,13 +1,14 @@
 // Quarantined files through the platform operations: who sees them, what a release does, and that it is done once.
 
 import assert from 'node:assert/strict'
-import { link, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { QuarantinedFileFacts } from '../../src/contract/administration/quarantine.ts'
 import { openedBeside } from '../../src/files/quarantine.ts'
 import { finishDecisions } from '../../src/quarantine/adopt.ts'
 import { removeChannels } from '../../src/store/channel-batches.ts'
 import { findChannel, sealChannel, openChannel, updateChannel } from '../../src/store/channels.ts'
+import { putLocalEntity } from '../../src/store/contacts.ts'
 import { findQuarantined, moveQuarantined } from '../../src/store/quarantine.ts'
 import { callPlatform } from '../support/call.ts'
 import { startTestHttp, testOnBoth, waitFor } from '../support/harness.ts'
@@ -96,6 +97,27 @@ testOnBoth(
     ])
   },
 )
+
+testOnBoth('nothing is released out of the file roots', async (t, database) => {
+  const { node, inbound } = await setUp(t, database)
+  await putIntoQuarantine(node, 'q1', { channelCode: PLAIN })
+  const refused = async (why: RegExp) => {
+    const answer = await act(node, 'releaseQuarantined', 'q1')
+    assert.equal(answer.status, 409, answer.text)
+    assert.match(String(answer.body.message), why)
+    assert.equal((await findQuarantined(node.store.db, 'q1'))?.state, 'WAITING')
+  }
+  const outside = join(node.dataDir, 'outside')
+  await mkdir(outside)
+  await rm(inbound, { recursive: true, force: true })
+  await symlink(outside, inbound)
+  await refused(/leads out of the node’s roots/)
+  assert.deepEqual(await readdir(outside), [])
+  await rm(inbound)
+  const entity = { code: 'BANCO', name: 'Banco', oftp2Id: null, fileRoots: [join(node.files, 'elsewhere')] }
+  await node.store.write((tx) => putLocalEntity(tx, entity))
+  await refused(/leads out of the node’s roots/)
+})
 
 testOnBoth(
   'of several who decide at once one does: the file is released or discarded, never both',

@@ -14,6 +14,7 @@ import type { QuarantinedFile } from '../../store/quarantine.ts'
 import { actorOf } from '../actor.ts'
 import { attachment } from '../attachment.ts'
 import type { Context } from '../context.ts'
+import { asDiskConflict } from '../error-reply.ts'
 import { checkReach } from '../guard.ts'
 import { askedPage } from '../integration/paging.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
@@ -65,7 +66,9 @@ const downloadQuarantined: PlatformHandler<'downloadQuarantined'> = async (conte
 
 const releaseQuarantined: PlatformHandler<'releaseQuarantined'> = async (context, call) => {
   const file = await reachFile(context, call.user, call.input.fileId)
-  await releaseFile(context, actorOf(call), file)
+  await releaseFile(context, actorOf(call), file).catch((thrown: unknown) => {
+    throw asDiskConflict(thrown)
+  })
   context.wake({ kind: 'due' })
   return toWire(context, await reachFile(context, call.user, file.id))
 }

@@ -14,6 +14,7 @@ import { requireOpen, requireOutbound } from '../../transfers/request.ts'
 import { actorOf } from '../actor.ts'
 import { unhurried } from '../body-deadline.ts'
 import type { Context } from '../context.ts'
+import { asDiskConflict } from '../error-reply.ts'
 import { reachChannel } from '../guard.ts'
 import type { PlatformHandler, PlatformHandlers } from './handler.ts'
 
@@ -49,9 +50,7 @@ const uploadFile: PlatformHandler<'uploadFile'> = async (context, call) => {
   } catch (thrown) {
     // What is left of the body is taken and dropped, so that the answer can be read; not for long.
     raw.resume()
-    throw thrown instanceof NodeError && (thrown.code === 'no_space' || thrown.code === 'no_rights')
-      ? new NodeError('conflict', thrown.message, { cause: thrown })
-      : thrown
+    throw asDiskConflict(thrown)
   }
 }
 
