@@ -111,6 +111,10 @@ test('nobody locks out the last administrator or takes a role that is above thei
   await assert.rejects(other.removeUser({ username: 'admin' }), refusal(409, /remove yourself/))
   await admin.createUser({ body: { ...EVA, role: 'ROLE_GLOBALADMIN' } })
   await assert.rejects(admin.removeUser({ username: 'globaladmin' }), refusal(409, /remove yourself/))
+  await assert.rejects(
+    admin.changeUser({ username: 'globaladmin', body: { ...own, disabled: true } }),
+    refusal(409, /disable yourself/),
+  )
 })
 
 test('a password for a ROLE_GLOBALADMIN, or for a new user whose name is taken, is refused before it is compared', async (t) => {

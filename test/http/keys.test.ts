@@ -6,12 +6,13 @@ import { test } from 'node:test'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
 import type { ChannelKeys, KeyInUse, ProposedKey } from '../../src/contract/administration/keys.ts'
+import { putAccount } from '../../src/store/accounts.ts'
 import { findChannel, openChannel, pageOfHistory } from '../../src/store/channels.ts'
 import { makePlatform } from '../../src/http/platform/operations.ts'
 import { insertKeyProposal, listKeyProposals } from '../../src/store/keys/proposals.ts'
-import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { beforeNextWrite, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
-import { CLOSED, FULL, PLAIN, SECRETS } from '../support/seed.ts'
+import { accountOf, CLOSED, FULL, PLAIN, SECRETS } from '../support/seed.ts'
 import { callPlatform } from '../support/call.ts'
 
 const partner = await generateSelfSigned({ commonName: 'Acme SA', bits: 2048 })
@@ -163,6 +164,35 @@ testOnBoth(
       200,
     )
     assert.equal(await keyOf(node, CLOSED, 'rsaRemoteKey'), partner.certificatePem)
+    // Of a channel that is gone nobody but administrators knows.
+    await propose(node, 'k3', 'BANCO-ACME-GONE', 'acme', 'ef'.repeat(32))
+    const refuse = async (as: string) =>
+      (await callPlatform(node, 'refuseProposedKey', as, { params: { keyId: 'k3' } })).status
+    assert.deepEqual([await refuse('adminff'), await refuse('admin')], [404, 200])
+  },
+)
+
+testOnBoth(
+  'who proposed a key is named to those who may see contacts; a channel closed meanwhile gets none',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    await propose(node, 'k1')
+    const names = async () =>
+      ((await callPlatform(node, 'listProposedKeys', 'adminff')).body.content as ProposedKey[]).map(
+        ({ contactName }) => contactName,
+      )
+    assert.deepEqual(await names(), ['acme SA'])
+    const account = accountOf('adminff', null)
+    const auths = { ...account.auths, contactChannels: false }
+    await node.store.write((tx) => putAccount(tx, { ...account, auths }))
+    assert.deepEqual(await names(), [undefined])
+    beforeNextWrite(node, () => node.call('updateChannel', { code: PLAIN, body: { users: ['jefa'] } }))
+    const late = await callPlatform(node, 'generateChannelKey', 'adminff', {
+      params: { channelCode: PLAIN },
+      body: { bits: 2048 },
+    })
+    assert.equal(late.status, 403, late.text)
+    assert.equal(await keyOf(node, PLAIN, 'rsaLocalKey'), undefined)
   },
 )
 

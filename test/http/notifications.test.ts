@@ -277,6 +277,10 @@ testOnBoth('the expectations of a day are listed, counted and acknowledged', asy
     (await (await as('advoperator')).listExpectations({ day: '2037-11-16' })).content.length,
     2,
   )
+  assert.deepEqual(
+    (await (await as('advoperator')).expectationRules()).content.map(({ id }) => id),
+    ['missed', 'night', 'weekly'],
+  )
   await assert.rejects(admin.listExpectations({ day: '2026-02-30' }), { status: 400 })
 
   const key = { expectationId: 'missed', day: '2037-11-16' }

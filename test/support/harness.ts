@@ -141,9 +141,9 @@ export async function startTestHttp(t: TestContext, options: HttpOptions = {}): 
   return (await import('./test-node.ts')).startHttpDoor(t, options)
 }
 
-/** What happens between the reads of the next request that writes and its transaction. */
+/** What happens between the reads of whoever writes next and its transaction. */
 export function beforeNextWrite(
-  { context }: Pick<TestNode, 'context'>,
+  { context }: { context: { store: Store } },
   happens: () => Promise<unknown>,
 ): void {
   const { store } = context
