@@ -15,7 +15,7 @@ import { markOf } from '../../src/files/place.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
 import { putReceived } from '../../src/store/transfers/receptions.ts'
 import { moveTransfer } from '../../src/store/transfers/transfers.ts'
-import { testOnBoth, waitFor } from '../support/harness.ts'
+import { beforeNextWrite, testOnBoth, waitFor } from '../support/harness.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { reachAll } from '../support/reach.ts'
@@ -706,6 +706,28 @@ test('what another node may be writing is left alone for a day', async (t) => {
   await sweepStrays(later(25))
   assert.deepEqual(await halfFiles(first), [])
 })
+
+testOnBoth(
+  'a file that another transfer puts in place while it is offered is not taken',
+  async (t, database) => {
+    const rig = await runningRig(t, (rig) => channelOf(rig), { database })
+    const reach = reachAll('acme')
+    const taken = async (name: string) => {
+      const offer = offerOf(name, { size: BYTES.length, restartFrom: 0, reach })
+      const key = { channelCode: CODE, ...offer.key }
+      beforeNextWrite(rig, () => rig.store.write((tx) => putReceived(tx, key, 'of another node', 1)))
+      await assert.rejects(rig.host().offer(offer), { code: 'duplicate_file' })
+    }
+    await taken('begins.bin')
+    await rig.host().offer(offerOf('under-way.bin', { size: BYTES.length, reach }))
+    await taken('joins.bin')
+    const rows = await rig.store.db.selectFrom('transfer_file').select('name').execute()
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['under-way.bin'],
+    )
+  },
+)
 
 testOnBoth(
   'a file that another transfer has put in place while it came is acknowledged, and fails nothing',
