@@ -105,5 +105,7 @@ test('files come in', async (t) => {
   const moved = { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory: to('moved') } as const
   await receive(rig, 'BIG', 3_000_000, to('big'), { integrations: moved })
   await half(rig)
+  const preReceptionFile = await rig.script('replace', 'echo other > "$1.new" && mv "$1.new" "$1"')
+  await receive(rig, 'SCRIPT', 10_000, to('script'), { integrations: { preReceptionFile } })
   if (elsewhere) await receive(rig, 'FAR', 10_000, join(elsewhere, 'far'))
 })

@@ -152,6 +152,19 @@ test('the order in which a reception gets to the disk', { skip }, async (t) => {
     )
   })
 
+  await t.test('what a script makes of a file: octets, row, link', () => {
+    const linked = /^link .*\.part .*\/script\/SCRIPT$/
+    inOrder(
+      journals.get('SCRIPT'),
+      /^rename .*\.new .*\.part$/,
+      OCTETS,
+      /^writes SCRIPT WHOLE/,
+      COMMIT,
+      /^wrote SCRIPT WHOLE/,
+      linked,
+    )
+  })
+
   await t.test('a restart point: octets, row', () => {
     const half = journals.get('HALF')
     const point = [/^writes HALF at 102400$/, COMMIT, /^wrote HALF at 102400$/]

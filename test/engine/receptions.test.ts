@@ -166,6 +166,8 @@ testOnBoth(
     assert.equal(again.position, 1, 'the bytes can be skipped')
     await again.complete({ size: 1 })
     await assert.rejects(rig.host().offer({ ...offer, restartFrom: 0 }), { code: 'duplicate_file' })
+    const longer = { ...offer, size: 2, restartFrom: 2 }
+    await assert.rejects(rig.host().offer(longer), { code: 'duplicate_file' }, 'another file is confirmed')
     assert.deepEqual(await rig.list('in'), ['a.txt'])
   },
 )
