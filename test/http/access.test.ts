@@ -2,15 +2,17 @@
 // check answers, and in which order.
 
 import assert from 'node:assert/strict'
+import { createSigner } from 'fast-jwt'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { makeTokens } from '../../src/accounts/token.ts'
 import { operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
 import { AUTHS, ROLES } from '../../src/contract/user.ts'
 import type { Role } from '../../src/contract/user.ts'
 import { authsOf } from '../../src/domain/user.ts'
-import { putAccount } from '../../src/store/accounts.ts'
+import { accountsChanged, putAccount } from '../../src/store/accounts.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { accountOf, CLOSED, FULL, PLAIN } from '../support/seed.ts'
@@ -213,6 +215,33 @@ test('another scheme than Bearer is no token', (t) =>
   everyOperation(t, { authorization: 'Basic YW5hOmFuYQ==' }))
 test('Bearer without a token is no token', (t) => everyOperation(t, { authorization: 'Bearer ' }))
 test('a token that is none is refused', (t) => everyOperation(t, { authorization: 'Bearer aaaa.bbbb.cccc' }))
+
+test('a token of the version before, which names no account, counts for two hours and for an account as old', async (t) => {
+  const node = await startTestHttp(t)
+  const secret = 'a secret that only this test knows'
+  node.context.tokens = makeTokens(secret)
+  const iat = Math.floor(Date.now() / 1000)
+  const status = async (claims: object) => {
+    // Left to itself it would say since when.
+    const noTimestamp = !('iat' in claims)
+    const token = createSigner({ algorithm: 'HS512', key: secret, noTimestamp })({
+      sub: 'operator',
+      ver: 1,
+      ...claims,
+    })
+    const headers = { authorization: `Bearer ${token}` }
+    return (await node.call('listChannels', { as: null, headers })).status
+  }
+  const login = { iat, exp: iat + 7200 }
+  assert.equal(await status(login), 401, 'the account was made after that version')
+  await node.store.write(async (tx) => {
+    await tx.updateTable('account').set({ id: null }).where('username', '=', 'operator').execute()
+    await accountsChanged(tx)
+  })
+  assert.equal(await status(login), 200)
+  assert.equal(await status({ iat, exp: iat + 7201 }), 401, 'no login was made for longer')
+  assert.equal(await status({ exp: iat + 7200 }), 401, 'nobody knows since when')
+})
 
 testOnBoth(
   'roles, flags, disabling and a new password count from the next request on',
