@@ -101,6 +101,28 @@ field(
 
 field(
   'security.ciphrate',
+  'FILE: a file that is announced as not encrypted is refused before its first octet',
+  async (t) => {
+    const security = { cryptography: true, ciphrate: 'FILE', ...keysOf() } as const
+    const capabilities = { records: true, envelopes: true }
+    const { rig } = await lineRig(t, security, { protocol: 'oftp2', capabilities })
+    const host = rig.host('oftp2')
+    const signed = {
+      signed: true,
+      compressed: false,
+      encrypted: false,
+      cipher: 'AES-256-CBC',
+      digest: 'sha256',
+    } as const
+    for (const envelope of [undefined, signed])
+      await assert.rejects(host.offer(offerOf('b.txt', { envelope, encryptedSession: true })), {
+        code: 'insecure_session',
+      })
+  },
+)
+
+field(
+  'security.ciphrate',
   'TRANSMISION: nothing is handed over in a call that is not encrypted',
   async (t) => {
     const line = new Line({ encrypted: false })
