@@ -61,6 +61,8 @@ function bodyOr(reply: Reply, type: number, what: string): PacketReader | Remote
 export class Remote {
   readonly requests: Requests
   readonly ident: string
+  /** Servers give the name of a handle that was closed to the next file: used once more it would be that file's. */
+  readonly #closed = new WeakSet<Buffer>()
   #extensions = new Set<string>()
   #limits: RemoteLimits = { read: MODEST_DATA, write: MODEST_DATA }
   #roundTripMs = 0
@@ -176,7 +178,10 @@ export class Remote {
     return entries.length === 0 ? undefined : entries
   }
 
-  close(handle: Buffer, signal?: AbortSignal): Promise<void> {
+  /** Once: whoever gives up closes whatever may still be open. */
+  async close(handle: Buffer, signal?: AbortSignal): Promise<void> {
+    if (this.#closed.has(handle)) return
+    this.#closed.add(handle)
     return this.#must('close a file', TYPE.CLOSE, [handle], signal)
   }
 
@@ -233,6 +238,8 @@ export class Remote {
     position: number,
     signal?: AbortSignal,
   ): Promise<RemoteStatus> {
+    // What was to go over a line that broke may come this way after its file was given up.
+    if (this.#closed.has(handle)) throw new NodeError('internal', 'a write to a file that was closed')
     const head = this.writeHead(handle)
     room.writeUInt32BE(head + length - 4, 0)
     room[4] = TYPE.WRITE

@@ -570,6 +570,40 @@ test('the engine notes the last step before it is asked for, and may forbid it',
   assert.ok(!(await readdir(inbox)).includes('forbidden'))
 })
 
+test('a file that is given up at its last step takes nothing from those beside it', { skip }, async () => {
+  const { inbox, host } = await freshFolders()
+  const bytes = [1, 2, 3].map((seed) => patternBytes(1000, seed)) as [Buffer, Buffer, Buffer]
+  await withSession(callTo({ inbox }), host, async (session) => {
+    /** Resolves when the file is open at the server; goes on when told to. */
+    const begin = async (name: string, content: Buffer) => {
+      const [opened, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const file = wireFile(name, content)
+      const read = file.source.read.bind(file.source)
+      file.source.read = async (into, position) => {
+        opened.resolve()
+        await goOn.promise
+        return read(into, position)
+      }
+      const pushed = session.push(file, quiet, never)
+      await Promise.race([opened.promise, pushed])
+      return async () => (goOn.resolve(), pushed)
+    }
+    // OpenSSH gives each file the handle of the one that was closed before.
+    let endSecond = async (): Promise<unknown> => undefined
+    const placing = async () => {
+      endSecond = await begin('second', bytes[1])
+      throw new NodeError('unavailable', 'the database does not answer')
+    }
+    const first = session.push(wireFile('first', bytes[0]), { ...quiet, placing }, never)
+    await assert.rejects(first, failsWith('unavailable'))
+    const endThird = await begin('third', bytes[2])
+    await endSecond()
+    await endThird()
+  })
+  assert.deepEqual(await readFile(join(inbox, 'second')), bytes[1])
+  assert.deepEqual(await readFile(join(inbox, 'third')), bytes[2])
+})
+
 test('a wrong host key stops the call and the message shows the key offered', { skip }, async () => {
   const { host } = await freshFolders()
   const other = await makeKey(root, 'other-host')
