@@ -98,3 +98,29 @@ test('a fetch during which the database stops answering goes on when it answers 
   assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt', 'c.txt'])
   assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt', 'c.txt'])
 })
+
+test('a fetch that is cut off between two files calls again for the rest', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  const host = rig.host() as { offer: SessionHost['offer'] }
+  const { offer } = host
+  const firstIsHere = Promise.withResolvers<void>()
+  let cuts = 0
+  host.offer = async (offered) => {
+    if (offered.name === 'b.txt' && cuts === 0) {
+      await firstIsHere.promise
+      cuts++
+      throw new NodeError('unavailable', 'the database does not answer')
+    }
+    const incoming = await offer(offered)
+    const complete: typeof incoming.complete = async (end) => {
+      await incoming.complete(end)
+      firstIsHere.resolve()
+    }
+    return { ...incoming, position: incoming.position, complete }
+  }
+  for (const name of ['a.txt', 'b.txt']) await rig.offer(name, 'x')
+  const { state, files } = await fetch(rig)
+  assert.deepEqual([state, cuts], ['COMPLETED', 1])
+  assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt'])
+  assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt'])
+})

@@ -241,11 +241,12 @@ async function complete({ context, transfer, held }: RunningTransfer): Promise<v
 async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<void> {
   const { transfer, plan } = running
   const { receipts } = protocolFor(runner, plan).capabilities
+  const isPlaced = transfer.files.some((file) => file.phase === 'PLACED')
   let refused = await settleReceived(running, receipts)
   const broken = transfer.files.find((file) => file.phase === 'MOVING')
-  const asked = transfer.type === 'RETRY' || transfer.type === 'MANUAL'
-  if (asked && (broken || transfer.files.length === 0))
-    refused = (await fetchInto(runner, running)) ?? refused
+  // Files that are here say nothing of those that the partner still has. A retry may be for an action that failed alone.
+  const fetches = transfer.type === 'MANUAL' || (transfer.type === 'RETRY' && (broken || !isPlaced))
+  if (fetches) refused = (await fetchInto(runner, running)) ?? refused
   else if (broken)
     refused ??= {
       reason: new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`),
