@@ -2,6 +2,7 @@
 // under /connect-back/integration.
 
 import type { FastifyInstance } from 'fastify'
+import { setTimeout as delay } from 'node:timers/promises'
 import { NodeError } from '../errors.ts'
 import { ping, tryWrite } from '../store/database/probe.ts'
 import { addConsoleRoutes } from './console.ts'
@@ -23,7 +24,7 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
   app.get('/healthz', () => ({ status: 'alive' }))
   const writeFault = watchWrites(context)
   app.get('/readyz', async (_request, reply) => {
-    const why = (await notReady(context, readiness)) ?? (await writeFault())
+    const why = (await notReady(context, readiness)) ?? (await inTime(writeFault(), NO_ANSWER))
     return why === undefined
       ? reply.send({ status: 'ready' })
       : reply.code(503).send({ status: 'not ready', reason: why })
@@ -35,7 +36,18 @@ export function addPlatformRoutes(app: FastifyInstance, context: Context, events
 async function notReady(context: Context, { ready, engineAnswers }: Readiness): Promise<string | undefined> {
   if (!ready) return 'starting or stopping'
   if (!engineAnswers()) return 'the engine does not answer'
-  return (await databaseAnswers(context)) ? undefined : 'the database does not answer'
+  return (await inTime(databaseAnswers(context), false)) ? undefined : NO_ANSWER
+}
+
+const NO_ANSWER = 'the database does not answer'
+/** Whoever asks waits for less than a database that hangs: it is to hear why this node is not ready. */
+const ANSWER_MS = 5000
+
+async function inTime<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+  const over = new AbortController()
+  const late = delay(ANSWER_MS, otherwise, { signal: over.signal, ref: false })
+  late.catch(() => {})
+  return Promise.race([answer, late]).finally(() => over.abort())
 }
 
 async function databaseAnswers({ store }: Context): Promise<boolean> {

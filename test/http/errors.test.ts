@@ -8,7 +8,7 @@ import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { OperationName } from '../../src/contract/operations.ts'
 import { callPlatform, pathOf, request } from '../support/call.ts'
 import type { Answer } from '../support/call.ts'
-import { startTestHttp, startTestNode } from '../support/harness.ts'
+import { postgres, startTestHttp, startTestNode } from '../support/harness.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
@@ -84,6 +84,28 @@ test('where the database cannot be written the node is not ready, until it can b
   await node.store.write((tx) => sql`drop trigger refusal`.execute(tx))
   assert.equal((await request(`${node.url}/readyz`)).status, 200)
 })
+
+const { skip = false } = postgres
+
+test(
+  'where the database hangs, whoever asks whether the node is ready is told so before it answers',
+  { skip },
+  async (t) => {
+    // A transaction may be left idle for half of a lease.
+    const node = await startTestNode(t, { database: postgres, settings: { ESCLUSA_LEASE_SECONDS: '120' } })
+    // At two steps: the read of the table, and the write alone.
+    for (const mode of ['access exclusive', 'exclusive'])
+      await node.store.write(async (tx) => {
+        await sql`lock table meta in ${sql.raw(mode)} mode`.execute(tx)
+        const answer = await request(`${node.url}/readyz`)
+        assert.deepEqual(
+          [answer.status, answer.body],
+          [503, { status: 'not ready', reason: 'the database does not answer' }],
+        )
+      })
+    assert.equal((await request(`${node.url}/readyz`)).status, 200)
+  },
+)
 
 test('what is no HTTP request, or has too large a head, is answered with the one body too', async (t) => {
   const node = await startTestHttp(t)
