@@ -24,16 +24,23 @@ const SILENT: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ])
 /**
- * PostgreSQL: a broken connection, a server that stops, starts or has become another one's copy, too many connections, a
- * session or a transaction left idle.
+ * PostgreSQL: a broken connection, a server that stops or starts, too many connections, a session or a transaction left
+ * idle.
  */
-const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03|25006)$/
+const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03)$/
+/** It answers, and takes no writes: it was told so, or has become another one's copy. */
+const READ_ONLY = '25006'
 
 export function translate(thrown: unknown): unknown {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown) ?? ''
   const gone = code === '' && thrown instanceof Error && GONE.test(thrown.message)
   if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
+  if (code === READ_ONLY)
+    return new NodeError('unavailable', 'the database is read-only: its server may be a standby', {
+      cause: thrown,
+      retryAfterSeconds: 1,
+    })
   if (code === 'SQLITE_FULL' || code === '53100')
     return new NodeError('no_space', 'the database’s disk is full', { cause: thrown, retryAfterSeconds: 60 })
   return thrown

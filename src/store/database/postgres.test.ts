@@ -203,3 +203,12 @@ test('a transaction in which a statement failed is not taken for written', { ski
   await assert.rejects(write, /rolled back/)
   assert.deepEqual(await entityLike()(store.db, { code: 'A' }), [])
 })
+
+test('a database that takes no writes is told as such, and may be tried again', { skip }, async (t) => {
+  const store = await withStore(t, postgres)
+  const write = store.write(async (tx) => {
+    await sql`set transaction read only`.execute(tx)
+    await tx.insertInto('local_entity').values({ code: 'A', name: 'A' }).execute()
+  })
+  await assert.rejects(write, (thrown) => isUnavailable(thrown) && /read-only/.test(String(thrown)))
+})
