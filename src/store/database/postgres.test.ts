@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { postgres, waitFor, withStore } from '../../../test/support/harness.ts'
 import { NodeError } from '../../errors.ts'
@@ -212,3 +213,27 @@ test('a database that takes no writes is told as such, and may be tried again', 
   })
   await assert.rejects(write, (thrown) => isUnavailable(thrown) && /read-only/.test(String(thrown)))
 })
+
+/** Of the connection from that local port, by Linux: 2 while it waits to see whether the other end is still there. */
+async function timerOf(port: number): Promise<number> {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  for (const line of (await readFile('/proc/net/tcp', 'utf8')).split('\n')) {
+    const [, address = '', , , , timer = ''] = line.trim().split(/\s+/)
+    if (address.endsWith(local)) return Number(timer.slice(0, 2))
+  }
+  return -1
+}
+
+test(
+  'a listener notices that the other end is gone without a word',
+  { skip: skip || (process.platform !== 'linux' && 'only Linux shows the timers of connections') },
+  async (t) => {
+    const store = await withStore(t, postgres)
+    const stop = await store.listen?.('esclusa', () => {})
+    t.after(() => stop?.())
+    const { rows } = await sql<{ port: number }>`select client_port as port from pg_stat_activity
+      where datname = current_database() and query = 'listen esclusa'`.execute(store.db)
+    assert.equal(rows.length, 1)
+    await waitFor('the watch', async () => (await timerOf(rows[0]?.port ?? 0)) === 2)
+  },
+)

@@ -22,6 +22,7 @@ const POSTGRES: Dialect = {
 const POOL_SIZE = 10
 const URGENT_SIZE = 2
 const TRIES = 5
+const KEEP_ALIVE_MS = 30_000
 
 export function openPostgres(url: string, leaseSeconds: number | undefined): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
@@ -30,6 +31,9 @@ export function openPostgres(url: string, leaseSeconds: number | undefined): Sto
     connectionString: url,
     types,
     application_name: 'esclusa',
+    // A listener asks nothing: without this it would never notice that the other end went away without a word.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...(leaseSeconds !== undefined && {
       idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
     }),
