@@ -105,6 +105,21 @@ field('integrations.preReceptionFile', 'what it makes of the file is what is rec
   assert.equal(files[0].hash, createHash('sha256').update('bmore\n').digest('hex'))
 })
 
+for (const [left, script] of [
+  ['nothing', 'rm "$1"'],
+  ['a link', 'rm "$1" && ln -s /etc/hostname "$1"'],
+  ['a pipe', 'rm "$1" && mkfifo "$1"'],
+] as const)
+  field('integrations.preReceptionFile', `if it leaves ${left}, the file is refused`, async (t) => {
+    const rig = await rigWith(t, async (rig) => ({ preReceptionFile: await rig.script('pre', script) }))
+    await rig.offer('b.txt', 'b')
+    await rig.fetch()
+    const { id, error } = await rig.lastReception()
+    assert.equal(await rig.errorCode(id), 'script_failed')
+    assert.match(error ?? '', /^b\.txt: script .*pre has removed the file, or left no regular file$/)
+    assert.deepEqual([await rig.list('in'), await readdir(rig.place.outbox)], [[], ['b.txt']])
+  })
+
 field('integrations.postEmisionAction', 'EMISION_DELETE and EMISION_NO', async (t) => {
   for (const [postEmisionAction, left] of [
     ['EMISION_DELETE', []],

@@ -2,13 +2,21 @@
 // file in, and by whoever takes over a reception whose node died after the file was whole.
 
 import { unlinkSync } from 'node:fs'
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { lstat, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError, systemCode } from '../../errors.ts'
+import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
-import { ensureFolder, exists, isPlaced, markOf, placeMarked, stampedName } from '../../files/place.ts'
+import {
+  ensureFolder,
+  exists,
+  isPlaced,
+  markOf,
+  placeMarked,
+  stampedName,
+  syncFile,
+} from '../../files/place.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { requireConfined } from '../../files/roots.ts'
 import type { Tx } from '../../store/database/store.ts'
@@ -59,11 +67,17 @@ export async function runBeforePlacing(
   const before = await stat(path, { bigint: true })
   const { name, size, hash } = file
   await runStep(running, 'preReception', script, { name, path, size, hash })
-  await using left = await open(path, 'r')
-  const after = await left.stat({ bigint: true })
+  const after = await lstat(path, { bigint: true }).catch(() => undefined)
+  // A link would be placed as a link, and a pipe would hold up whoever opens it.
+  if (!after?.isFile())
+    throw new NodeError('script_failed', `script ${script} has removed the file, or left no regular file`)
   if (after.ino === before.ino && after.size === before.size && after.ctimeNs === before.ctimeNs) return
-  await left.sync()
-  Object.assign(file, { size: Number(after.size), hash: await hashFile(path) })
+  try {
+    await syncFile(path)
+    Object.assign(file, { size: Number(after.size), hash: await hashFile(path) })
+  } catch (thrown) {
+    throw fromFileError(thrown, path)
+  }
 }
 
 /**
