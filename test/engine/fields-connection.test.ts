@@ -393,6 +393,23 @@ field(
 )
 
 field(
+  'connection.advancedConfigurationTransmission.compression',
+  'zeros that the directory has compressed, too, come back as they were',
+  async (t) => {
+    const rig = await runningRig(t, (rig) => ({
+      ...withDirectories(rig, { compression: true }),
+      ...transmission({ compression: 'LZW' }),
+    }))
+    const zeros = Buffer.alloc(4 * 1024 * 1024)
+    await rig.put('zeros.bin', zeros)
+    assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+    await rig.offer('zeros.bin.gz', await rig.delivered('zeros.bin.gz'))
+    assert.equal(await rig.fetch(), undefined)
+    assert.ok((await rig.read('in', 'zeros.bin')).equals(zeros))
+  },
+)
+
+field(
   'connection.advancedConfigurationConnection.callingEnd',
   'LOCAL: calls for the channel are refused',
   async (t) => {

@@ -65,7 +65,12 @@ async function openUnchecked(
     let unpacked = false
     const isGzip = openedName(offer.name) === undefined ? undefined : () => void (unpacked = true)
     const arrived = { ...offer, isGzip }
-    const steps = incomingSteps(wire, arrived, openingLimit(size, maxOpened(context, plan)), 'unchecked')
+    const steps = incomingSteps(
+      wire,
+      arrived,
+      openingLimit(wire, size, maxOpened(context, plan)),
+      'unchecked',
+    )
     await using source = await FileSource.open(path)
     const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
     await stage(piecesOf(source, signal), [...steps, room.step], localPath(path))
@@ -93,7 +98,7 @@ async function unwrapChecked(
   let name: string | undefined
   const isGzip = opened === undefined ? undefined : () => void (name = opened)
   const wire = { plan, directory, capabilities, codePage: context.codePage, policy: context.policy }
-  const limit = openingLimit(received.size, maxOpened(context, plan))
+  const limit = openingLimit(wire, received.size, maxOpened(context, plan))
   const steps = incomingSteps(wire, { ...offer, isGzip }, limit)
   if (steps.length === 0) return { path: received.path, size: received.size, hash: received.sha256, wireHash }
   const path = localPath(received.path)

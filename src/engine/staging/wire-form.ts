@@ -81,7 +81,7 @@ export function outgoingForm(wire: Wire): WireForm {
   }
   if (directory.compression) steps.push(gzip())
   if (plan.signFiles) steps.push(signStep(wire))
-  const layer = compressionStep(compression, wire)
+  const layer = compressionStep(compression, capabilities, wire.unpacks)
   if (layer && compression !== 'VARIABLE') steps.push(layer)
   const optional = layer && compression === 'VARIABLE' ? layer : undefined
   if (plan.encryptFiles && !optional) steps.push(encryptStep(wire))
@@ -149,9 +149,9 @@ export function settleOptional(
 }
 
 /** Where the partner is told of envelopes the CMS form of zlib; elsewhere gzip, which the name tells. */
-function compressionStep(compression: string, { capabilities, unpacks = true }: Wire): Step | undefined {
+function compressionStep(compression: string, { envelopes }: Capabilities, unpacks = true): Step | undefined {
   if (compression === 'NO') return undefined
-  if (capabilities.envelopes) return unpacks ? compress() : undefined
+  if (envelopes) return unpacks ? compress() : undefined
   return compression === 'SI' ? undefined : gzip()
 }
 
@@ -266,9 +266,19 @@ function unpacking(step: Step): Step {
   }
 }
 
-/** For one file: what it may become, by its size as received and in all. zlib reaches 1030 on zeros. */
-export function openingLimit(received: number, maxOctets: number): OutputLimit {
-  return { budget: new OutputBudget(received, { maxOctets, maxRatio: 1100 }) }
+/**
+ * For one file: what it may become, by its size as received and in all. zlib reaches 1030 on zeros, and where the channel
+ * itself compresses twice, the second layer may do the same to what the first one made.
+ */
+export function openingLimit(
+  { plan, directory, capabilities }: Pick<Wire, 'plan' | 'directory' | 'capabilities'>,
+  received: number,
+  maxOctets: number,
+): OutputLimit {
+  const { compression = 'NO' } = plan.channel.connection?.advancedConfigurationTransmission ?? {}
+  const onWire = compressionStep(compression, capabilities) !== undefined
+  const maxRatio = onWire && directory.compression ? 1100 * 1100 : 1100
+  return { budget: new OutputBudget(received, { maxOctets, maxRatio }) }
 }
 
 const GZIP_MARK = Buffer.from([0x1f, 0x8b])
