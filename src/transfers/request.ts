@@ -217,10 +217,16 @@ export async function wasSent(
   const sent = await sentHashes(store.db, code, file.name, file.size)
   if (sent.length === 0) return false
   const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
-  const hash = hashes.get(version) ?? (await hashFile(file.path))
+  const hash = hashes.get(version) ?? (await hashFile(file.path).catch(unreadable))
+  if (hash === undefined) return false
   // A file touched a moment ago may be touched again within the same millisecond.
   if (Date.now() - file.modifiedAt > SETTLED_MS) hashes.set(version, hash)
   return sent.includes(hash)
+}
+
+/** It may not be read, or it is gone: its own transfer says so. It must not hold up the other files of the channel. */
+function unreadable(thrown: unknown): undefined {
+  if (!(thrown instanceof NodeError) || !['no_rights', 'file_missing'].includes(thrown.code)) throw thrown
 }
 
 const SETTLED_MS = 10_000

@@ -16,7 +16,7 @@ import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
 import type { Store } from '../../src/store/database/store.ts'
-import { requestSend } from '../../src/transfers/request.ts'
+import { requestSend, wasSent } from '../../src/transfers/request.ts'
 import { requestRetry } from '../../src/transfers/retry.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { Gate, Line } from './line.ts'
@@ -175,6 +175,17 @@ test('bytes that arrived wrong never become visible at the partner’s', async (
   const { id, state } = await rig.sendAndEnd()
   assert.deepEqual([state, await rig.errorCode(id)], ['FAILED', 'hash_mismatch'])
   assert.deepEqual(await readdir(rig.place.inbox), [])
+})
+
+test('a file that cannot be read, of the name and size of one that was sent, counts as not sent', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  const path = await rig.put('a.txt', 'a')
+  assert.equal((await rig.sendAndEnd()).state, 'COMPLETED')
+  const asking = { store: rig.store, fileRoots: [rig.place.files], now: Date.now, requestedBy: null }
+  const looked = { name: 'a.txt', path, size: 1, modifiedAt: 0 }
+  assert.equal(await wasSent(asking, CODE, looked), true)
+  await rm(path)
+  assert.equal(await wasSent(asking, CODE, { ...looked, modifiedAt: 1 }), false)
 })
 
 test('what was sent and received is remembered for as long as the channel is there', async (t) => {
