@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
@@ -153,9 +153,31 @@ test('a fresh file that does not change is taken', async (t) => {
   assert.deepEqual(await names(root, { filePath: root }), ['fresh.txt'])
 })
 
-test('names that are not UTF-8 cannot be sent', () => {
+test('names that are not UTF-8 cannot be sent, and are counted', async (t) => {
   assert.equal(isSendable('caf\uFFFD.txt'), false)
   assert.equal(isSendable('café.txt'), true)
+  const root = await folderWith(t)
+  await writeFile(Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]), 'x')
+  const { files, unnamed } = await findSendSet({ directories: [{ filePath: root }] }, [root], Date.now())
+  assert.deepEqual([files, unnamed], [[], 1])
+})
+
+test('what the node has no rights to look at is counted', async (t) => {
+  const root = await folderWith(t)
+  const listed = join(root, 'listed')
+  await mkdir(listed)
+  await writeFile(join(listed, 'a.txt'), 'x')
+  for (const above of [root, dirname(root)]) await chmod(above, 0o755)
+  await chmod(listed, 0o444)
+  const isRoot = process.getuid?.() === 0
+  // Root may look at everything.
+  if (isRoot) process.seteuid?.(65_534)
+  const looking = findSendSet({ directories: [{ filePath: listed }] }, [root], Date.now())
+  const { files, hidden } = await looking.finally(() => {
+    if (isRoot) process.seteuid?.(0)
+  })
+  await chmod(listed, 0o755)
+  assert.deepEqual([files, hidden], [[], 1])
 })
 
 test('a place that does not exist is told from one with nothing to send', async (t) => {

@@ -31,6 +31,10 @@ export type SendSet = {
   places: string[]
   /** Files left alone because they are locked or still growing. */
   busy: number
+  /** Entries whose names are not UTF-8, so that no text can name them. */
+  unnamed: number
+  /** Entries that the node has no rights to look at. */
+  hidden: number
 }
 
 /** More files than this in one transfer are refused, to limit memory. */
@@ -47,6 +51,8 @@ export async function findSendSet(
   const files = new Map<string, Candidate>()
   const places: string[] = []
   let busy = 0
+  let unnamed = 0
+  let hidden = 0
   for (const { index, directory } of directoriesFor(channel, 'EMISION')) {
     const place = directory.filePath ?? ''
     const belongs = groupMatcher(directory.fileGroupsName)
@@ -57,9 +63,11 @@ export async function findSendSet(
       const name = basename(path)
       return SENT[found.by](name) && belongs(name)
     })
+    unnamed += found.paths.filter((path) => !isReadable(basename(path))).length
     const locks = new LockFiles(paths.length)
     for await (const { path, stat } of looksAt(paths)) {
-      if (files.has(path)) continue
+      if (stat === 'no rights') hidden++
+      if (stat === 'no rights' || files.has(path)) continue
       if (await locks.lie(path)) busy++
       else
         files.set(path, {
@@ -80,7 +88,7 @@ export async function findSendSet(
   const growing = await stillGrowing([...files.values()], now)
   for (const path of growing) files.delete(path)
   const sorted = [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { files: sorted, places, busy: busy + growing.length }
+  return { files: sorted, places, busy: busy + growing.length, unnamed, hidden }
 }
 
 /** Names of all that lies in the channel's outbound directories, whether it would be sent now or not. */
@@ -197,19 +205,27 @@ function globPaths(place: string, base: string, fileRoots: readonly string[]): P
 }
 
 async function regularFile(path: string): Promise<Stats | undefined> {
+  const stat = await lookAt(path)
+  return stat === 'no rights' ? undefined : stat
+}
+
+/** Undefined: there is none, or it is no regular file. A folder may let its names be read and not its files be looked at. */
+async function lookAt(path: string): Promise<Stats | 'no rights' | undefined> {
   try {
     const stat = await lstat(path)
     return stat.isFile() ? stat : undefined
-  } catch {
-    return undefined
+  } catch (thrown) {
+    return systemCode(thrown) === 'EACCES' ? 'no rights' : undefined
   }
 }
 
 /** The regular files among them, in the same order; many are looked at at once. */
-async function* looksAt(paths: readonly string[]): AsyncGenerator<{ path: string; stat: Stats }> {
+async function* looksAt(
+  paths: readonly string[],
+): AsyncGenerator<{ path: string; stat: Stats | 'no rights' }> {
   for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
     const some = paths.slice(at, at + LOOKS_AT_ONCE)
-    const stats = await Promise.all(some.map(regularFile))
+    const stats = await Promise.all(some.map(lookAt))
     for (const [nth, path] of some.entries()) {
       const stat = stats[nth]
       if (stat) yield { path, stat }

@@ -172,13 +172,18 @@ export async function filesToSend(
 ): Promise<Candidate[]> {
   const local = await findLocalEntity(asking.store.db, channel.localCode)
   const roots = fileRootsOf(asking.fileRoots, local?.fileRoots)
-  const { files: found, places, busy } = await findSendSet(channel.config, roots, asking.now())
+  const { files: found, places, ...left } = await findSendSet(channel.config, roots, asking.now())
   const isHeld = await heldIn(asking.store.db, channel.code)
   const files = found.filter((file) => !isHeld(file))
   if (files.length === 0) {
-    const wait = busy > 0 ? `; ${busy} still being written or locked` : ''
-    const held = found.length > 0 ? `; ${found.length} held since a restore (esclusa held)` : ''
-    throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${wait}${held}`)
+    const why = [
+      [left.busy, 'still being written or locked'],
+      [left.unnamed, 'whose name is not UTF-8'],
+      [left.hidden, 'that the node has no rights to look at'],
+      [found.length, 'held since a restore (esclusa held)'],
+    ] as const
+    const said = why.map(([count, what]) => (count > 0 ? `; ${count} ${what}` : '')).join('')
+    throw new NodeError('conflict', `there is no file to send in ${places.join(', ')}${said}`)
   }
   const repeats = channel.config.allowSendDuplicateFiles === true
   if (repeats && type !== 'AUTOMATIC') return files

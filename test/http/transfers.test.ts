@@ -131,6 +131,10 @@ testOnBoth('send says why not, and changes no row', async (t, database) => {
     assert.deepEqual(await allRows(node.store), before)
   }
   await refused(409, new RegExp(`no file to send in ${join(node.files, 'out')}`))
+  const latin1 = Buffer.from(join(node.files, 'out', 'a\xf1o.txt'), 'latin1')
+  await writeFile(latin1, 'x')
+  await refused(409, /no file to send in .*out; 1 whose name is not UTF-8$/)
+  await rm(latin1)
   await put(node, 'a.txt')
   await update({ direction: 'RECEPCION' })
   await refused(400, /RECEPCION/)
