@@ -42,6 +42,8 @@ export type Deciding = {
 /** Where the file lies now. */
 export async function releaseFile(deciding: Deciding, actor: Actor, file: QuarantinedFile): Promise<string> {
   const { store, zone, now } = deciding
+  // Said before the name is looked at: after a release its own file may lie there.
+  if (file.state !== 'WAITING') throw decidedAlready(file)
   const opened = requireOpened(file)
   const plain = nameOf(file, opened)
   const { folder, digits, mayRename } = await inboundOf(deciding, { ...file, name: plain })

@@ -86,8 +86,10 @@ testOnBoth(
     )
     assert.equal(await readFile(join(inbound, 'pay.txt'), 'utf8'), 'the content')
     await assert.rejects(stat(path), { code: 'ENOENT' })
-    assert.equal((await act(node, 'releaseQuarantined', 'q1')).status, 409)
-    assert.equal((await act(node, 'discardQuarantined', 'q1')).status, 409)
+    for (const again of ['releaseQuarantined', 'discardQuarantined'] as const) {
+      const { status, body } = await act(node, again, 'q1')
+      assert.deepEqual([status, body.message], [409, 'pay.txt was released or discarded already'])
+    }
     assert.equal((await download('received')).status, 409)
     assert.deepEqual(await told(node), ['file.quarantined pay.txt', 'file.received pay.txt'])
     assert.deepEqual(await noted(node), [
