@@ -337,6 +337,18 @@ testOnBoth('a node takes a reception of many files over: what is whole is finish
   assert.deepEqual(await rig.list('in'), ['done.txt', 'lost.txt', 'whole.txt'])
 })
 
+test('a file that was moving when nobody held its reception any more is told of', async (t) => {
+  const rig = await runningRig(t, (rig) => channelOf(rig))
+  await (await rig.host().offer(offerOf('a.bin', { size: BYTES.length }))).write(BYTES.subarray(0, 9), 0)
+  const { id } = await rig.store.db.selectFrom('transfer').select('id').executeTakeFirstOrThrow()
+  await rig.store.write((tx) =>
+    tx.updateTable('transfer').set({ lease_owner: null, lease_until: null }).execute(),
+  )
+  const { state, error } = await (await startRig(t, { beside: rig })).run().ended(id)
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /^a\.bin: the node stopped .*, or could not write that it was refused$/)
+})
+
 test('what is in place when it cannot be recorded stays, and the next claim finishes it', async (t) => {
   const rig = await runningRig(t, (rig) => channelOf(rig))
   const incoming = await rig.host().offer(offerOf('a.txt', { size: 1, restartFrom: 1 }))

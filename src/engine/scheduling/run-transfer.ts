@@ -249,7 +249,10 @@ async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<
   if (fetches) refused = (await fetchInto(runner, running)) ?? refused
   else if (broken)
     refused ??= {
-      reason: new NodeError('connection_lost', `${broken.name}: the node stopped while it was received`),
+      reason: new NodeError(
+        'connection_lost',
+        `${broken.name}: the node stopped while it was received, or could not write that it was refused`,
+      ),
     }
   running.signal.throwIfAborted()
   await endReception(running, refused)
