@@ -180,6 +180,16 @@ test('what the node has no rights to look at is counted', async (t) => {
   assert.deepEqual([files, hidden], [[], 1])
 })
 
+test('a directory may be a link inside the roots; a file may not, and that is said', async (t) => {
+  const root = await folderWith(t, 'there/a.txt')
+  await symlink('there', join(root, 'folder'))
+  await symlink('there/a.txt', join(root, 'file'))
+  assert.deepEqual(await names(root, { filePath: join(root, 'folder') }), ['folder/a.txt'])
+  const filePath = join(root, 'file')
+  const { files, places } = await findSendSet({ directories: [{ filePath }] }, [root], Date.now())
+  assert.deepEqual([files, places], [[], [`${filePath}, which is a link`]])
+})
+
 test('a place that does not exist is told from one with nothing to send', async (t) => {
   const root = await folderWith(t)
   const placesOf = async (filePath: string) =>

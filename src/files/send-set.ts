@@ -4,7 +4,7 @@
 // be inside the roots.
 
 import type { Stats } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir, stat as followed } from 'node:fs/promises'
 import { basename, dirname, join, normalize } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Directory } from '../contract/channel.ts'
@@ -58,7 +58,7 @@ export async function findSendSet(
     const belongs = groupMatcher(directory.fileGroupsName)
     const found = await pathsAt(place, fileRoots)
     const groups = directory.fileGroupsName ? ` (${directory.fileGroupsName})` : ''
-    places.push(`${place}${groups}${found.paths.length === 0 ? await whatIsMissing(place) : ''}`)
+    places.push(`${place}${groups}${await whyUnseen(place, found)}`)
     const paths = found.paths.filter((path) => {
       const name = basename(path)
       return SENT[found.by](name) && belongs(name)
@@ -166,9 +166,11 @@ const SENT = {
   directory: isSendable,
 }
 
-/** A folder that is not there is another matter than one with nothing in it. */
-async function whatIsMissing(place: string): Promise<string> {
-  if (await exists(place)) return ''
+/** A folder that is not there is another matter than one with nothing in it, and so is a link in place of a file. */
+async function whyUnseen(place: string, { by, paths }: Found): Promise<string> {
+  if (by !== 'name' && paths.length > 0) return ''
+  const found = await lstat(place).catch(() => undefined)
+  if (found) return by === 'name' && found.isSymbolicLink() ? ', which is a link' : ''
   const base = fixedPart(place)
   if (base === place) return ', which does not exist'
   return (await exists(base)) ? '' : `, where ${base} does not exist`
@@ -183,8 +185,8 @@ async function pathsAt(place: string, fileRoots: readonly string[]): Promise<Fou
     throw new NodeError('conflict', `${place} leads out of the node’s file roots by a link`)
   if (base !== place) return { by: 'pattern', paths: await globPaths(place, base, fileRoots) }
   try {
-    const stat = await lstat(place)
-    if (!stat.isDirectory()) return { by: 'name', paths: [place] }
+    // A link is followed to a directory, which is inside the roots as was just seen, and never to a file.
+    if (!(await followed(place)).isDirectory()) return { by: 'name', paths: [place] }
     return { by: 'directory', paths: (await readdir(place)).map((name) => join(place, name)) }
   } catch (thrown) {
     if (systemCode(thrown) === 'ENOENT') return { by: 'name', paths: [] }
