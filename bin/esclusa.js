@@ -22,14 +22,15 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Keeps compiled (and type-stripped) sources between runs: about half of the start. It is code that will be run, so
   // it lies in the user's own cache and never, as by default, in a folder that everybody may write. The variable is how
   // the engine's thread learns of it.
-  process.env.NODE_COMPILE_CACHE ||= join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa')
+  const cache = process.env.NODE_COMPILE_CACHE || ownCache()
+  if (cache) process.env.NODE_COMPILE_CACHE = cache
   // The same process, started over: within some 30 ms, so it is done for a node alone.
   const isSaid = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((one) =>
     one.includes('semi-space'),
   )
   if (process.argv[2] === 'serve' && !isSaid)
     process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...command], process.env)
-  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE)
+  if (cache) module.enableCompileCache?.(cache)
   await import(isBuilt() ? '../build/esclusa.js' : '../src/cli/esclusa.ts')
 } else {
   const own = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`
@@ -47,6 +48,15 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     process.exit(1)
   })
   ran.on('exit', (status) => process.exit(status ?? 1))
+}
+
+/** A user whom the machine does not know by name (a container's) may have no home: then every run compiles anew. */
+function ownCache() {
+  try {
+    return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'esclusa')
+  } catch {
+    return undefined
+  }
 }
 
 /** None of the sources that build/ was made of has changed or gone since. */

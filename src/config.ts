@@ -275,7 +275,16 @@ export function readConfig(env: Env): Config {
 export const CLIENT_SETTINGS = new Set(['ESCLUSA_URL', 'ESCLUSA_TOKEN', 'ESCLUSA_PASSWORD'])
 
 function callerOf(env: Env) {
-  return { isRelease: IS_RELEASE, uid: process.getuid?.() ?? 0, home: homedir(), xdg: env.XDG_DATA_HOME }
+  return { isRelease: IS_RELEASE, uid: process.getuid?.() ?? 0, home: homeOf, xdg: env.XDG_DATA_HOME }
+}
+
+/** Asked for only where it is needed: a user whom the machine does not know by name may have none. */
+function homeOf(): string {
+  try {
+    return homedir()
+  } catch {
+    throw wrong('ESCLUSA_DATA_DIR', 'must be set: this user has no home folder for it')
+  }
 }
 
 function wrong(name: string, should: string): NodeError {

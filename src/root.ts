@@ -16,7 +16,7 @@ export const { version: VERSION } = JSON.parse(readFileSync(fromRoot('package.js
 /** Installed from a release, without sources. */
 export const IS_RELEASE = !existsSync(fromRoot('src/cli/'))
 
-type Caller = { isRelease: boolean; uid: number; home: string; xdg: string | undefined }
+type Caller = { isRelease: boolean; uid: number; home: () => string; xdg: string | undefined }
 
 /**
  * Where data lies if no setting says it. In a checkout beside it; a release is called from any folder, and a database
@@ -25,5 +25,5 @@ type Caller = { isRelease: boolean; uid: number; home: string; xdg: string | und
 export function usualDataDir({ isRelease, uid, home, xdg }: Caller): string {
   if (!isRelease) return './data'
   if (uid === 0) return '/var/lib/esclusa'
-  return join(xdg?.startsWith('/') ? xdg : join(home, '.local/share'), 'esclusa')
+  return join(xdg?.startsWith('/') ? xdg : join(home(), '.local/share'), 'esclusa')
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -63,3 +63,23 @@ test('doctor as a user who may not enter the data folder says so, and not that t
   assert.match(stdout, /^WRONG +database: .*EACCES/m)
   assert.doesNotMatch(stdout, /there is none/)
 })
+
+test(
+  'a user without a name and a home, as containers have, runs commands, and the trail knows the number',
+  {
+    skip: process.getuid?.() !== 0 && 'becoming another user needs root',
+  },
+  async (t) => {
+    const folder = await tempFolder(t)
+    chmodSync(folder, 0o755)
+    const dataDir = join(folder, 'data')
+    mkdirSync(dataDir)
+    chownSync(dataDir, 54_321, 54_321)
+    const file = join(folder, 'platform.yaml')
+    writeFileSync(file, 'localEntities: [{ code: BANCO, name: Banco }]\n')
+    const settings = { ESCLUSA_DATA_DIR: dataDir }
+    const { exit, stdout, stderr } = run(['apply', file], settings, { uid: 54_321 })
+    assert.deepEqual([exit, stdout, stderr], [0, '+ local entity BANCO\n1 added, 0 changed, 0 removed\n', ''])
+    assert.match(run(['audit', 'export'], settings, { uid: 54_321 }).stdout, /"who":"uid 54321"/)
+  },
+)

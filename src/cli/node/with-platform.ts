@@ -48,12 +48,21 @@ export async function withPlatform<T>(
       secrets,
       seal: makeSeal(secrets.master),
       audit,
-      actor: { who: userInfo().username, via: 'COMMAND', address: hostname() },
+      actor: { who: callerName(), via: 'COMMAND', address: hostname() },
     })
     const head = await sealAudit(store, audit.keys, Date.now())
     if (head) keepHead(config.dataDir, head)
     return done
   } finally {
     await store.close()
+  }
+}
+
+/** A user of a container often has a number and no name. */
+function callerName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
   }
 }
