@@ -6,7 +6,7 @@ import type { TestDatabase } from '../../test/support/harness.ts'
 import { verifyPassword } from '../accounts/password.ts'
 import { PARKED } from '../domain/transfer.ts'
 import { NodeError } from '../errors.ts'
-import { findAccount, listAccounts } from '../store/accounts.ts'
+import { findAccount, findAccountByEmail, listAccounts } from '../store/accounts.ts'
 import { findChannel, listChannels, openChannel, pageOfHistory, updateChannel } from '../store/channels.ts'
 import { findContact, listContacts, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { Store } from '../store/database/store.ts'
@@ -371,6 +371,32 @@ testOnBoth(
     assert.equal(await version(), 2)
     await apply(withUser({ lastName: 'Other', password: 'a quite different one', disabled: true }))
     assert.equal(await version(), 3)
+  },
+)
+
+testOnBoth(
+  'e-mail addresses pass from one account to another, also both ways at once',
+  async (t, database) => {
+    const { store, apply } = await setUp(t, database)
+    const users = (emails: Record<string, string>): Platform => ({
+      users: Object.entries(emails).map(([username, name]) => ({
+        username,
+        email: `${name}@b.example`,
+        role: 'ROLE_ADMIN',
+      })),
+    })
+    await apply(users({ ana: 'one', eva: 'two' }))
+    assert.deepEqual(await apply(users({ ana: 'TWO', eva: 'one' })), [
+      '~ user ana (email)',
+      '~ user eva (email)',
+    ])
+    assert.deepEqual(await apply(users({ bea: 'two', ana: 'three' })), ['+ user bea', '~ user ana (email)'])
+    assert.deepEqual(
+      (await listAccounts(store.db)).map(({ email }) => email),
+      ['three@b.example', 'two@b.example', 'one@b.example'],
+    )
+    assert.equal((await findAccountByEmail(store.db, 'two@b.example'))?.username, 'bea')
+    assert.equal((await findAccountByEmail(store.db, 'one@b.example'))?.username, 'eva')
   },
 )
 

@@ -7,7 +7,7 @@ import { folderFaults } from '../domain/channel-rules.ts'
 import type { Fault } from '../domain/channel-rules.ts'
 import { rootsOf } from '../domain/file-roots.ts'
 import { NodeError } from '../errors.ts'
-import { listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
+import { giveUpEmail, listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
 import type { NewAccount } from '../store/accounts.ts'
 import {
   addHistoryToAll,
@@ -212,8 +212,10 @@ async function write(
   await writeNotices(tx, plan)
   for (const { id } of contacts.removed) await removeContact(tx, id)
   for (const { code } of entities.removed) await removeLocalEntity(tx, code)
-  // Removed first: an address may pass from one account to another.
+  // An address may pass from one account to another, also in a circle.
   for (const { username } of accounts.removed) await removeAccount(tx, username)
+  for (const { after, fields } of accounts.changed)
+    if (fields.includes('email')) await giveUpEmail(tx, after.username)
   for (const account of kept(accounts)) await putAccount(tx, account)
   // Names of entities too: lists of channels are searched by them.
   if (touches(entities) || touches(contacts) || touches(channels)) await channelAccessChanged(tx)

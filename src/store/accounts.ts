@@ -71,6 +71,12 @@ export async function putAccount(tx: Tx, account: NewAccount): Promise<void> {
   await accountsChanged(tx)
 }
 
+/** Gives the address up, for a transaction in which addresses pass from one account to another: a put brings the next. */
+export async function giveUpEmail(tx: Tx, username: string): Promise<void> {
+  // What stands there meanwhile is no e-mail address, and no other account has it.
+  await tx.updateTable('account').set({ email_key: randomUUID() }).where('username', '=', username).execute()
+}
+
 /** Its tokens and sessions go with it. */
 export async function removeAccount(tx: Tx, username: string): Promise<void> {
   const account = await findAccount(tx, username)
