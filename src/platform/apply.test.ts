@@ -418,6 +418,51 @@ testOnBoth('what only file and database together can tell is refused in words', 
 })
 
 testOnBoth(
+  'files applied one after the other give a platform that one file could describe',
+  async (t, database) => {
+    const { store, apply } = await setUp(t, database)
+    const folders = { inbox: '/srv/x/in', outbox: '/srv/x/out' }
+    const one = { id: 'one', protocol: 'folder' as const, folder: folders, remoteCodes: [{ code: 'ONE' }] }
+    await apply({
+      localEntities: [{ code: 'BANCO', name: 'Banco', oftp2: { id: 'OBANCO' } }],
+      contacts: [
+        one,
+        { id: 'two', oftp2: { id: 'OTWO' }, access: { username: 'two', password: 'a password of two' } },
+      ],
+      channels: [{ code: 'BANCO-ONE-LONGAPPLICATION', contact: 'one', direction: 'EMISION' }],
+    })
+    const before = await exportPlatform(store.db, seal, { secrets: true })
+    for (const [piece, says] of [
+      [
+        { localEntities: [{ code: 'CAJA', name: 'Caja', oftp2: { id: 'OBANCO' } }] },
+        'local entity CAJA: OFTP2 identification OBANCO is that of local entity BANCO already',
+      ],
+      [
+        { contacts: [{ id: 'new', oftp2: { id: 'OTWO' } }] },
+        'contact new: OFTP2 identification OTWO is that of contact two already',
+      ],
+      [
+        { contacts: [{ id: 'new', access: { username: 'two', password: 'a password of new' } }] },
+        'contact new: SFTP account two is that of contact two already',
+      ],
+      [
+        { contacts: [{ ...one, remoteCodes: [{ code: 'OTHER' }] }] },
+        'channel BANCO-ONE-LONGAPPLICATION: contact one has no remote code ONE any more',
+      ],
+      [
+        { contacts: [{ id: 'one', remoteCodes: [{ code: 'ONE' }] }] },
+        'channel BANCO-ONE-LONGAPPLICATION: the application LONGAPPLICATION does not fit OFTP2 (at most 8 characters of A-Z 0-9 / - . & ( )): give the channel an alias that does',
+      ],
+    ] as [Platform, string][]) {
+      const isSaid = { code: 'bad_use', message: `nothing was changed:\n${says}` }
+      await assert.rejects(apply(piece), isSaid)
+      await assert.rejects(apply(piece, { dryRun: true }), isSaid)
+    }
+    assert.equal(await exportPlatform(store.db, seal, { secrets: true }), before)
+  },
+)
+
+testOnBoth(
   'applying an export changes nothing, with secrets and without, and onto an empty platform makes the same',
   async (t, database) => {
     const { store, platform, apply } = await setUp(t, database)

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Actor, AuditNote, AuditTrail } from '../audit/trail.ts'
 import { folderFaults } from '../domain/channel-rules.ts'
 import type { Fault } from '../domain/channel-rules.ts'
+import { parseCode } from '../domain/channel.ts'
 import { rootsOf } from '../domain/file-roots.ts'
 import { NodeError } from '../errors.ts'
 import { giveUpEmail, listAccounts, putAccount, removeAccount } from '../store/accounts.ts'
@@ -35,9 +36,9 @@ import { listExpectations } from '../store/expectations/expectations.ts'
 import type { Seal } from '../store/seal.ts'
 import { notesOfPlan } from './audit-notes.ts'
 import { hashAccess, hashesFor } from './passwords.ts'
-import { planChanges } from './plan.ts'
-import type { Changes, ChangePlan, Present, Removals } from './plan.ts'
-import { carrierOf } from './protocol-rules.ts'
+import { planChanges, summary } from './plan.ts'
+import type { Applied, Changes, ChangePlan, Present, Removals } from './plan.ts'
+import { applicationFaults, carrierOf } from './protocol-rules.ts'
 import { NOTHING_KNOWN } from './rules.ts'
 import type { Known, KnownContact } from './rules.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
@@ -69,14 +70,6 @@ export type ApplyOptions = {
   forbid?: ((present: Present, plan: ChangePlan) => void) | undefined
   /** Who asks, for the audit trail; without it none is written. */
   audit?: { trail: AuditTrail; actor: Actor; note?: string | undefined; isFile?: boolean } | undefined
-}
-
-export type Applied = {
-  /** One line per change: `+ channel X`, `~ contact acme (sftp)`, `- user ana`. Lines never contain values. */
-  lines: string[]
-  added: number
-  changed: number
-  removed: number
 }
 
 export async function applyPlatform(
@@ -258,13 +251,15 @@ async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
 // What only file and database together can tell
 
 function requireSound(plan: ChangePlan, present: Present): void {
+  const entities = after(present.entities, plan.entities, (one) => one.code)
+  const contacts = after(present.contacts, plan.contacts, (one) => one.id)
+  const channels = after(present.channels, plan.channels, (one) => one.code)
   const faults = [
     ...sharedEmails(after(present.accounts, plan.accounts, (one) => one.username)),
-    ...contactFaults(after(present.contacts, plan.contacts, (one) => one.id)),
-    ...rootFaults(
-      after(present.entities, plan.entities, (one) => one.code),
-      after(present.channels, plan.channels, (one) => one.code),
-    ),
+    ...contactFaults(contacts),
+    ...sharedLogins(plan, entities, contacts),
+    ...leftBehind(kept(plan.contacts), channels),
+    ...rootFaults(entities, channels),
     ...unsigned(kept(plan.subscriptions)),
   ]
   if (faults.length > 0)
@@ -304,6 +299,58 @@ function contactFaults(contacts: readonly ContactRecord[]): Fault[] {
   return faults
 }
 
+/**
+ * Names that callers sign in with. Two of before that share one do not stand in the way of other changes: they are named
+ * as soon as one of them is changed.
+ */
+function sharedLogins(plan: ChangePlan, entities: LocalEntity[], contacts: ContactRecord[]): Fault[] {
+  const written = new Set<unknown>([...kept(plan.entities), ...kept(plan.contacts)])
+  const faultsIn = <T>(
+    all: readonly T[],
+    what: string,
+    nameOf: (one: T) => string,
+    valuesOf: (one: T) => string[],
+  ) =>
+    sharedBy(all, valuesOf)
+      .filter(({ one, other }) => written.has(one) || written.has(other))
+      .map(({ one, other, value }) => ({
+        pointer: nameOf(one),
+        message: `${what} ${value} is that of ${nameOf(other)} already`,
+      }))
+  const contactName = ({ id }: ContactRecord) => `contact ${id}`
+  return [
+    ...faultsIn(
+      entities,
+      'OFTP2 identification',
+      ({ code }) => `local entity ${code}`,
+      ({ oftp2Id }) => (oftp2Id === null ? [] : [oftp2Id]),
+    ),
+    ...faultsIn(contacts, 'OFTP2 identification', contactName, ({ settings }) =>
+      [settings.oftp2?.id ?? []].flat(),
+    ),
+    ...faultsIn(contacts, 'SFTP account', contactName, ({ settings }) =>
+      [settings.access?.username ?? []].flat(),
+    ),
+  ]
+}
+
+/** Channels that the file does not name must still be carried by a contact that it changes. */
+function leftBehind(contacts: readonly ContactRecord[], channels: readonly ChannelRecord[]): Fault[] {
+  const changed = new Map(contacts.map((contact) => [contact.id, contact]))
+  return channels.flatMap(({ code, contactId, alias }) => {
+    const contact = changed.get(contactId)
+    if (!contact) return []
+    const remoteCode = parseCode(code)?.remoteCode ?? ''
+    const hasCode = (contact.data.remoteCodes ?? []).some((one) => one.code === remoteCode)
+    return [
+      ...(hasCode ? [] : [`contact ${contactId} has no remote code ${remoteCode} any more`]),
+      ...(contact.protocol === 'oftp2' ? applicationFaults({ code, alias }) : []).map(
+        ({ message }) => message,
+      ),
+    ].map((message) => ({ pointer: `channel ${code}`, message }))
+  })
+}
+
 /** Channels that the file does not name must lie inside the roots that it gives their entity, too. */
 function rootFaults(entities: readonly LocalEntity[], channels: readonly ChannelRecord[]): Fault[] {
   const owners = new Map(entities.map((entity) => [entity.code, entity]))
@@ -340,38 +387,4 @@ function sharedBy<T>(
       else if (other !== one) shared.push({ one, other, value })
     }
   return shared
-}
-
-// What changed, in words
-
-function summary(plan: ChangePlan): Applied {
-  const groups: Line[] = [
-    ...linesOf('local entity', plan.entities, ({ code }) => code),
-    ...linesOf('user', plan.accounts, ({ username }) => username),
-    ...linesOf('contact', plan.contacts, ({ id }) => id),
-    ...linesOf('channel', plan.channels, ({ code }) => code),
-    ...linesOf('calendar', plan.calendars, ({ id }) => id),
-    ...linesOf('subscription', plan.subscriptions, ({ id }) => id),
-    ...linesOf('expectation', plan.expectations, ({ id }) => id),
-  ]
-  const count = (sign: string) => groups.filter((line) => line.sign === sign).length
-  return {
-    lines: groups.map(({ text }) => text),
-    added: count('+'),
-    changed: count('~'),
-    removed: count('-'),
-  }
-}
-
-type Line = { sign: '+' | '~' | '-'; text: string }
-
-function linesOf<T>(what: string, changes: Changes<T>, name: (one: T) => string): Line[] {
-  return [
-    ...changes.added.map((one): Line => ({ sign: '+', text: `+ ${what} ${name(one)}` })),
-    ...changes.changed.map((one): Line => ({
-      sign: '~',
-      text: `~ ${what} ${name(one.after)} (${one.fields.join(', ')})`,
-    })),
-    ...changes.removed.map((one): Line => ({ sign: '-', text: `- ${what} ${name(one)}` })),
-  ]
 }

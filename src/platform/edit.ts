@@ -8,8 +8,8 @@ import { NodeError } from '../errors.ts'
 import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { applyPlatform, readKnown } from './apply.ts'
-import type { Applied, ApplyOptions } from './apply.ts'
-import type { ChangePlan, Present, Removals } from './plan.ts'
+import type { ApplyOptions } from './apply.ts'
+import type { Applied, ChangePlan, Present, Removals } from './plan.ts'
 import { platformFindings } from './rules.ts'
 
 export type Editing = {

@@ -255,3 +255,45 @@ function shownChannel({
   const own = { contact: contactId, alias, automation, calendar, keep, maxOpenedMegabytes }
   return { ...own, ...withoutEmptySecurity(config), secrets }
 }
+
+// What changed, in words
+
+export type Applied = {
+  /** One line per change: `+ channel X`, `~ contact acme (sftp)`, `- user ana`. Lines never contain values. */
+  lines: string[]
+  added: number
+  changed: number
+  removed: number
+}
+
+export function summary(plan: ChangePlan): Applied {
+  const groups: Line[] = [
+    ...linesOf('local entity', plan.entities, ({ code }) => code),
+    ...linesOf('user', plan.accounts, ({ username }) => username),
+    ...linesOf('contact', plan.contacts, ({ id }) => id),
+    ...linesOf('channel', plan.channels, ({ code }) => code),
+    ...linesOf('calendar', plan.calendars, ({ id }) => id),
+    ...linesOf('subscription', plan.subscriptions, ({ id }) => id),
+    ...linesOf('expectation', plan.expectations, ({ id }) => id),
+  ]
+  const count = (sign: string) => groups.filter((line) => line.sign === sign).length
+  return {
+    lines: groups.map(({ text }) => text),
+    added: count('+'),
+    changed: count('~'),
+    removed: count('-'),
+  }
+}
+
+type Line = { sign: '+' | '~' | '-'; text: string }
+
+function linesOf<T>(what: string, changes: Changes<T>, name: (one: T) => string): Line[] {
+  return [
+    ...changes.added.map((one): Line => ({ sign: '+', text: `+ ${what} ${name(one)}` })),
+    ...changes.changed.map((one): Line => ({
+      sign: '~',
+      text: `~ ${what} ${name(one.after)} (${one.fields.join(', ')})`,
+    })),
+    ...changes.removed.map((one): Line => ({ sign: '-', text: `- ${what} ${name(one)}` })),
+  ]
+}

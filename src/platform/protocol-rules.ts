@@ -216,11 +216,16 @@ function unprovenHashes(channel: PlatformChannel): Fault[] {
 }
 
 /** OFTP2 carries the application in eight characters of its own alphabet. */
-function applicationFaults({ code, alias }: PlatformChannel): Findings['faults'] {
+export function applicationFaults({
+  code,
+  alias,
+}: {
+  code: string
+  alias?: string | null | undefined
+}): Findings['faults'] {
   const application = parseCode(code)?.application ?? ''
   const form = 'at most 8 characters of A-Z 0-9 / - . & ( )'
-  if (alias !== undefined)
-    return APPLICATION.test(alias) ? [] : [{ pointer: '/alias', message: `must be ${form}` }]
+  if (alias != null) return APPLICATION.test(alias) ? [] : [{ pointer: '/alias', message: `must be ${form}` }]
   if (APPLICATION.test(application)) return []
   return [
     {

@@ -260,6 +260,10 @@ test('what check and apply refuse of contacts and channels is refused in the sam
     refusal(400, /^\/remoteIPs\/0\/ipAddress is not an IPv4 or IPv6 address/),
   )
   await assert.rejects(
+    admin.changeContact({ contactId: 'acme', body: { remoteCodes: [{ code: 'OTHER' }] } }),
+    refusal(409, /channel BANCO-ACME-\S+: contact acme has no remote code ACME any more/),
+  )
+  await assert.rejects(
     admin.createContact({ body: { id: 'x', remoteCodes: [{ code: 'ACME' }] } }),
     refusal(409, /remote code ACME is one of acme already/),
   )

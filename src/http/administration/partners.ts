@@ -145,7 +145,6 @@ const changeContact: PlatformHandler<'changeContact'> = (context, call) => {
   const id = call.input.contactId
   return changePlatform(context, call, {
     put: { contacts: [{ ...call.body, id }] },
-    onlyChannels: [],
     forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
   })
 }
