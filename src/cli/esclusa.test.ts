@@ -66,6 +66,25 @@ test('wrong use exits 2 with a word of help, and help itself 0', async (t) => {
     assert.equal(exit, 2, line)
     assert.notEqual(stderr, '')
   }
+  for (const [line, said] of [
+    ['send', "error: missing required argument 'channel'\n(see esclusa send --help)\n"],
+    ['user add', "error: missing required argument 'username'\n(see esclusa user add --help)\n"],
+    [
+      'user add ana --email a@b.example',
+      'esclusa: an account needs --email and --role: esclusa user add NAME --email ADDRESS --role ROLE\n',
+    ],
+    [
+      'user add ana --email a@b.example --role ROLE_ADMIN --last-name \u001b[2J',
+      'esclusa: lastName must not contain control characters\n',
+    ],
+    ['help user nothing', 'esclusa: there is no command user nothing: see esclusa --help\n'],
+  ] as const) {
+    const { exit, stderr } = await run(line)
+    assert.deepEqual([exit, stderr], [2, said], line)
+  }
+  const nested = await run('help user add')
+  assert.equal(nested.exit, 0)
+  assert.match(nested.stdout, /^Usage: esclusa user add \[options\] <username>$/m)
   const folder = await tempFolder(t)
   const [text, gone] = [join(folder, 'text'), join(folder, 'gone')]
   writeFileSync(text, 'no backup at all')
@@ -615,7 +634,9 @@ test('a file is uploaded and sent; a partner is called step by step by contact t
   assert.equal(readFileSync(there, 'utf8'), 'salaries')
   const twice = await run(`upload ${PLAIN} ${file}`)
   assert.deepEqual([twice.exit, /409/.test(twice.stderr)], [3, true], 'none is written over')
-  assert.notEqual((await run(`upload ${PLAIN} ${join(folder, 'nothing')}`)).exit, 0)
+  const nothing = join(folder, 'nothing')
+  const missing = await run(`upload ${PLAIN} ${nothing}`)
+  assert.deepEqual([missing.exit, missing.stderr], [2, `esclusa: ${nothing} does not exist\n`])
   const sent = await run(`upload ${PLAIN} ${file} --name more.txt --send --json`)
   const { status, files } = JSON.parse(sent.stdout) as { status: string; files: { file: string }[] }
   assert.deepEqual([status, files.length], ['PENDING', 2], sent.stdout)

@@ -10,8 +10,7 @@ import { addNodeCommands } from './node/node-commands.ts'
 const program = new Command('esclusa')
   .description('A managed file-transfer node: channels between banks and companies.')
   .version(VERSION, '-V, --version', 'print the version')
-  .helpCommand('help [command]', 'print help for a command')
-  .showHelpAfterError('(see esclusa --help)')
+  .helpCommand(false)
   .exitOverride()
 
 // Commands also make databases, keys and certificates. Only their owner may read these.
@@ -23,6 +22,12 @@ program
   .command('completion <shell>')
   .description('print a script that completes commands and options: bash, zsh or fish')
   .action(async (shell: string) => (await import('./completion.ts')).completion(program, shell))
+
+program
+  .command('help [command...]')
+  .description('print help for a command')
+  .action((names: string[]) => printHelp(names))
+sayHelpAfterError(program)
 
 // The reader of our output may stop early (`| head`). That is no fault; a full disk is.
 process.stdout.on('error', (thrown) => {
@@ -39,6 +44,22 @@ async function run(): Promise<void> {
   } catch (thrown) {
     process.exitCode = report(thrown)
   }
+}
+
+/** A wrong use is answered with the command whose help tells the right one. */
+function sayHelpAfterError(command: Command, path = 'esclusa'): void {
+  command.showHelpAfterError(`(see ${path} --help)`)
+  for (const one of command.commands) sayHelpAfterError(one, `${path} ${one.name()}`)
+}
+
+function printHelp(names: readonly string[]): void {
+  let command = program
+  for (const name of names) {
+    const found = command.commands.find((one) => one.name() === name)
+    if (!found) throw new NodeError('bad_use', `there is no command ${names.join(' ')}: see esclusa --help`)
+    command = found
+  }
+  command.outputHelp()
 }
 
 function report(thrown: unknown): number {

@@ -27,7 +27,8 @@ export async function upload(channelCode: string, path: string, options: UploadF
 /** Read as it goes: a large file is never in memory whole. */
 async function contentOf(path: string): Promise<Blob> {
   const there = await stat(path).catch((thrown: unknown) => {
-    throw fromFileError(thrown, path)
+    const { message } = fromFileError(thrown, path)
+    throw new NodeError('bad_use', message, { cause: thrown })
   })
   if (!there.isFile()) throw new NodeError('bad_use', `${path} is no regular file`)
   return openAsBlob(path)

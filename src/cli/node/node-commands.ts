@@ -71,8 +71,9 @@ function addUserCommands(program: Command): void {
   user
     .command('add <username>')
     .description('make an account')
-    .requiredOption('--email <address>', 'e-mail address, which the v1 login uses')
-    .requiredOption('--role <role>', 'such as ROLE_OPERATOR')
+    // Required, but not of the parser, which would ask for the first of them before the username.
+    .option('--email <address>', 'e-mail address, which the v1 login uses (required)')
+    .option('--role <role>', 'such as ROLE_OPERATOR (required)')
     .option('--name <name>')
     .option('--last-name <name>')
     .option('--second-last-name <name>')

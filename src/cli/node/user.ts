@@ -15,14 +15,15 @@ import {
 import type { Account } from '../../store/accounts.ts'
 import type { Store, Tx } from '../../store/database/store.ts'
 import { HIDDEN_IN_USERS, shownAccount } from '../../platform/audit-notes.ts'
+import { schemaFaults } from '../../platform/schema-faults.ts'
 import { readNewPassword } from '../password-input.ts'
 import { say, sayJson, sayTable } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
 import type { OpenPlatform } from './with-platform.ts'
 
 export type NewUser = {
-  email: string
-  role: string
+  email?: string
+  role?: string
   name?: string
   lastName?: string
   secondLastName?: string
@@ -33,6 +34,11 @@ export type NewUser = {
 
 export async function addUser(username: string, options: NewUser): Promise<void> {
   const { email, role: written, name, lastName, secondLastName, language } = options
+  if (email === undefined || written === undefined)
+    throw new NodeError(
+      'bad_use',
+      'an account needs --email and --role: esclusa user add NAME --email ADDRESS --role ROLE',
+    )
   const role = ROLES.find((one) => one === written)
   if (!role) throw new NodeError('bad_use', `--role must be one of ${ROLES.join(', ')}, not "${written}"`)
   if (!/^[^\p{Cc}]{1,64}$/u.test(username))
@@ -44,6 +50,9 @@ export async function addUser(username: string, options: NewUser): Promise<void>
     ...(lastName && { lastName }),
     ...(secondLastName && { secondLastName }),
   }
+  // Whatever else a platform file would be refused for.
+  const [fault] = schemaFaults({ users: [{ username, email, role, language, ...names }] })
+  if (fault) throw new NodeError('bad_use', `${fault.pointer.replace('/users/0/', '')} ${fault.message}`)
   await withPlatform(
     async ({ store, audit, actor }) => {
       await requireFree(store.db as Tx, username, email) // only an earlier answer than the one below
