@@ -3,7 +3,6 @@
 
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { makeFirstAdministrator } from './accounts/first-run.ts'
 import type { FirstAdministrator } from './accounts/first-run.ts'
@@ -24,7 +23,7 @@ import { messageOf, NodeError } from './errors.ts'
 import { keptFirstSecrets } from './files/first-secrets.ts'
 import { refuseHalfRestored } from './files/half-restored.ts'
 import { readListenerCertificates } from './files/listener-certificates.ts'
-import { requireApart } from './files/root-overlap.ts'
+import { makeFolders, requireApart } from './files/root-overlap.ts'
 import { missingSecrets, readSecrets, requireMasterKey } from './files/secrets.ts'
 import type { NodeSecrets } from './files/secrets.ts'
 import type { Context } from './http/context.ts'
@@ -73,6 +72,7 @@ export async function startNode(config: Config, options: StartOptions = {}): Pro
   refuseHalfRestored(config.dataDir)
   // Whatever a node makes, in any folder, is for its own user only.
   process.umask(0o077)
+  makeFolders(config)
   const metrics = makeMetrics()
   const store = timedWrites(await openStore(config), metrics.wrote)
   const opened: Opened = { store, log, owner }
@@ -106,7 +106,6 @@ type Prepared = StartOptions & { metrics: ReturnType<typeof makeMetrics> }
 async function start(config: Config, opened: Opened, { worker, metrics }: Prepared): Promise<RunningNode> {
   const { store, log, owner } = opened
   const secrets = await secretsFor(config, opened)
-  for (const root of config.fileRoots) mkdirSync(root, { recursive: true })
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
   const ending = new AbortController()

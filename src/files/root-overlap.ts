@@ -4,8 +4,8 @@
 //
 // One nesting is allowed: the data folder's own `files`, which is the default file root.
 
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { isInside } from '../domain/channel-rules.ts'
 import { NodeError, systemCode } from '../errors.ts'
@@ -32,6 +32,39 @@ function isNoFolder(path: string): boolean {
   } catch (thrown) {
     // What may not be looked at is told by whoever needs it.
     return systemCode(thrown) === 'ENOTDIR'
+  }
+}
+
+/** Makes what is not there of the data folder and the file roots. The data folder must be this user's to write. */
+export function makeFolders({ dataDir, fileRoots }: Pick<Places, 'dataDir' | 'fileRoots'>): void {
+  requireRights('ESCLUSA_DATA_DIR', dataDir)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  for (const name of ['esclusa.db', 'jwt-secret', 'master-key']) {
+    const path = join(dataDir, name)
+    if (existsSync(path)) requireRights('ESCLUSA_DATA_DIR', path)
+  }
+  for (const root of fileRoots) {
+    // What is there may be for reading alone.
+    if (!existsSync(root)) requireRights('ESCLUSA_FILE_ROOTS', root)
+    mkdirSync(root, { recursive: true })
+  }
+}
+
+/** Of what is not there yet, the rights on the folder that it would be made in. */
+function requireRights(setting: string, path: string): void {
+  let there = path
+  while (!existsSync(there) && there !== dirname(there)) there = dirname(there)
+  try {
+    accessSync(there, constants.R_OK | constants.W_OK)
+  } catch (thrown) {
+    const code = systemCode(thrown)
+    throw new NodeError(
+      'bad_use',
+      code === 'EROFS'
+        ? `${there} can only be read (EROFS): set ${setting} to a folder on a disk that can be written`
+        : `this user (uid ${process.getuid?.()}) may not write to ${there} (${code}): run the command as the user that it belongs to, give it to this user, or set ${setting} to another folder`,
+      { cause: thrown },
+    )
   }
 }
 

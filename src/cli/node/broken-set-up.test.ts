@@ -83,3 +83,30 @@ test(
     assert.match(run(['audit', 'export'], settings, { uid: 54_321 }).stdout, /"who":"uid 54321"/)
   },
 )
+
+test('a folder that this user may not write stops the node with what to do', async (t) => {
+  const folder = await tempFolder(t)
+  chmodSync(folder, 0o755)
+  const [own, others] = [join(folder, 'own'), join(folder, 'others')]
+  mkdirSync(own)
+  mkdirSync(others)
+  const isRoot = process.getuid?.() === 0
+  // Root writes everywhere.
+  const uid = isRoot ? 65_534 : (process.getuid?.() ?? 0)
+  if (isRoot) chownSync(own, uid, uid)
+  chmodSync(others, 0o555)
+  for (const [setting, settings] of [
+    ['ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
+    ['ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: join(others, 'data') }],
+    ['ESCLUSA_FILE_ROOTS', { ESCLUSA_DATA_DIR: own, ESCLUSA_FILE_ROOTS: join(others, 'files') }],
+  ] as const) {
+    const { exit, stderr } = run(['serve'], settings, isRoot ? { uid } : {})
+    assert.deepEqual(
+      [exit, stderr],
+      [
+        2,
+        `esclusa: this user (uid ${uid}) may not write to ${others} (EACCES): run the command as the user that it belongs to, give it to this user, or set ${setting} to another folder\n`,
+      ],
+    )
+  }
+})
