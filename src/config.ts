@@ -1,11 +1,11 @@
 // The node's settings: read once from the environment, checked, frozen. Nothing else in the node reads process.env. A
 // wrong setting stops the node at once; the message has its name and says what it should be.
 
-import { availableParallelism, homedir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import { NodeError } from './errors.ts'
-import { IS_RELEASE, usualDataDir } from './root.ts'
+import { homeFolder, IS_RELEASE, usualDataDir } from './root.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -275,16 +275,7 @@ export function readConfig(env: Env): Config {
 export const CLIENT_SETTINGS = new Set(['ESCLUSA_URL', 'ESCLUSA_TOKEN', 'ESCLUSA_PASSWORD'])
 
 function callerOf(env: Env) {
-  return { isRelease: IS_RELEASE, uid: process.getuid?.() ?? 0, home: homeOf, xdg: env.XDG_DATA_HOME }
-}
-
-/** Asked for only where it is needed: a user whom the machine does not know by name may have none. */
-function homeOf(): string {
-  try {
-    return homedir()
-  } catch {
-    throw wrong('ESCLUSA_DATA_DIR', 'must be set: this user has no home folder for it')
-  }
+  return { isRelease: IS_RELEASE, uid: process.getuid?.() ?? 0, home: homeFolder, xdg: env.XDG_DATA_HOME }
 }
 
 function wrong(name: string, should: string): NodeError {

@@ -2,7 +2,9 @@
 // folder below it, so a path from here is right in either case.
 
 import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { NodeError } from './errors.ts'
 
 /** A place in the project, by its path from the root. */
 export function fromRoot(path: string): URL {
@@ -26,4 +28,15 @@ export function usualDataDir({ isRelease, uid, home, xdg }: Caller): string {
   if (!isRelease) return './data'
   if (uid === 0) return '/var/lib/esclusa'
   return join(xdg?.startsWith('/') ? xdg : join(home(), '.local/share'), 'esclusa')
+}
+
+/** Asked for only where it is needed: a user whom the machine does not know by name may have none. */
+export function homeFolder(): string {
+  try {
+    return homedir()
+  } catch (cause) {
+    throw new NodeError('bad_use', 'setting ESCLUSA_DATA_DIR must be set: this user has no home folder', {
+      cause,
+    })
+  }
 }
