@@ -77,6 +77,7 @@ test(
     chownSync(dataDir, 54_321, 54_321)
     const file = join(folder, 'platform.yaml')
     writeFileSync(file, 'localEntities: [{ code: BANCO, name: Banco }]\n')
+    chmodSync(file, 0o644)
     const settings = { ESCLUSA_DATA_DIR: dataDir }
     const { exit, stdout, stderr } = run(['apply', file], settings, { uid: 54_321 })
     assert.deepEqual([exit, stdout, stderr], [0, '+ local entity BANCO\n1 added, 0 changed, 0 removed\n', ''])
