@@ -13,7 +13,7 @@ import { NodeError, fromFileError, systemCode } from '../errors.ts'
 import { syncFolder } from './folder-sync.ts'
 import { hashFile } from './hash.ts'
 
-async function syncFile(path: string): Promise<void> {
+export async function syncFile(path: string): Promise<void> {
   await using file = await open(path, 'r')
   await file.sync()
 }
