@@ -49,7 +49,7 @@ import { timedWrites } from './store/watching/timed-writes.ts'
 import { mendErrors } from './store/transfers/failures.ts'
 import { tellNode } from './store/events/node-life.ts'
 import { makeSeal } from './store/seal.ts'
-import { isKeyOf, usesMasterKey } from './store/sealed-values.ts'
+import { requireKeyOf, usesMasterKey } from './store/sealed-values.ts'
 import { fillAllNameKeys } from './store/transfers/file-names.ts'
 
 export type RunningNode = {
@@ -230,11 +230,7 @@ async function secretsFor(config: Config, { store, log }: Opened): Promise<NodeS
     log.warn('jwt-secret is missing in the data folder: a new one is made, and all tokens and logins end')
   }
   const secrets = readSecrets(config)
-  // It starts all the same: where the old key is lost for good, new secrets are set through the node.
-  if (!(await isKeyOf(store.db, makeSeal(secrets.master))))
-    log.error(
-      'no secret in the database opens with this master key: set ESCLUSA_MASTER_KEY, or put master-key back, as it was when they were sealed',
-    )
+  await requireKeyOf(store.db, makeSeal(secrets.master))
   return secrets
 }
 

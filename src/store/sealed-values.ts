@@ -1,6 +1,7 @@
 // Every place where a sealed value lies, and sealing them anew with the current key. Each row is changed only if it is
 // still as it was read: whoever changed it meanwhile has sealed it himself.
 
+import { NodeError } from '../errors.ts'
 import { channelPlace } from './channels.ts'
 import { contactPlace } from './contacts.ts'
 import type { Db, Store } from './database/store.ts'
@@ -56,14 +57,21 @@ export async function* sealedValues(db: Db): AsyncGenerator<Value> {
     }
 }
 
-/** Whether a key can be the one of this database: one value opens, or nothing is sealed yet. */
-export async function isKeyOf(db: Db, seal: Seal): Promise<boolean> {
+/**
+ * Refuses a key that opens none of them: each transfer that needs a secret would fail for good, and what was sealed with
+ * this key the other nodes could not open.
+ */
+export async function requireKeyOf(db: Db, seal: Seal): Promise<void> {
   let isEmpty = true
   for await (const value of sealedValues(db)) {
-    if (opens(seal, value)) return true
+    if (opens(seal, value)) return
     isEmpty = false
   }
-  return isEmpty
+  if (isEmpty) return
+  throw new NodeError(
+    'bad_use',
+    'no secret in the database opens with this master key: set ESCLUSA_MASTER_KEY, or put master-key back, as it was when they were sealed (where it is lost, esclusa export still writes the platform without its secrets)',
+  )
 }
 
 export function opens(seal: Seal, { place, sealed }: Value): boolean {

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { startNode } from '../../src/main.ts'
 import { launch } from '../crash/node-process.ts'
-import { closeAfter, postgres, startTestNode, tempFolder, testOnBoth, waitFor } from '../support/harness.ts'
+import { closeAfter, postgres, startTestNode, tempFolder, testOnBoth } from '../support/harness.ts'
 
 const { skip = false } = postgres
 
@@ -54,23 +54,33 @@ testOnBoth('without its master key a platform is refused, and doctor makes none'
   await rm(own, { recursive: true, force: true })
 })
 
-test('a node whose master key opens nothing says so when it starts', async (t) => {
-  const node = await startTestNode(t)
-  await node.stop()
-  const child = launch(
-    {
-      ESCLUSA_DATA_DIR: node.dataDir,
+testOnBoth(
+  'with another master key a platform is refused, and only its export is left',
+  async (t, database) => {
+    const node = await startTestNode(t, { database })
+    const settings = {
+      ESCLUSA_DATA_DIR: database === postgres ? join(await tempFolder(t), 'own') : node.dataDir,
       ESCLUSA_PORT: '0',
-      ESCLUSA_LOG_LEVEL: 'error',
+      ESCLUSA_LOG_LEVEL: 'silent',
       ESCLUSA_MASTER_KEY: 'another key than that of the platform',
-    },
-    ['serve'],
-  )
-  closeAfter(t, async () => void child.kill('SIGKILL'))
-  let said = ''
-  child.stdout?.on('data', (piece) => (said += String(piece)))
-  await waitFor('the error', () => said.includes('no secret in the database opens with this master key'))
-})
+      ...(node.databaseUrl && { ESCLUSA_DATABASE_URL: node.databaseUrl }),
+    }
+    if (database !== postgres) await node.stop()
+    const refusal = /no secret in the database opens with this master key/
+    await assert.rejects(startNode(readConfig(settings)), { code: 'bad_use', message: refusal })
+    const command = await run(settings, 'user', 'list')
+    assert.equal(command.exit, 2, command.complained)
+    assert.match(command.complained, refusal)
+    const exported = await run(settings, 'export')
+    assert.equal(exported.exit, 0, exported.complained)
+    assert.match(exported.said, /^channels:/m)
+    // Beside the key that they were sealed with it is a further one.
+    const kept = (await readFile(join(node.dataDir, 'master-key'), 'utf8')).trim()
+    const both = { ...settings, ESCLUSA_MASTER_KEY_OLD: kept }
+    const again = await startNode(readConfig(both))
+    closeAfter(t, () => again.stop())
+  },
+)
 
 test(
   'where nothing is sealed yet, a node may join a platform on PostgreSQL with a key of its own',

@@ -13,7 +13,7 @@ import { openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
-import { usesMasterKey } from '../../store/sealed-values.ts'
+import { requireKeyOf, usesMasterKey } from '../../store/sealed-values.ts'
 import { requireNode } from './data-folder.ts'
 
 export type OpenPlatform = {
@@ -30,7 +30,7 @@ const LEAST_PATIENCE_SECONDS = 30
 
 export async function withPlatform<T>(
   run: (platform: OpenPlatform) => Promise<T>,
-  options: { makes?: boolean } = {},
+  options: { makes?: boolean; anyKey?: boolean } = {},
 ): Promise<T> {
   const config = readConfig(process.env)
   refuseHalfRestored(config.dataDir)
@@ -41,12 +41,14 @@ export async function withPlatform<T>(
   try {
     if (missingSecrets(config).master && (await usesMasterKey(store))) requireMasterKey(config)
     const secrets = readSecrets(config)
+    const seal = makeSeal(secrets.master)
+    if (!options.anyKey) await requireKeyOf(store.db, seal)
     const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
     const done = await run({
       config,
       store,
       secrets,
-      seal: makeSeal(secrets.master),
+      seal,
       audit,
       actor: { who: callerName(), via: 'COMMAND', address: hostname() },
     })
