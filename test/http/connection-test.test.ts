@@ -50,7 +50,7 @@ test(
     const at = (port: number) => [{ id: '1', ipAddress: '127.0.0.1', port }]
     const contact = (id: string, rest: Partial<PlatformContact>): PlatformContact => ({
       id,
-      remoteCodes: [{ id: '1', code: id.toUpperCase() }],
+      remoteCodes: [{ id: '1', code: id.toUpperCase().replace('-', '.') }],
       ...rest,
     })
     const oftp2 = (id: string, port: number, calls: string) =>
@@ -104,11 +104,11 @@ test(
           // The node calls itself: as US it calls THEM, where US is the contact that calls.
           oftp2('them', tlsPort, 'O0013THEM'),
           oftp2('us', tlsPort, 'O0013US'),
-          oftp2('badpass', tlsPort, 'O0013THEM'),
-          oftp2('badcert', tlsPort, 'O0013THEM'),
-          oftp2('gone', closedPort, 'O0013THEM'),
-          oftp2('silent', (silent.address() as AddressInfo).port, 'O0013THEM'),
-          oftp2('bare', tlsPort, 'O0013THEM'),
+          oftp2('badpass', tlsPort, 'O0013BADPASS'),
+          oftp2('badcert', tlsPort, 'O0013BADCERT'),
+          oftp2('gone', closedPort, 'O0013GONE'),
+          oftp2('silent', (silent.address() as AddressInfo).port, 'O0013SILENT'),
+          oftp2('bare', tlsPort, 'O0013BARE'),
           sftp('ssh', {}),
           sftp('ssh-key', { hostKeys: [stranger.fingerprint] }),
           sftp('ssh-login', { privateKey: stranger.private }),
