@@ -10,6 +10,7 @@ import { findAccount, findAccountByEmail, listAccounts } from '../store/accounts
 import { findChannel, listChannels, openChannel, pageOfHistory, updateChannel } from '../store/channels.ts'
 import { findContact, listContacts, listLocalEntities, openProtocolSections } from '../store/contacts.ts'
 import type { Store } from '../store/database/store.ts'
+import { halfFilesOf, putHalfFile } from '../store/transfers/receptions.ts'
 import { makeSeal } from '../store/seal.ts'
 import { addToOutbox, takeFromOutbox } from '../store/transfers/outbox.ts'
 import { findTransfer, insertTransfer, moveTransfer } from '../store/transfers/transfers.ts'
@@ -211,6 +212,47 @@ testOnBoth('a channel is not removed while its partner has files to take', async
   await store.write((tx) => takeFromOutbox(tx, b, NOW))
   assert.deepEqual(await apply(without, { prune: true }), ['- channel BANCO-ACME-NOMINA'])
 })
+
+testOnBoth(
+  'another contact that a channel is given to finds nothing there of the one before',
+  async (t, database) => {
+    const { store, platform, apply } = await setUp(t, database)
+    await apply(platform)
+    const passed = changed(platform, ({ contacts, channels }) => {
+      const acme = contacts.find(({ id }) => id === channels[0]?.contact) ?? assert.fail()
+      contacts.push({
+        id: 'gamma',
+        remoteCodes: acme.remoteCodes,
+        protocol: 'folder',
+        folder: { inbox: '/i', outbox: '/o' },
+      })
+      acme.remoteCodes = [{ code: 'OTHER' }]
+      for (const channel of channels) if (channel.contact === acme.id) channel.contact = 'gamma'
+    })
+    const made = { id: 't1', channelCode: NOMINA, direction: 'EMISION', type: 'MANUAL' } as const
+    const asked = { ...made, requestedBy: null, retryOf: null, now: NOW, files: [] }
+    await store.write((tx) => insertTransfer(tx, asked))
+    const given = (why: string) => ({
+      code: 'conflict',
+      message: new RegExp(`cannot be given to another contact while ${why}`),
+    })
+    await assert.rejects(apply(passed), given('transfers'))
+    await store.write((tx) => moveTransfer(tx, 't1', { from: 'PENDING', to: 'CANCELLED', now: NOW }))
+    const file = { channelCode: NOMINA, size: 1, modifiedAt: NOW, transferId: 't1', index: 0 }
+    const laid = { ...file, id: 'a', name: 'a', path: '/data/outbox/a' }
+    const half = { channelCode: NOMINA, name: 'half.tmp', date: '', time: '' }
+    await store.write(async (tx) => {
+      await addToOutbox(tx, laid)
+      await putHalfFile(tx, half, { path: '/data/half', position: 3 }, NOW)
+    })
+    await assert.rejects(apply(passed), given('files lie'))
+    await store.write((tx) => takeFromOutbox(tx, laid, NOW))
+    assert.equal((await halfFilesOf(store.db, NOMINA, '')).length, 1)
+    await apply(passed)
+    assert.equal((await findChannel(store.db, NOMINA))?.contactId, 'gamma')
+    assert.deepEqual(await halfFilesOf(store.db, NOMINA, ''), [])
+  },
+)
 
 testOnBoth(
   'a channel that was deactivated is removed with what its partner has not taken',

@@ -45,6 +45,7 @@ import type { Platform } from '../contract/administration/platform-file.ts'
 import type { SubscriptionPlan } from './subscription-record.ts'
 import { writeNotices } from './write-notices.ts'
 import { countWaiting } from '../store/transfers/outbox.ts'
+import { forgetHalfFiles } from '../store/transfers/receptions.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
 
 export type ApplyOptions = {
@@ -196,6 +197,7 @@ async function write(
   const changed = channels.changed.map(({ after }) => after)
   await insertChannels(tx, channels.added)
   await updateChannels(tx, changed)
+  await forgetHalfFiles(tx, codesOf(passedOn(plan)))
   const made = { at: now, event: 'CHANNEL_CREATED', detail: 'by apply' } as const
   const updated = { at: now, event: 'CHANNEL_UPDATED', detail: 'by apply' } as const
   await addHistoryToAll(tx, codesOf(channels.added), made, auditIds)
@@ -226,25 +228,39 @@ function touches(changes: Changes<unknown>): boolean {
   return changes.added.length + changes.changed.length + changes.removed.length > 0
 }
 
+/** Channels that another contact has from now on. */
+function passedOn({ channels }: ChangePlan): ChannelRecord[] {
+  return channels.changed.filter(({ fields }) => fields.includes('contact')).map(({ after }) => after)
+}
+
 /**
- * Removing a channel removes its history, its transfers and what lies ready for its partner. It is refused while a transfer
- * is under way, or the partner has yet to take something: the original may be gone. Who has deactivated the channel first
- * does not wait for the partner any more.
+ * Removing a channel removes its history, its transfers and what lies ready for its partner; passed on, the next partner
+ * would find there what was meant for the one before. Both are refused while a transfer is under way, or the partner has yet
+ * to take something: the original may be gone. Who deactivated a channel before removing it does not wait for the partner.
  */
 async function requireIdle(db: Db, plan: ChangePlan): Promise<void> {
-  const codes = codesOf(plan.channels.removed)
-  const busy = await channelsInUse(db as Tx, codes) // reads only
+  const { removed } = plan.channels
+  const passed = passedOn(plan)
+  const active = removed.filter(({ config }) => config.deactivateChannel !== true)
+  await refuseBusy(db, { channels: removed, waitsFor: active, be: 'removed' })
+  await refuseBusy(db, { channels: passed, waitsFor: passed, be: 'given to another contact' })
+}
+
+async function refuseBusy(
+  db: Db,
+  { channels, waitsFor, be }: { channels: ChannelRecord[]; waitsFor: ChannelRecord[]; be: string },
+): Promise<void> {
+  const busy = await channelsInUse(db as Tx, codesOf(channels)) // reads only
   if (busy.length > 0)
     throw new NodeError(
       'conflict',
-      `nothing was changed: ${busy.join(', ')} cannot be removed while transfers are pending or in progress; wait, or reset first`,
+      `nothing was changed: ${busy.join(', ')} cannot be ${be} while transfers are pending or in progress; wait, or reset first`,
     )
-  const active = plan.channels.removed.filter(({ config }) => config.deactivateChannel !== true)
-  const waiting = await countWaiting(db, codesOf(active))
+  const waiting = await countWaiting(db, codesOf(waitsFor))
   if (waiting.length > 0)
     throw new NodeError(
       'conflict',
-      `nothing was changed: ${waiting.map(({ channelCode, files }) => `${channelCode} (${files})`).join(', ')} cannot be removed while files lie in the partner’s out folder: it takes or removes them first, or deactivate the channel (deactivateChannel) to drop them`,
+      `nothing was changed: ${waiting.map(({ channelCode, files }) => `${channelCode} (${files})`).join(', ')} cannot be ${be} while files lie in the partner’s out folder: it takes or removes them first, or deactivate the channel (deactivateChannel) and remove it to drop them`,
     )
 }
 
@@ -305,33 +321,22 @@ function contactFaults(contacts: readonly ContactRecord[]): Fault[] {
  */
 function sharedLogins(plan: ChangePlan, entities: LocalEntity[], contacts: ContactRecord[]): Fault[] {
   const written = new Set<unknown>([...kept(plan.entities), ...kept(plan.contacts)])
-  const faultsIn = <T>(
-    all: readonly T[],
-    what: string,
-    nameOf: (one: T) => string,
-    valuesOf: (one: T) => string[],
-  ) =>
-    sharedBy(all, valuesOf)
-      .filter(({ one, other }) => written.has(one) || written.has(other))
-      .map(({ one, other, value }) => ({
-        pointer: nameOf(one),
-        message: `${what} ${value} is that of ${nameOf(other)} already`,
-      }))
-  const contactName = ({ id }: ContactRecord) => `contact ${id}`
-  return [
-    ...faultsIn(
-      entities,
-      'OFTP2 identification',
-      ({ code }) => `local entity ${code}`,
-      ({ oftp2Id }) => (oftp2Id === null ? [] : [oftp2Id]),
-    ),
-    ...faultsIn(contacts, 'OFTP2 identification', contactName, ({ settings }) =>
-      [settings.oftp2?.id ?? []].flat(),
-    ),
-    ...faultsIn(contacts, 'SFTP account', contactName, ({ settings }) =>
-      [settings.access?.username ?? []].flat(),
-    ),
+  const oftp2 = 'OFTP2 identification'
+  const logins = [
+    ...entities.map((of) => ({ of, kind: 'local entity', id: of.code, what: oftp2, login: of.oftp2Id })),
+    ...contacts.flatMap((of) => [
+      { of, kind: 'contact', id: of.id, what: oftp2, login: of.settings.oftp2?.id },
+      { of, kind: 'contact', id: of.id, what: 'SFTP account', login: of.settings.access?.username },
+    ]),
   ]
+  const keyOf = ({ kind, what, login }: (typeof logins)[number]) =>
+    login ? [`${kind} ${what} ${login}`] : []
+  return sharedBy(logins, keyOf)
+    .filter(({ one, other }) => written.has(one.of) || written.has(other.of))
+    .map(({ one: { kind, id, what, login }, other }) => ({
+      pointer: `${kind} ${id}`,
+      message: `${what} ${login} is that of ${other.kind} ${other.id} already`,
+    }))
 }
 
 /** Channels that the file does not name must still be carried by a contact that it changes. */

@@ -1,5 +1,6 @@
 // Files that were received whole, half files, and the receipts that are owed for them.
 
+import { batches } from '../database/batches.ts'
 import { sql } from 'kysely'
 import { isActive } from './active.ts'
 import { nameKey } from './file-names.ts'
@@ -77,6 +78,12 @@ export async function removeHalfFile(tx: Tx, key: FileKey, path: string): Promis
     .where((eb) => eb.and(keyColumns(key)))
     .where('path', '=', path)
     .execute()
+}
+
+/** Of channels that another partner has from now on, which must not see them. The files go as strays. */
+export async function forgetHalfFiles(tx: Tx, codes: readonly string[]): Promise<void> {
+  for (const some of batches(codes))
+    await tx.deleteFrom('partial_file').where('channel_code', 'in', some).execute()
 }
 
 /** Half files of a channel whose keys have that date. */
