@@ -35,14 +35,18 @@ function isNoFolder(path: string): boolean {
   }
 }
 
-/** Makes what is not there of the data folder and the file roots. The data folder must be this user's to write. */
-export function makeFolders({ dataDir, fileRoots }: Pick<Places, 'dataDir' | 'fileRoots'>): void {
-  requireRights('ESCLUSA_DATA_DIR', dataDir)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  for (const name of ['esclusa.db', 'jwt-secret', 'master-key']) {
+/** The data folder, and what lies in it, must be this user's to write: node and commands do. */
+export function requireOwnData(dataDir: string): void {
+  for (const name of ['', 'esclusa.db', 'jwt-secret', 'master-key']) {
     const path = join(dataDir, name)
-    if (existsSync(path)) requireRights('ESCLUSA_DATA_DIR', path)
+    if (name === '' || existsSync(path)) requireRights('ESCLUSA_DATA_DIR', path)
   }
+}
+
+/** Makes what is not there of the data folder and the file roots. */
+export function makeFolders({ dataDir, fileRoots }: Pick<Places, 'dataDir' | 'fileRoots'>): void {
+  requireOwnData(dataDir)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   for (const root of fileRoots) {
     // What is there may be for reading alone.
     if (!existsSync(root)) requireRights('ESCLUSA_FILE_ROOTS', root)

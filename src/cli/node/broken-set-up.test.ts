@@ -85,7 +85,7 @@ test(
   },
 )
 
-test('a folder that this user may not write stops the node with what to do', async (t) => {
+test('a folder that this user may not write stops node and commands with what to do', async (t) => {
   const folder = await tempFolder(t)
   chmodSync(folder, 0o755)
   const [own, others] = [join(folder, 'own'), join(folder, 'others')]
@@ -96,12 +96,13 @@ test('a folder that this user may not write stops the node with what to do', asy
   const uid = isRoot ? 65_534 : (process.getuid?.() ?? 0)
   if (isRoot) chownSync(own, uid, uid)
   chmodSync(others, 0o555)
-  for (const [setting, settings] of [
-    ['ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
-    ['ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: join(others, 'data') }],
-    ['ESCLUSA_FILE_ROOTS', { ESCLUSA_DATA_DIR: own, ESCLUSA_FILE_ROOTS: join(others, 'files') }],
+  for (const [command, setting, settings] of [
+    ['serve', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
+    ['serve', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: join(others, 'data') }],
+    ['serve', 'ESCLUSA_FILE_ROOTS', { ESCLUSA_DATA_DIR: own, ESCLUSA_FILE_ROOTS: join(others, 'files') }],
+    ['user list', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
   ] as const) {
-    const { exit, stderr } = run(['serve'], settings, isRoot ? { uid } : {})
+    const { exit, stderr } = run(command.split(' '), settings, isRoot ? { uid } : {})
     assert.deepEqual(
       [exit, stderr],
       [

@@ -7,6 +7,7 @@ import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { refuseHalfRestored } from '../../files/half-restored.ts'
+import { requireOwnData } from '../../files/root-overlap.ts'
 import { missingSecrets, readSecrets, requireMasterKey } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
@@ -33,6 +34,8 @@ export async function withPlatform<T>(
   options: { makes?: boolean; anyKey?: boolean } = {},
 ): Promise<T> {
   const config = readConfig(process.env)
+  // With PostgreSQL and keys by settings there may be no data folder.
+  if (config.databaseUrl === undefined) requireOwnData(config.dataDir)
   refuseHalfRestored(config.dataDir)
   await requireNode(config, options)
   // A command holds no leases: on a busy machine it may pause for longer than the shortest of them.
