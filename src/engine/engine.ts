@@ -42,9 +42,6 @@ import type { EngineContext } from './engine-context.ts'
 /** As settings and the platform file count. */
 const MEGABYTE = 1024 * 1024
 
-/** Nobody’s lease lies further ahead, however clocks of nodes that work together differ. */
-const FURTHEST_LEASE_MS = 600_000
-
 export type EngineParts = {
   config: Config
   store: Store
@@ -127,7 +124,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     )
   }
   const { leaseMs, now } = context
-  await context.store.write((tx) => endFutureLeases(tx, now(), now() + leaseMs + FURTHEST_LEASE_MS))
+  await context.store.write((tx) => endFutureLeases(tx, now(), leaseMs))
   await clearStrays(context)
   // Before anybody is let in: a channel may be closed today.
   await readCalendars(context.store.db)

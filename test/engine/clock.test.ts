@@ -55,10 +55,29 @@ test('what a node that died had claimed by a clock that was ahead goes at the ne
       .execute()
     await signLife(tx, 'gone', at + MINUTE)
     // As an engine does when it starts.
-    await endFutureLeases(tx, Date.now(), Date.now() + 10 * MINUTE)
+    await endFutureLeases(tx, Date.now(), MINUTE)
   })
   rig.run()
   await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS)
+})
+
+testOnBoth('what a dead node holds is taken over after the clock is set back', async (t, database) => {
+  const rig = await startRig(t, { database, leaseMs: 1000 })
+  await rig.putChannel(CODE, channelOf(rig))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const until = Date.now() + MINUTE
+  await rig.store.write(async (tx) => {
+    const claimed = { state: 'IN_PROGRESS', started_at: 1, lease_owner: 'gone', lease_until: until } as const
+    await tx.updateTable('transfer').set(claimed).execute()
+    await signLife(tx, 'gone', until)
+  })
+  const signed = () =>
+    rig.store.db.selectFrom('sign_of_life').select('owner').where('owner', '<>', 'gone').executeTakeFirst()
+  rig.run()
+  await waitFor('the engine to have looked', signed, PATIENCE_MS)
+  rig.setAhead(-HOUR)
+  await waitFor('its end', async () => (await rig.transfer(id)).state === 'COMPLETED', PATIENCE_MS / 2)
 })
 
 testOnBoth('what waits for receipts waits no longer when the clock is set back', async (t, database) => {

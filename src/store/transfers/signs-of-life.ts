@@ -6,6 +6,8 @@ import type { Db, Tx } from '../database/store.ts'
 import { isActive } from './active.ts'
 
 const FORGOTTEN_MS = 86_400_000
+/** Nobody’s lease lies further ahead than its time and this, however clocks of nodes that work together differ. */
+const FURTHEST_APART_MS = 600_000
 
 export async function signLife(tx: Tx, owner: string, until: number): Promise<void> {
   const row = { owner, alive_until: until, version: VERSION }
@@ -45,7 +47,8 @@ export async function olderAtWork(
  * Leases and signs of life from a future that no lease reaches: the clock was set back, and whoever wrote them would be
  * waited for until then. The living write theirs anew within seconds.
  */
-export async function endFutureLeases(tx: Tx, now: number, latest: number): Promise<void> {
+export async function endFutureLeases(tx: Tx, now: number, leaseMs: number): Promise<void> {
+  const latest = now + leaseMs + FURTHEST_APART_MS
   await tx
     .updateTable('sign_of_life')
     .set({ alive_until: now - 1 })
