@@ -7,6 +7,9 @@ export async function taskDoneAt(db: Db, name: string): Promise<number> {
   return row?.done_at ?? 0
 }
 
+/** Nobody holds a task for longer: a hold beyond it was taken by a clock that has been set back since. */
+const LONGEST_HOLD_MS = 3_600_000
+
 export type Hold = { owner: string; now: number; until: number }
 
 /** False: another node is at it. Taken again before its end it is kept. */
@@ -20,7 +23,13 @@ export async function holdTask(tx: Tx, name: string, { owner, now, until }: Hold
     .updateTable('upkeep_task')
     .set({ held_by: owner, held_until: until })
     .where('name', '=', name)
-    .where((eb) => eb.or([eb('held_until', '<', now), eb('held_by', '=', owner)]))
+    .where((eb) =>
+      eb.or([
+        eb('held_until', '<', now),
+        eb('held_until', '>', now + LONGEST_HOLD_MS),
+        eb('held_by', '=', owner),
+      ]),
+    )
     .executeTakeFirst()
   return held.numUpdatedRows === 1n
 }

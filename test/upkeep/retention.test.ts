@@ -21,6 +21,7 @@ import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
 import type { Tx } from '../../src/store/database/store.ts'
+import { holdTask } from '../../src/store/upkeep-tasks.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
 import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receptions.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
@@ -282,6 +283,22 @@ testOnBoth('receipts go a day after the partner has taken them, whatever is kept
     (await owed()).map(({ id }) => id),
     [waiting, late],
   )
+})
+
+testOnBoth('upkeep that a clock ahead of its time has done or held is done again', async (t, database) => {
+  const { store } = await startTestHttp(t, { database })
+  let runs = 0
+  const task: Task = { name: 'counted', everyMs: 3_600_000, run: () => Promise.resolve(void runs++) }
+  const parts = { store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW }
+  await attempt({ ...parts, now: () => NOW + DAY_MS }, task)
+  await attempt(parts, task)
+  assert.equal(runs, 2)
+  await attempt(parts, task)
+  assert.equal(runs, 2, 'only when it is due')
+  const ahead = { owner: 'gone', now: NOW + DAY_MS, until: NOW + DAY_MS + 120_000 }
+  await store.write((tx) => holdTask(tx, 'held', ahead))
+  await attempt(parts, { ...task, name: 'held' })
+  assert.equal(runs, 3)
 })
 
 test('an archive file that another database has written is left as it is', async (t) => {
