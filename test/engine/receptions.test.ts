@@ -346,7 +346,7 @@ test('a file that was moving when nobody held its reception any more is told of'
   )
   const { state, error } = await (await startRig(t, { beside: rig })).run().ended(id)
   assert.equal(state, 'FAILED')
-  assert.match(error ?? '', /^a\.bin: the node stopped .*, or could not write that it was refused$/)
+  assert.match(error ?? '', /^a\.bin: the node that received it stopped, or could not write to the database$/)
 })
 
 test('what is in place when it cannot be recorded stays, and the next claim finishes it', async (t) => {

@@ -251,7 +251,7 @@ async function goOnReceiving(runner: Runner, running: RunningTransfer): Promise<
     refused ??= {
       reason: new NodeError(
         'connection_lost',
-        `${broken.name}: the node stopped while it was received, or could not write that it was refused`,
+        `${broken.name}: the node that received it stopped, or could not write to the database`,
       ),
     }
   running.signal.throwIfAborted()
