@@ -43,6 +43,7 @@ import { shownSettings } from './shown-settings.ts'
 import { makeChannelAccess } from './store/channel-access.ts'
 import { noteSessionSeen } from './store/sessions.ts'
 import { noteTokenUse } from './store/tokens.ts'
+import { MOST_SKEW_MS, clockSkew } from './store/database/clock.ts'
 import { openStore } from './store/database/open.ts'
 import type { Store } from './store/database/store.ts'
 import { timedWrites } from './store/watching/timed-writes.ts'
@@ -106,6 +107,9 @@ type Prepared = StartOptions & { metrics: ReturnType<typeof makeMetrics> }
 async function start(config: Config, opened: Opened, { worker, metrics }: Prepared): Promise<RunningNode> {
   const { store, log, owner } = opened
   const secrets = await secretsFor(config, opened)
+  const skewMs = await clockSkew(store)
+  if (skewMs >= MOST_SKEW_MS)
+    log.warn({ skewMs }, 'this clock is off the database’s: synchronise them, nodes share leases and hours')
   // Where several nodes share a database, one that was just replaced may have been of the version before.
   if (store.dialect.rowLocks) await mendErrors(store)
   const ending = new AbortController()

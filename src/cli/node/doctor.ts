@@ -26,7 +26,7 @@ import { listContacts, listLocalEntities, openProtocolSections } from '../../sto
 import { appliedNames } from '../../store/database/migrate.ts'
 import { connectTo, openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
-import { databaseNow } from '../../store/database/clock.ts'
+import { MOST_SKEW_MS, clockSkew, databaseNow } from '../../store/database/clock.ts'
 import { ping } from '../../store/database/probe.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
@@ -241,12 +241,10 @@ async function missingKeys(config: Config, store: Store): Promise<Finding[]> {
 async function clock(store: Store): Promise<Finding> {
   // SQLite has no clock of its own.
   if (store.dialect.name === 'sqlite') return ok('clock', new Date().toISOString())
-  const before = Date.now()
-  const at = await databaseNow(store.db, store.dialect)
-  const skew = Math.abs(at - (before + Date.now()) / 2)
-  return skew < 1000
-    ? ok('clock', `${Math.round(skew)} ms off the database’s`)
-    : wrong('clock', `${Math.round(skew)} ms off the database’s: synchronise them`)
+  const skew = await clockSkew(store)
+  return skew < MOST_SKEW_MS
+    ? ok('clock', `${skew} ms off the database’s`)
+    : wrong('clock', `${skew} ms off the database’s: synchronise them`)
 }
 
 function channelFindings(roots: Roots, seal: Seal, record: ChannelRecord): Finding[] {
