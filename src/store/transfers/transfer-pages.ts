@@ -24,10 +24,10 @@ const firstAt = hot<{ code: string; at: number }, { position: number }>((db, arg
     .orderBy('id')
     .limit(1),
 )
-const between = hot<Span, { id: string; state: string }>((db, arg) =>
+const between = hot<Span, { id: string; state: string; error: string | null }>((db, arg) =>
   db
     .selectFrom('transfer')
-    .select(['id', 'state'])
+    .select(['id', 'state', 'error'])
     .where('channel_code', '=', arg('code'))
     .where('position', '>=', arg('from'))
     .where('position', '<=', arg('to'))
@@ -68,17 +68,20 @@ async function rankOf(db: Db, code: string, at: number, count: number): Promise<
   return (await firstAt(db, { code, at }))[0]?.position ?? count + 1
 }
 
-type Listed = { id: string; state: TransferStatus }
+type Listed = { id: string; state: TransferStatus; error: string | null }
 
 // SQLite's reader returns the same array of rows while nothing changes (sqlite.ts).
 const pages = new WeakMap<readonly Listed[], readonly TransferRecord[]>()
 
-// A transfer that is over does not change any more, except for `settled`, which lists do not show. So it is read once
-// and kept.
+// A transfer that is over is read once and kept. Two things of it may still change: `settled`, which lists do not show, and
+// the error, which a late receipt adds to.
 const over = newest<TransferRecord>(20_000)
 
 async function readTransfers(db: Db, listed: readonly Listed[]): Promise<TransferRecord[]> {
-  const known = listed.map(({ id, state }) => (isOver(state) ? over.get(id) : undefined))
+  const known = listed.map(({ id, state, error }) => {
+    const kept = isOver(state) ? over.get(id) : undefined
+    return kept?.error === error ? kept : undefined
+  })
   const missing = listed.filter((_, index) => known[index] === undefined).map(({ id }) => id)
   const read = new Map<string, TransferRecord>()
   for (const some of batches(missing))

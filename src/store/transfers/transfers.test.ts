@@ -12,6 +12,7 @@ import { newId } from '../database/ids.ts'
 import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
 import { claimForChannels } from './leases.ts'
+import { recordLateReceipt } from './receptions.ts'
 import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
 import { oldTransfers, removeTransfers } from '../retention/old-transfers.ts'
@@ -92,6 +93,23 @@ testOnBoth(
     await insert(store, 4000)
   },
 )
+
+testOnBoth('a list shows what a late receipt adds to the error of a failure', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const id = await insert(store, 1000, { files: [{ ...fileOf(0), receipt: 'AWAITED' }] })
+  await move(store, id, 'PENDING', 'IN_PROGRESS', 2000)
+  const failure = { message: 'no receipt came', code: 'receipt_late' }
+  await move(store, id, 'IN_PROGRESS', 'FAILED', 3000, { error: failure })
+  const listed = async () =>
+    (await pageOfTransfers(store.db, CODE, { offset: 0, size: 1 })).transfers[0]?.error
+  assert.equal(await listed(), failure.message)
+  const error = `${failure.message}; one came later`
+  const late = { transferId: id, index: 0, error, settled: 0 }
+  await store.write((tx) => recordLateReceipt(tx, late, { state: 'POSITIVE', reason: null }, 4000))
+  assert.equal((await findTransfer(store.db, id))?.error, error)
+  assert.equal(await listed(), error)
+})
 
 testOnBoth('a move happens once, from the state it names, under the fence it shows', async (t, database) => {
   const store = await withStore(t, database)
