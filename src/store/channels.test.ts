@@ -145,6 +145,24 @@ testOnBoth('history is newest first and any page is where it should be', async (
   assert.deepEqual(await page(2_147_483_646_000, 1000), [])
 })
 
+testOnBoth(
+  'an entry of history that waited for its turn has no time before the one it follows',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannel(store)
+    const start = Date.now() + 60_000
+    const hour = 3_600_000
+    // The second read its clock before the first. Before the last two, the clock was set back by an hour.
+    for (const at of [start + 500, start + 200, start + 700, start - hour, start - hour + 1])
+      await store.write((tx) => addHistory(tx, CODE, [{ at, event: 'CHANNEL_UPDATED' }]))
+    const { rows } = await pageOfHistory(store.db, CODE, { offset: 0, size: 5 })
+    assert.deepEqual(
+      rows.map(({ at }) => at - start),
+      [1 - hour, -hour, 700, 500, 500],
+    )
+  },
+)
+
 testOnBoth('many channels are found by code, unknown ones are left out', async (t, database) => {
   const store = await withStore(t, database)
   const codes = Array.from({ length: 1100 }, (_, i) => `BANCO-ACME-A${i}`)

@@ -8,6 +8,7 @@ import { SECRET_FIELDS } from '../contract/channel.ts'
 import { codeFields } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
+import { notBefore } from './database/not-before.ts'
 import { parseOnce } from './database/parse-once.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
@@ -152,7 +153,7 @@ export type HistoryEntry = {
   auditId?: string | undefined
 }
 
-/** Appends in the order given. */
+/** Appends in the order given. None gets a time before that of the entry it follows. */
 export async function addHistory(tx: Tx, code: string, entries: readonly HistoryEntry[]): Promise<void> {
   const { history_count: count } = await tx
     .updateTable('channel_state')
@@ -160,13 +161,15 @@ export async function addHistory(tx: Tx, code: string, entries: readonly History
     .where('code', '=', code)
     .returning('history_count')
     .executeTakeFirstOrThrow()
+  const last = count - entries.length
+  const lastAt = sql<number>`(select at from history where channel_code = ${code} and position = ${last})`
   await tx
     .insertInto('history')
     .values(
       entries.map((entry, index) => ({
         channel_code: code,
-        position: count - entries.length + index + 1,
-        at: entry.at,
+        position: last + index + 1,
+        at: notBefore(entry.at, lastAt),
         event: entry.event,
         detail: entry.detail ?? null,
         audit_id: entry.auditId ?? null,

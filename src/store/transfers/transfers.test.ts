@@ -111,6 +111,19 @@ testOnBoth('a list shows what a late receipt adds to the error of a failure', as
   assert.equal(await listed(), error)
 })
 
+testOnBoth('a transfer does not end before it began', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  // A reset read its clock, and waited while the transfer started.
+  const reset = await insert(store, 1000)
+  await move(store, reset, 'PENDING', 'IN_PROGRESS', 2000)
+  await move(store, reset, 'IN_PROGRESS', 'CANCELLED', 1500)
+  assert.equal((await findTransfer(store.db, reset))?.endedAt, 2000)
+  const waiting = await insert(store, 3000)
+  await move(store, waiting, 'PENDING', 'CANCELLED', 3500)
+  assert.equal((await findTransfer(store.db, waiting))?.endedAt, 3500)
+})
+
 testOnBoth('a move happens once, from the state it names, under the fence it shows', async (t, database) => {
   const store = await withStore(t, database)
   await withChannels(store)

@@ -1,10 +1,12 @@
 // Transfers and their files. The only code that writes a transfer's `state`, always as a compare-and-set.
 
+import { sql } from 'kysely'
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
 import { isOver, mayMove } from '../../domain/transfer.ts'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
+import { notBefore } from '../database/not-before.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Arg } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
@@ -124,27 +126,42 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   const over = isOver(move.to)
   const changes: Partial<TransferRow> = {
     state: move.to,
-    ...(over && { ended_at: move.now, snapshot: null }),
+    ...(over && { snapshot: null }),
     ...(move.to !== 'IN_PROGRESS' && { lease_owner: null, lease_until: null }),
     ...(move.error && { error: move.error.message, error_code: move.error.code }),
     ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
     ...(move.dueAt !== undefined && { due_at: move.dueAt }),
     ...(move.attempts !== undefined && { attempts: move.attempts }),
   }
-  let query = tx.updateTable('transfer').set(changes).where('id', '=', id).where('state', '=', move.from)
+  const ended = over && { ended_at: notBefore(move.now, sql.ref('started_at')) }
+  let query = tx
+    .updateTable('transfer')
+    .set({ ...changes, ...ended })
+    .where('id', '=', id)
+    .where('state', '=', move.from)
   if (move.fence !== undefined) query = query.where('fence', '=', move.fence)
   const moved = await query
-    .returning(['id', 'channel_code', 'position', 'started_at', 'direction', 'type', 'requested_by'])
+    .returning([
+      'id',
+      'channel_code',
+      'position',
+      'started_at',
+      'ended_at',
+      'direction',
+      'type',
+      'requested_by',
+    ])
     .executeTakeFirst()
   if (!moved) return false
+  const now = moved.ended_at ?? move.now
   const begins = move.to === 'IN_PROGRESS' && moved.started_at === null
   if (begins) {
     await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
     await relist(tx, moved, move.now)
   }
   if (move.to === 'FAILED' || move.to === 'CANCELLED') await withdrawFromOutbox(tx, id)
-  if (over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: move.now, state: move.to })
-  if (begins || over) await tellMove(tx, moved, move)
+  if (over) await countEnd(tx, { id, channelCode: moved.channel_code, endedAt: now, state: move.to })
+  if (begins || over) await tellMove(tx, moved, { ...move, now })
   return true
 }
 
