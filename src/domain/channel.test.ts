@@ -62,6 +62,18 @@ test('merging a channel into itself changes nothing', () => {
   )
 })
 
+test('minus zero is zero, so that it is no change', () => {
+  const channel: Channel = {
+    connection: { advancedConfigurationConnection: { retries: 0 } },
+    directories: [{ registerLength: 0 }],
+  }
+  const sent = {
+    connection: { advancedConfigurationConnection: { retries: -0 } },
+    directories: [{ registerLength: -0 }],
+  }
+  assert.deepStrictEqual(mergeChannel(channel, sent), channel)
+})
+
 test('null fields of an item are left out, other items stay as they are', () => {
   assert.deepEqual(withoutNulls({ a: 1, b: null }), { a: 1 })
   assert.equal(withoutNulls('10.0.0.1'), '10.0.0.1')

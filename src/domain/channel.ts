@@ -52,7 +52,7 @@ function merge(into: JsonObject, patch: JsonObject): JsonObject {
     if (value === null) delete merged[name]
     else if (isObject(value)) mergeObject(merged, name, value)
     else if (Array.isArray(value)) merged[name] = value.map(withoutNulls)
-    else merged[name] = value
+    else merged[name] = plainZero(value)
   }
   return merged
 }
@@ -83,7 +83,13 @@ function isSecretField(name: string): boolean {
 /** An array replaces as a whole, so null in one of its items means that the field is left out. */
 export function withoutNulls<T>(value: T): T {
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T
+  const given = Object.entries(value).filter(([, field]) => field !== null)
+  return Object.fromEntries(given.map(([name, field]) => [name, plainZero(field)])) as T
+}
+
+/** JSON has -0, which is stored and shown as 0: it is no other value. */
+function plainZero(value: unknown): unknown {
+  return value === 0 ? 0 : value
 }
 
 /** Sets the path of the directory for one direction, or of the one for both if there is none for it. */
