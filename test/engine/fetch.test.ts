@@ -124,3 +124,31 @@ test('a fetch that is cut off between two files calls again for the rest', async
   assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt'])
   assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt'])
 })
+
+test('a file that one fetch is at is left to it by the next', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  const host = rig.host() as { offer: SessionHost['offer'] }
+  const { offer } = host
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let offers = 0
+  host.offer = async (offered) => {
+    const incoming = await offer(offered)
+    if (offers++ > 0) return incoming
+    const write: typeof incoming.write = async (chunk, position) => {
+      begun.resolve()
+      await goOn.promise
+      return incoming.write(chunk, position)
+    }
+    return { ...incoming, position: incoming.position, write }
+  }
+  await rig.offer('a.txt', 'a')
+  const first = fetch(rig)
+  await begun.promise
+  const lent = await rig.sessions.lend(await rig.plan(), 0)
+  await lent.session.fetch(new AbortController().signal)
+  goOn.resolve()
+  const { state, error, files } = await first
+  await lent.giveBack(true)
+  assert.deepEqual([state, error, files.length], ['COMPLETED', null, 1])
+  assert.deepEqual(await rig.list('in'), ['a.txt'])
+})

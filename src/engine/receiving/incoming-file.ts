@@ -72,7 +72,7 @@ export class IncomingFile implements Incoming {
   }
 
   async #open(): Promise<void> {
-    if (this.#isOver()) throw new NodeError('connection_lost', `${this.#offer.name} was offered anew`)
+    if (!this.isAlive) throw new NodeError('connection_lost', `${this.#offer.name} was offered anew`)
     const { context } = this.#receiving
     const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
@@ -144,6 +144,11 @@ export class IncomingFile implements Incoming {
     if (this.#stage === 'open')
       await this.abandon(new NodeError('connection_lost', `${this.#offer.name} was offered anew`), true)
     await this.#ended.promise
+  }
+
+  /** It comes, or is here and not settled yet; false while it is being given up. */
+  get isAlive(): boolean {
+    return this.#stage !== 'over'
   }
 
   get over(): Promise<void> {
@@ -262,10 +267,6 @@ export class IncomingFile implements Incoming {
     if (this.#stage !== 'open') throw new NodeError('connection_lost', `${this.#offer.name} is over`)
   }
 
-  #isOver(): boolean {
-    return this.#stage === 'over'
-  }
-
   #inPlace(): boolean {
     return this.#stage === 'in place'
   }
@@ -304,7 +305,7 @@ export class IncomingFile implements Incoming {
         if (!isConflict(thrown) || context.now() >= deadline) throw thrown
         free.ask()
         await free.promise
-        if (this.#isOver()) throw new NodeError('connection_lost', `${this.#offer.name} is over`)
+        if (!this.isAlive) throw new NodeError('connection_lost', `${this.#offer.name} is over`)
       } finally {
         free.done()
       }

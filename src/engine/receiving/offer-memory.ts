@@ -1,5 +1,5 @@
 // What this node remembers of files offered to it, for as long as it runs. First, which files are on their way in: when
-// one of them is offered again, its old session is dead and gives way. Second, which files it fetched and refused for
+// one of them is offered again, its old session is dead and gives way, unless it is this node that fetches it. Second, which files it fetched and refused for
 // good a moment ago: such a file must not fail again at every look at the partner's outbox.
 
 import { newest } from '../../domain/newest.ts'
@@ -9,7 +9,7 @@ import type { FileKey } from '../../store/transfers/receptions.ts'
 const FIRST_PAUSE_MS = 10_000
 const MAX_PAUSE_MS = 600_000
 
-type Open = { supersede(): Promise<void>; over: Promise<void> }
+type Open = { readonly isAlive: boolean; supersede(): Promise<void>; over: Promise<void> }
 
 export class OfferMemory {
   readonly #open = new Map<string, Open>()

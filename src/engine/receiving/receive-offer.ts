@@ -37,7 +37,12 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
   const key: FileKey = { channelCode: inbound.channel.code, ...offer.key }
   const asked = offer.reach.openedBy === 'partner' || receiving.receptions.isFetched(key.channelCode)
   if (!asked) memory.requireWorthTrying(key, context.now())
-  for (let open = memory.openOf(key); open; open = memory.openOf(key)) await open.supersede()
+  for (let open = memory.openOf(key); open; open = memory.openOf(key)) {
+    // Channels of a partner look into the same folders at the same time: both looks are this node's, and the first is alive.
+    if (offer.fetched && open.isAlive)
+      throw new NodeError('duplicate_file', `${offer.name} is on its way already`)
+    await open.supersede()
+  }
   // At once: of two that come together, the second must find the first.
   const incoming = new IncomingFile(receiving, offer, { plan, snapshot, inbound, key })
   memory.opened(key, incoming)

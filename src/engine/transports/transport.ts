@@ -253,6 +253,8 @@ export interface Offer {
   anyCase?: boolean
   /** Octets of an earlier try that the partner is ready to skip. */
   restartFrom: number
+  /** This node takes it by itself. Where it is at that already, it is not begun a second time: `duplicate_file`. */
+  fetched?: true
   encryptedSession: boolean
   /** A signed receipt is asked for, with this hash of what was transmitted. Undefined: it must not be signed. */
   receiptDigest?: Digest | undefined

@@ -174,8 +174,8 @@ class FolderSession implements Session {
         await this.#take(join(outbox, name), name, found, signal)
       } catch (thrown) {
         if (signal.aborted) throw signal.reason
-        // A refused file stays where it is and does not hold up the others. `conflict` means: not now.
-        if (!(thrown instanceof NodeError) || thrown.code !== 'conflict') refused ??= thrown
+        // A refused file stays where it is and does not hold up the others.
+        if (!(thrown instanceof NodeError) || !LEFT_FOR_NOW.has(thrown.code)) refused ??= thrown
       }
     }
     if (refused !== undefined) throw refused
@@ -193,6 +193,7 @@ class FolderSession implements Session {
       envelope: undefined,
       size: found.size,
       restartFrom: found.size,
+      fetched: true,
       reach: this.reach,
       encryptedSession: false,
     })
@@ -239,6 +240,9 @@ function pushFault(thrown: unknown, target: string): NodeError {
 function mayGoOn(fault: unknown): boolean {
   return fault instanceof NodeError && fault.retry && fault.code !== 'hash_mismatch'
 }
+
+/** Not now; or another fetch is at it. */
+const LEFT_FOR_NOW: ReadonlySet<string> = new Set(['conflict', 'duplicate_file'])
 
 type Ready = { name: string; found: Stats }
 

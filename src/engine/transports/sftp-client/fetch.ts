@@ -120,6 +120,7 @@ const SKIPS_FILE = new Set([
   'forbidden',
   'not_found',
   'file_changed',
+  'duplicate_file',
 ])
 
 async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSignal): Promise<void> {
@@ -135,6 +136,7 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
       envelope: undefined,
       size: file.size,
       restartFrom: file.size,
+      fetched: true,
       encryptedSession: true,
     })
   } catch (error) {
