@@ -175,13 +175,24 @@ async function download(
   incoming: Incoming,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const handle = await remote.open(file.path, OPEN.READ, signal)
+  const handle = await openListed(remote, file, signal)
   const from = Math.min(incoming.position, file.size)
   await receiveBytes({ remote, handle, from, to: file.size, signal }, (bytes, position) =>
     incoming.write(bytes, position),
   )
   checkSame(file, await remote.fstat(handle, signal))
   return handle
+}
+
+/** What another fetch has taken since the folder was listed, or the partner has taken back, is no reason to stop. */
+async function openListed(remote: Remote, { path }: RemoteFile, signal: AbortSignal): Promise<Buffer> {
+  try {
+    return await remote.open(path, OPEN.READ, signal)
+  } catch (error) {
+    const refused = error instanceof NodeError && error.code === 'remote_refused'
+    if (!refused || (await remote.lstat(path, signal)) !== undefined) throw error
+    throw new NodeError('file_changed', `the partner's file ${path} is gone`, { cause: error })
+  }
 }
 
 function checkSame(file: RemoteFile, attrs: Attrs | undefined): void {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -754,6 +755,16 @@ test('a refused file stays at the partner and the others still come', { skip }, 
   }
   await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
   assert.deepEqual(await readdir(outbox), ['b'])
+  assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['a', 'c'])
+})
+
+test('a file that has gone since the folder was listed holds up no other', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  for (const name of ['a', 'b', 'c']) await writeFile(join(outbox, name), name)
+  host.onOffer = (offer) => {
+    if (offer.name === 'b') rmSync(join(outbox, 'b'))
+  }
+  await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
   assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['a', 'c'])
 })
 
