@@ -1,5 +1,6 @@
 // The SFTP transport for calls: this node signs in at the partner's server, pushes to its inbox, fetches from its
-// outbox. One connection carries many files at once; push may be called again before an earlier one has finished.
+// outbox. One connection carries many files at once; push may be called again before an earlier one has finished. It stays
+// open until it is closed: whoever holds it may take long to make the next file ready.
 
 import { NodeError } from '../../../errors.ts'
 import type {
@@ -76,7 +77,6 @@ class SftpClientSession implements Session {
   readonly #parts: Parts
   readonly #sides: SideLines
   #working = 0
-  #idle: NodeJS.Timeout | undefined
 
   constructor(call: Call<SftpSettings>, host: SessionHost, parts: Parts) {
     this.contactId = call.contactId
@@ -94,10 +94,8 @@ class SftpClientSession implements Session {
     call.signal.addEventListener('abort', stop, { once: true })
     this.ended.addEventListener('abort', () => {
       call.signal.removeEventListener('abort', stop)
-      clearTimeout(this.#idle)
       void this.#sides.rest()
     })
-    this.#startIdling()
   }
 
   push(file: WireFile, progress: PushProgress, signal: AbortSignal) {
@@ -138,7 +136,6 @@ class SftpClientSession implements Session {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idle)
     const { line, remote } = this.#parts
     await Promise.all([hangUp(line, remote.requests, this.#graceMs), this.#sides.rest()])
   }
@@ -148,23 +145,12 @@ class SftpClientSession implements Session {
   }
 
   async #busy<T>(work: () => Promise<T>): Promise<T> {
-    clearTimeout(this.#idle)
     this.#working++
     try {
       return await work()
     } finally {
-      if (--this.#working === 0) {
-        this.#startIdling()
-        void this.#sides.rest()
-      }
+      if (--this.#working === 0) void this.#sides.rest()
     }
-  }
-
-  #startIdling(): void {
-    if (this.ended.aborted) return
-    clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.close(), this.#call.timeouts.idleMs)
-    this.#idle.unref()
   }
 }
 
