@@ -253,13 +253,11 @@ export interface Offer {
   anyCase?: boolean
   /** Octets of an earlier try that the partner is ready to skip. */
   restartFrom: number
-  /** This node takes it by itself. Where it is at that already, it is not begun a second time: `duplicate_file`. */
-  fetched?: true
+  fetched?: true // this node takes it by itself: what it is at already is not begun a second time (`duplicate_file`)
   encryptedSession: boolean
   /** A signed receipt is asked for, with this hash of what was transmitted. Undefined: it must not be signed. */
   receiptDigest?: Digest | undefined
-  /** The channels that exist for the session it comes by. */
-  reach: Reach
+  reach: Reach // the channels that exist for the session it comes by
 }
 
 /** A file on its way in. Nothing is visible under its real name before `complete` resolves. */
