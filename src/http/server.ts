@@ -12,6 +12,7 @@ import type { Operation, OperationName } from '../contract/operations.ts'
 import { platformOperations } from '../contract/platform.ts'
 import type { PlatformOperationName } from '../contract/platform.ts'
 import { networksOf } from '../domain/network/networks.ts'
+import { NodeError } from '../errors.ts'
 import { watchPair } from '../files/tls-pair.ts'
 import type { RenewedIdentity } from '../files/tls-pair.ts'
 import type { Account } from '../store/accounts.ts'
@@ -94,9 +95,15 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
         ),
       ),
     clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
-    ...(identity && { https: { cert: identity.cert, key: identity.key, minVersion: TLS_LEAST } }),
+    // Node would refuse a request without one before anybody could give it the error body.
+    http: { requireHostHeader: false },
+    ...(identity && {
+      https: { cert: identity.cert, key: identity.key, minVersion: TLS_LEAST, requireHostHeader: false },
+    }),
   }) as unknown as FastifyInstance<Server> // the TLS and plain servers differ in a type that nothing here uses
   if (identity) renewAtEachCall(app.server, identity)
+  // What a client expects beside 100-continue may be passed over (RFC 9110, 10.1.1); Node would answer without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   limitBodies(app.server, BODY_MS, ({ socket }) => {
     const fault = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
     replyToNoRequest(fault, socket, context.now(), context.zone)
@@ -105,7 +112,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
     // Before the body is read: what is wrong with it does not matter where nothing takes it.
-    done(request.is404 ? noRoute(request, reply) : undefined)
+    done(request.is404 ? noRoute(request, reply) : missingHost(request))
   })
   app.setErrorHandler((error, request, reply) =>
     replyWithError(error, request, reply, context.now(), context.zone),
@@ -141,6 +148,12 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
 }
 
 /** A renewed certificate is shown to whoever connects next. */
+/** HTTP/1.1 demands it (RFC 9112, 3.2). */
+function missingHost({ raw }: FastifyRequest): NodeError | undefined {
+  if (raw.httpVersion !== '1.1' || raw.headers.host !== undefined) return undefined
+  return new NodeError('bad_request', 'the header Host is missing')
+}
+
 function renewAtEachCall(server: Server, { renewed }: RenewedIdentity): void {
   server.prependListener('connection', () => {
     const pair = renewed()

@@ -113,6 +113,11 @@ test('what is no HTTP request, or has too large a head, is answered with the one
   assertErrorBody(broken, 400, 'Bad Request', '')
   const large = await sendRaw(node.url, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`)
   assertErrorBody(large, 431, 'Request Header Fields Too Large', '')
+  const path = pathOf('listChannels', {})
+  const homeless = await sendRaw(node.url, `GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+  assertErrorBody(homeless, 400, 'Bad Request', path)
+  const expecting = 'HTTP/1.1\r\nHost: a\r\nExpect: banana\r\nConnection: close'
+  assertErrorBody(await sendRaw(node.url, `GET ${path} ${expecting}\r\n\r\n`), 401, 'Unauthorized', path)
 })
 
 /** Writes as it is; once all is sent, reads until the node hangs up. */
