@@ -33,14 +33,18 @@ export function addConsoleRoutes(app: FastifyInstance, dist = DIST): void {
   app.get('/console', (_request, reply) => reply.redirect('/console/', 302))
   app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
     const path = request.params['*']
-    const build = currentBuild(dist)
-    if (!build) return sendPage(reply.code(503), NOT_BUILT)
-    const asset = build.assets.get(path)
+    const asset = currentBuild(dist)?.assets.get(path)
     if (asset) return sendAsset(reply, path, asset, request.headers['accept-encoding'])
     if (extname(path) !== '' && path.startsWith('assets/'))
       throw new NodeError('not_found', `the console has no file ${path}`)
-    return sendPage(reply, build.page)
+    return sendConsole(reply, dist)
   })
+}
+
+/** The page, which says itself what there is at its path. */
+export function sendConsole(reply: FastifyReply, dist = DIST): FastifyReply {
+  const build = currentBuild(dist)
+  return build ? sendPage(reply, build.page) : sendPage(reply.code(503), NOT_BUILT)
 }
 
 /** By their folders: all nodes of a process serve the same. */

@@ -5,8 +5,9 @@ import { BASE_PATH, operations } from '../contract/operations.ts'
 import type { Operation } from '../contract/operations.ts'
 import { platformOperations } from '../contract/platform.ts'
 import { NodeError } from '../errors.ts'
+import { sendConsole } from './console.ts'
 import type { Context } from './context.ts'
-import { pathOf } from './error-reply.ts'
+import { pathOf, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 
 const KNOWN_PATHS = [...Object.values(operations), ...Object.values(platformOperations)].map(
@@ -39,8 +40,19 @@ export function noRoute(request: FastifyRequest, reply: FastifyReply): NodeError
 
 const GUARDED = new RegExp(`^${BASE_PATH}/(integration|platform)/`)
 
+/** Somebody who follows a broken link to the console sees its page, as at any other path that it does not know. */
+export async function answerBrokenPath(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (pathOf(request).startsWith('/console/') && (request.method === 'GET' || request.method === 'HEAD'))
+    return void sendConsole(reply)
+  replyWithError(await refuseBrokenPath(context, request), request, reply, context.now(), context.zone)
+}
+
 /** A broken escape in the path is reported after 401 and 403, like any other value that is no code. */
-export async function refuseBrokenPath(context: Context, request: FastifyRequest): Promise<unknown> {
+async function refuseBrokenPath(context: Context, request: FastifyRequest): Promise<unknown> {
   const path = pathOf(request)
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const operation = operationsAt(path).find((one) => one.method === method)

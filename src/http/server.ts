@@ -24,7 +24,7 @@ import { authenticate, authorise } from './guard.ts'
 import { addRefusalNotes } from './refusals.ts'
 import { handlers } from './handlers.ts'
 import { lazyCompilers } from './document/lazy-schemas.ts'
-import { noRoute, refuseBrokenPath } from './no-route.ts'
+import { answerBrokenPath, noRoute } from './no-route.ts'
 import { makePlatform } from './platform/operations.ts'
 import {
   forgetTypeOfNothing,
@@ -85,15 +85,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     },
     // Only a path with a broken escape comes here. No hook has run.
     frameworkErrors: (_error, request, reply) =>
-      void refuseBrokenPath(context, request as FastifyRequest).then((refusal) =>
-        replyWithError(
-          refusal,
-          request as FastifyRequest,
-          (reply as FastifyReply).headers(PRIVATE),
-          context.now(),
-          context.zone,
-        ),
-      ),
+      void answerBrokenPath(context, request as FastifyRequest, (reply as FastifyReply).headers(PRIVATE)),
     clientErrorHandler: (fault, socket) => replyToNoRequest(fault, socket, context.now(), context.zone),
     // Node would refuse a request without one before anybody could give it the error body.
     http: { requireHostHeader: false },

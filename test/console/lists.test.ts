@@ -53,6 +53,26 @@ test('back returns to the page before; a page beyond the last is the last', { sk
   assert.deepEqual(faults, [])
 })
 
+test(
+  'a link with a day that there is not, or a broken escape, is answered by the console',
+  { skip },
+  async () => {
+    const { as, node, faults } = scene()
+    const page = await as('marta')
+    for (const list of ['/transfers', `/channels/${PAYROLL}/transfers`, '/audit']) {
+      await go(page, `${list}?from=2026-02-31&to=2099-13-01`)
+      await page.getByRole('button', { name: 'Clear filters' }).waitFor()
+      await page.locator('main tbody tr').first().waitFor()
+      assert.equal(await page.getByLabel('From', { exact: true }).inputValue(), '')
+    }
+    for (const path of ['channels/%E0%A4%A', 'nothing/%']) {
+      await page.goto(`${node.url}/console/${path}`)
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    }
+    assert.deepEqual(faults, [])
+  },
+)
+
 test('what is downloaded or opened elsewhere does not ask about unsaved changes', { skip }, async () => {
   const { as, faults } = scene()
   const page = await as('marta')

@@ -36,11 +36,17 @@ export function among<T extends string>(values: readonly T[], value: string | un
   return values.find((one) => one === value)
 }
 
+/** A day that there is: the parser would take 31 February for one in March. */
+function isDay(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`)
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+}
+
 /** The days that the address says; the node is not asked about a first day after the last. */
 export function daysOf(filter: UrlFilter) {
   const day = (name: string) => {
     const value = filter.get(name)
-    return value !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined
+    return value !== undefined && isDay(value) ? value : undefined
   }
   const [from, to] = [day('from'), day('to')]
   return { initialDate: from, endDate: to, reversed: from !== undefined && to !== undefined && from > to }

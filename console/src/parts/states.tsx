@@ -49,6 +49,8 @@ export function Failed({ error, again, ofChannel = false }: FailedProps) {
   const words = useWords()
   const { textOf } = useRefusals()
   if (error instanceof ClientError && error.status === 404) return <NotFound />
+  // What the address has in the place of its code is none.
+  if (error instanceof ClientError && error.status === 400 && ofChannel) return <NotFound />
   if (error instanceof ClientError && error.status === 403 && !ofChannel) return <NotForYou />
   if (error instanceof ClientError && error.status === 403)
     return (
