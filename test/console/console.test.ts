@@ -276,6 +276,14 @@ test('what a user may not do is not offered', { skip }, async () => {
   await go(controller, `/channels/${PAYROLL}`)
   await controller.getByRole('heading', { level: 1, name: PAYROLL }).waitFor()
   assert.equal(await controller.locator('.actions button').count(), 0)
+  // Nor is advised what a role cannot do.
+  const advice = controller.locator('.advice')
+  await go(controller, `/channels/${BROKEN}`)
+  await advice.getByText('Somebody with the permission to operate can retry it').waitFor()
+  await go(controller, '/channels/BANCO-ACME-ADEUDO')
+  await advice.getByText('Somebody who may change it can switch it on.').waitFor()
+  await go(operator, `/channels/${BROKEN}`)
+  await operator.locator('.advice').getByText('corríjalo y reintente').waitFor()
 })
 
 // The last one: it stops the node.

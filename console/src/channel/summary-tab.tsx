@@ -13,6 +13,7 @@ import { Panel } from '../parts/panel.tsx'
 import { TransferProgress } from '../parts/progress-bar.tsx'
 import { Reason } from '../parts/reason.tsx'
 import { CHANNEL_LOOKS, TransferBadge } from '../parts/status-badge.tsx'
+import type { Rights } from '../session/rights.ts'
 import { useSession } from '../session/session.tsx'
 import { PauseNotice, WaitingText } from '../parts/waiting.tsx'
 import { useChannelSetup, useLastTransfers, useTransferFacts } from './queries.ts'
@@ -30,7 +31,10 @@ export function SummaryTab({ code, status, channel }: Props) {
   const failed = status === 'ERROR' ? transfers.find((one) => one.status === 'FAILED') : undefined
   const { tone, icon: Icon } = CHANNEL_LOOKS[status]
   const hours = channel.connection?.advancedConfigurationConnection
-  const { timeZone } = useSession().user
+  const {
+    rights,
+    user: { timeZone },
+  } = useSession()
   const inZone = (hour: string | undefined) => hour && `${hour} (${timeZone})`
   return (
     <Stack gap="lg">
@@ -41,7 +45,9 @@ export function SummaryTab({ code, status, channel }: Props) {
         className="advice"
       >
         <Text fz="sm">
-          {status === 'IDLE' && !maySend(channel) ? words.channel.receiveOnly : words.statusAdvice[status]}
+          {status === 'IDLE' && !maySend(channel)
+            ? words.channel.receiveOnly
+            : adviceIn(words, status, rights)}
         </Text>
         {failed && <LastFailure code={code} transfer={failed} />}
       </Notice>
@@ -90,6 +96,15 @@ export function SummaryTab({ code, status, channel }: Props) {
       )}
     </Stack>
   )
+}
+
+/** What the user may do about it; to others it says who may. */
+function adviceIn(words: Words, status: ChannelStatusValue, { may }: Rights): string {
+  const { statusAdvice, statusAdviceToReaders: toReaders } = words
+  if (status === 'ERROR' && !may('retryTransfer')) return toReaders.ERROR
+  if (status === 'INACTIVE' && !may('updateChannel')) return toReaders.INACTIVE
+  if (status === 'IN_PROGRESS' && !may('listTransfers')) return toReaders.IN_PROGRESS
+  return statusAdvice[status]
 }
 
 function automationIn(words: Words, { automation }: ChannelSetup): string {

@@ -99,6 +99,12 @@ export const en = {
     CLOSED: 'The channel is outside its hours. What is asked for now starts when they begin.',
     INACTIVE: 'The channel is switched off: nothing moves. Switch it on in its configuration.',
   },
+  statusAdviceToReaders: {
+    IN_PROGRESS: 'Files are moving right now.',
+    ERROR:
+      'The last transfer failed. Somebody with the permission to operate can retry it or reset the channel.',
+    INACTIVE: 'The channel is switched off: nothing moves. Somebody who may change it can switch it on.',
+  },
   transferStatus: {
     PENDING: 'Waiting',
     IN_PROGRESS: 'Transferring',

@@ -101,6 +101,12 @@ export const es: Words = {
     CLOSED: 'El canal está fuera de su horario. Lo que se pida ahora empezará cuando se abra.',
     INACTIVE: 'El canal está desactivado: nada se mueve. Actívelo en su configuración.',
   },
+  statusAdviceToReaders: {
+    IN_PROGRESS: 'Hay ficheros en movimiento ahora mismo.',
+    ERROR:
+      'La última transferencia falló. Quien tenga permiso para operar puede reintentarla o reiniciar el canal.',
+    INACTIVE: 'El canal está desactivado: nada se mueve. Quien pueda modificarlo puede activarlo.',
+  },
   transferStatus: {
     PENDING: 'En espera',
     IN_PROGRESS: 'En curso',
