@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { es } from '../../console/src/i18n/es.ts'
+import type { Auths } from '../../src/contract/user.ts'
 import { authsOf } from '../../src/domain/user.ts'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
 import { findAccount, putAccount } from '../../src/store/accounts.ts'
+import { findChannel, openChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { findKeyProposal, insertKeyProposal } from '../../src/store/keys/proposals.ts'
 import { waitFor } from '../support/harness.ts'
@@ -101,6 +103,64 @@ test(
       uploaded.map(({ who, channel_code: code, detail }) => [who, code, JSON.parse(detail).facts]),
       [['marta', BROKEN, { side: 'REMOTE', fingerprint: publicPartOf(other.certificatePem)?.fingerprint }]],
     )
+    assert.deepEqual(faults, [])
+  },
+)
+
+test(
+  'whoever may sign makes a key for a channel, and is told what it replaces and what the partner must get',
+  { skip },
+  async () => {
+    const { open, node, faults } = scene()
+    const keyOf = async () => {
+      const channel = (await findChannel(node.store.db, PAYROLL)) ?? assert.fail()
+      return publicPartOf(openChannel(node.context.seal, channel).security?.rsaLocalKey ?? '')
+    }
+    const role = 'ROLE_ADMINFF'
+    const become = async (username: string, auths: Partial<Auths> = {}) => {
+      const account = (await findAccount(node.store.db, username)) ?? assert.fail()
+      await node.store.write((tx) => putAccount(tx, { ...account, role, auths: authsOf(role, auths) }))
+      const page = await open()
+      await signIn(page, username)
+      await page.locator('.tiles').waitFor()
+      await go(page, `/channels/${PAYROLL}/configuration`)
+      return page
+    }
+    const page = await become('pablo')
+    const keys = page.getByRole('region', { name: es.keyList.ofChannel })
+    const dialog = page.getByRole('dialog')
+    const make = async () => {
+      await keys.getByRole('button', { name: es.keyList.make }).press('Enter')
+      await dialog.getByText(es.keyList.makeText).waitFor()
+    }
+    await make()
+    assert.equal(await dialog.getByText('Sustituye').count(), 0)
+    await dialog.getByRole('button', { name: es.keyList.make }).press('Enter')
+    await page.getByText(es.keyList.made(PAYROLL)).waitFor()
+    const first = (await keyOf()) ?? assert.fail()
+    const certificate = keys.getByLabel(es.wizard.ownCertificate)
+    assert.equal((await certificate.inputValue()).trim(), first.pem.trim())
+    await keys.getByText(first.fingerprint).waitFor()
+    assert.deepEqual(await axeViolations(page), [])
+    await requireFits(page, 390)
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await make()
+    await dialog.getByText(es.keyList.replaces(first.subject ?? '', first.fingerprint)).waitFor()
+    await dialog.getByRole('button', { name: es.keyList.make }).press('Enter')
+    await keys.getByText(first.fingerprint).waitFor({ state: 'detached' })
+    const second = (await keyOf()) ?? assert.fail()
+    assert.notEqual(second.fingerprint, first.fingerprint)
+
+    // Without svcFF nobody sees whether there is a key: the question says both, and the certificate is shown all the same.
+    const other = await become('vera', { svcFF: false })
+    const panel = other.getByRole('region', { name: 'Keys of the channel' })
+    await panel.getByRole('button', { name: 'Make a new key of ours' }).press('Enter')
+    await other.getByRole('dialog').getByText('If the channel has a key of ours').waitFor()
+    await other.getByRole('dialog').getByRole('button', { name: 'Make a new key of ours' }).press('Enter')
+    await panel.getByLabel('Our certificate').waitFor()
+    const third = (await keyOf()) ?? assert.fail()
+    assert.equal((await panel.getByLabel('Our certificate').inputValue()).trim(), third.pem.trim())
+    assert.notEqual(third.fingerprint, second.fingerprint)
     assert.deepEqual(faults, [])
   },
 )

@@ -6,6 +6,7 @@ import { IconPencil } from '@tabler/icons-react'
 import { useRef, useState } from 'react'
 import { useWords } from '../i18n/language.tsx'
 import { useSession } from '../session/session.tsx'
+import { ChannelKeysPanel } from '../setup/channel-keys.tsx'
 import { ChannelSetupPanel } from '../setup/channel-setup.tsx'
 import { ConfigurationForm } from './configuration-form.tsx'
 import { ConfigurationView } from './configuration-view.tsx'
@@ -39,6 +40,7 @@ export default function ConfigurationTab({ code, channel }: { code: string; chan
         )}
       </Group>
       <ConfigurationView channel={channel} />
+      {(rights.may('channelKeys') || rights.may('generateChannelKey')) && <ChannelKeysPanel code={code} />}
       {rights.may('changeChannelSetup') && <ChannelSetupPanel code={code} />}
     </Stack>
   )

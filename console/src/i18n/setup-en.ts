@@ -118,6 +118,17 @@ export const keyListEn = {
   key: 'Certificate or key',
   save: 'Set the key',
   wasSet: (code: string) => `The key of ${code} was set`,
+  ofChannel: 'Keys of the channel',
+  noneHere: 'No key',
+  make: 'Make a new key of ours',
+  makeTitle: (code: string) => `Make a new key of ours for ${code}?`,
+  makeText:
+    'The channel signs with the new key, and opens what is encrypted for us, from its next transfer on. The partner must get the new certificate, which is shown here afterwards: until it has it, it refuses what we sign. The private part never leaves the node.',
+  replaces: (subject: string, fingerprint: string) =>
+    `It replaces our key ${[subject, fingerprint].filter(Boolean).join(', ')}, which cannot be brought back: what the partner still encrypts for it can no longer be opened.`,
+  mayReplace:
+    'If the channel has a key of ours, it is replaced and cannot be brought back: what the partner still encrypts for it can no longer be opened.',
+  made: (code: string) => `${code} has a new key: give its certificate to the partner`,
 }
 
 export const channelSetupEn = {

@@ -126,6 +126,17 @@ export const keyListEs: Words['keyList'] = {
   key: 'Certificado o clave',
   save: 'Poner la clave',
   wasSet: (code) => `La clave de ${code} está puesta`,
+  ofChannel: 'Claves del canal',
+  noneHere: 'Sin clave',
+  make: 'Crear una clave propia nueva',
+  makeTitle: (code) => `¿Crear una clave propia nueva para ${code}?`,
+  makeText:
+    'El canal firma con la clave nueva, y abre con ella lo que nos cifran, desde su próxima transferencia. El interlocutor debe recibir el nuevo certificado, que se muestra aquí después: mientras no lo tenga, rechazará lo que firmemos. La parte privada no sale nunca del nodo.',
+  replaces: (subject, fingerprint) =>
+    `Sustituye a nuestra clave ${[subject, fingerprint].filter(Boolean).join(', ')}, que no se puede recuperar: lo que el interlocutor siga cifrando para ella ya no se podrá abrir.`,
+  mayReplace:
+    'Si el canal tiene una clave propia, se sustituye y no se puede recuperar: lo que el interlocutor siga cifrando para ella ya no se podrá abrir.',
+  made: (code) => `${code} tiene una clave nueva: dé su certificado al interlocutor`,
 }
 
 export const channelSetupEs: Words['channelSetup'] = {

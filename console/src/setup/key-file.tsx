@@ -1,5 +1,6 @@
 // A key or certificate taken from a file of this computer, or pasted; the node says what it is before it is used.
 
+import type { KeyFacts } from '../../../sdk/index.ts'
 import { Text, Textarea } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useFormats, useWords } from '../i18n/language.tsx'
@@ -41,7 +42,6 @@ export function KeyFile({ label, help, pem, set, hidden = false }: Props) {
 
 function KeySeen({ pem }: { pem: string }) {
   const { keyFile: words } = useWords()
-  const formats = useFormats()
   const { client, rights } = useSession()
   const { data, error } = useQuery({
     queryKey: ['key', pem],
@@ -56,8 +56,13 @@ function KeySeen({ pem }: { pem: string }) {
         {words.unreadable}
       </Text>
     )
-  if (!data) return null
-  const { subject, issuer, validTo, fingerprint, algorithm, bits } = data
+  return data ? <KeySummary facts={data} /> : null
+}
+
+export function KeySummary({ facts }: { facts: KeyFacts }) {
+  const { keyFile: words } = useWords()
+  const formats = useFormats()
+  const { subject, issuer, validTo, fingerprint, algorithm, bits } = facts
   const days = validTo && Math.floor((Date.parse(validTo) - Date.now()) / 86_400_000)
   return (
     <Facts
