@@ -253,3 +253,61 @@ test(
     assert.deepEqual(faults, [])
   },
 )
+
+test(
+  'steps to a partner whose answers are lost are not done twice, and come to their end',
+  { skip },
+  async () => {
+    const { as, node, faults } = scene()
+    const page = await as('marta')
+    const alert = page.getByRole('alert')
+    const dialog = page.getByRole('dialog')
+    const stepsTo = async (id: string, like?: string) => {
+      await go(page, '/partners/step-by-step')
+      await fill(page, { Identifier: id, 'Remote code': id.toUpperCase() })
+      await press(page, 'Next')
+      await fill(page, { Address: '127.0.0.1' })
+      await press(page, 'Next')
+      if (like === undefined) await page.getByLabel('Make a key of our own for the channel').uncheck()
+      await press(page, 'Next')
+      await page.getByRole('option', { name: 'BANCO-ACME-ADEUDO' }).waitFor({ state: 'attached' })
+      await page.getByLabel('Local entity').selectOption('BANCO')
+      if (like !== undefined) await page.getByLabel('Configured like').selectOption(like)
+      await fill(page, { Application: 'PRUEBA' })
+    }
+    await stepsTo('sigma', 'BANCO-ACME-ADEUDO')
+    await loseAnswer(page, '**/copy', 'POST')
+    await save(page, '+ channel BANCO-SIGMA-PRUEBA')
+    await alert.getByText(MAY_BE_DONE).waitFor()
+    await page.unroute('**/copy')
+    await loseAnswer(page, '**/keys/local', 'POST')
+    await press(page, 'Review changes')
+    await dialog.getByText('~ channel BANCO-SIGMA-PRUEBA (rsaLocalKey)').waitFor()
+    assert.equal(await dialog.getByText('+ channel').count(), 0)
+    await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+    await alert.getByText(MAY_BE_DONE).waitFor()
+    await page.unroute('**/keys/local')
+    // Nothing is left: the certificate is there for the partner.
+    await press(page, 'Review changes')
+    await page.getByText('sigma and channel BANCO-SIGMA-PRUEBA are made.').waitFor()
+    const shown = page.getByLabel('Give it to the partner; compare the fingerprints over another line.')
+    assert.match(await shown.inputValue(), /BEGIN CERTIFICATE/)
+    const made = await node.store.db
+      .selectFrom('audit')
+      .select('action')
+      .where('channel_code', '=', 'BANCO-SIGMA-PRUEBA')
+      .where('action', '=', 'KEY_GENERATED')
+      .execute()
+    assert.equal(made.length, 1)
+
+    await go(page, '/')
+    await stepsTo('tau')
+    await loseAnswer(page, '**/platform-file*', 'POST')
+    await save(page, '+ contact tau')
+    await alert.getByText(MAY_BE_DONE).waitFor()
+    await page.unroute('**/platform-file*')
+    await press(page, 'Review changes')
+    await page.getByText('tau and channel BANCO-TAU-PRUEBA are made.').waitFor()
+    assert.deepEqual(faults, [])
+  },
+)

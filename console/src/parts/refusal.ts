@@ -7,7 +7,7 @@ import { useWords } from '../i18n/language.tsx'
 export type Refusal = { title: string; text: string }
 
 /** The node writes the path of the request; the client writes the whole address where another server has answered. */
-function isFromNode(thrown: unknown): thrown is ClientError {
+export function isFromNode(thrown: unknown): thrown is ClientError {
   return thrown instanceof ClientError && thrown.body.path.startsWith('/')
 }
 
