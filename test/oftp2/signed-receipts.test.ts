@@ -130,6 +130,31 @@ async function unsigned(t: TestContext, bench: Bench): Promise<void> {
   assert.match(error ?? '', /it is not signed, though a signed one was asked for$/)
 }
 
+/** The partner's key is exchanged while a transfer waits: it signs with the new one, or has signed with the old one. */
+async function keyExchanged(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const fresh = await makeTestKey('foreign')
+  const stranger = await makeTestKey('foreign')
+  for (const [key, expected] of [
+    [fresh, 'COMPLETED'],
+    [keys.theirs, 'COMPLETED'],
+    [stranger, 'FAILED'],
+  ] as const) {
+    const foreign = await node.relate(t, { validationHashFiles: true, security: keysOf(keys) })
+    const id = await foreign.send('a.bin', CONTENT)
+    const sent = await takeFile((await foreign.called('5')).line)
+    const { code } = foreign
+    const body = { security: { rsaRemoteKey: fresh.certificatePem } }
+    assert.equal((await node.call('updateChannel', { code, as: 'admin', body })).status, 200)
+    const { line } = await foreign.calls(t, '5')
+    const hash = hashOf('sha256')
+    line.say(eerp(sent, foreign, hash, signed(key, covered(sent, foreign, hash), 'sha256')))
+    await line.expect('P')
+    const { state, error } = await foreign.ended(id)
+    assert.equal(state, expected, error ?? '')
+    if (key === stranger) assert.match(error ?? '', /: no signature was made with the key we hold$/)
+  }
+}
+
 async function withoutKeys(t: TestContext, { node }: Bench): Promise<void> {
   const foreign = await node.relate(t, { validationHashFiles: true })
   const id = await foreign.send('a.bin', CONTENT)
@@ -334,6 +359,7 @@ const CASES: readonly [string, (t: TestContext, bench: Bench) => Promise<void>][
   ['the hash of a plain file’s receipt is that of the announced suite', hashOfSuite],
   ['a signed receipt for other octets fails the transfer and says which hash it shows', wrongHash],
   ['an unsigned receipt where a signed one is asked for fails the transfer', unsigned],
+  ['a receipt by the key of then or of now counts, and by no other', keyExchanged],
   ['without keys no hash is asked for, and the receipt counts', withoutKeys],
   ['a partner below 2.0 gets no file that must be proven', olderLevel],
   ['ours shows the hash of the suite that the partner announced, and is signed', ourHash],

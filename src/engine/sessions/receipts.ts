@@ -145,7 +145,36 @@ async function verdictOn(context: EngineContext, found: Found, receipt: Receipt)
     return no(`it shows the hash ${receipt.hash}, sent was ${found.wire_hash ?? 'none'}`)
   const { rsaRemoteKey } = plan.security
   if (rsaRemoteKey === undefined) return { state: 'POSITIVE', reason: null }
-  const signed = receipt.signedBy ? await receipt.signedBy(rsaRemoteKey) : receipt.signed
-  if (!signed) return no(receipt.reason || 'it is not signed, though a signed one was asked for')
+  const fault = await proofFault(receipt, [rsaRemoteKey, await keyOfToday(context, found)])
+  if (fault !== undefined) return no(fault)
   return receipt.hash === undefined ? no('it shows no hash') : { state: 'POSITIVE', reason: null }
+}
+
+/**
+ * A partner that has exchanged its key since the file went signs with the new one, or has signed with the old one before:
+ * either is good.
+ */
+async function proofFault(
+  receipt: Receipt,
+  keys: readonly (string | undefined)[],
+): Promise<string | undefined> {
+  let fault: string | undefined
+  for (const key of new Set(keys)) {
+    if (key === undefined) continue
+    fault = receipt.signatureFault ? await receipt.signatureFault(key) : unsigned(receipt)
+    if (fault === undefined) return undefined
+  }
+  return fault
+}
+
+function unsigned({ signed }: Receipt): string | undefined {
+  return signed ? undefined : 'it is not signed, though a signed one was asked for'
+}
+
+async function keyOfToday(
+  { store, seal }: EngineContext,
+  { channel_code }: Found,
+): Promise<string | undefined> {
+  const channel = await findChannel(store.db, channel_code)
+  return channel && openChannel(seal, channel).security?.rsaRemoteKey
 }

@@ -18,7 +18,7 @@ export const makeSessionCrypto = (policy?: CmsPolicy): SessionCrypto => ({
       digest,
       includeCertificate: false,
     }),
-  verifyReceipt: async (partnerPem, signature, content) => {
+  signatureFault: async (partnerPem, signature, content) => {
     try {
       await verifyBuffer(signature, {
         certificateOrPublicKeyPem: partnerPem,
@@ -26,9 +26,9 @@ export const makeSessionCrypto = (policy?: CmsPolicy): SessionCrypto => ({
         // Its digest is the one that this end has announced with the file.
         policy: policy && { ...policy, leastDigest: 'SHA-1' },
       })
-      return true
+      return undefined
     } catch (thrown) {
-      if (thrown instanceof NodeError) return false
+      if (thrown instanceof NodeError) return thrown.message
       throw thrown
     }
   },

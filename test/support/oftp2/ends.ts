@@ -48,7 +48,8 @@ export const trialCrypto: SessionCrypto = {
   decryptChallenge: (pem, closed) =>
     privateDecrypt({ key: createPrivateKey(pem), padding: constants.RSA_PKCS1_OAEP_PADDING }, closed),
   signReceipt: (pem, content) => createSign('sha256').update(content).sign(createPrivateKey(pem)),
-  verifyReceipt: (pem, signature, content) => createVerify('sha256').update(content).verify(pem, signature),
+  signatureFault: (pem, signature, content) =>
+    createVerify('sha256').update(content).verify(pem, signature) ? undefined : 'another key',
 }
 
 export type KeyPair = { key: string; cert: string }

@@ -60,7 +60,7 @@ function plainCrypto(before: { close?: Gate; open?: Gate }): SessionCrypto {
     encryptChallenge: async (_, challenge) => (await before.close?.wait(), challenge),
     decryptChallenge: async (_, closed) => (await before.open?.wait(), closed.subarray(0, 20)),
     signReceipt: (_, content) => content,
-    verifyReceipt: () => false,
+    signatureFault: () => 'another key',
   }
 }
 

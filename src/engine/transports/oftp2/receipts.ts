@@ -73,7 +73,7 @@ export async function readReceipt(
     reasonCode: negative?.reason ?? '',
     hash: command.hash.length === 0 ? undefined : Buffer.from(command.hash).toString('hex'),
     signed: proof === 'valid',
-    signedBy: (partnerPem) => holds(command, partnerPem, crypto),
+    signatureFault: (partnerPem) => signatureFault(command, partnerPem, crypto),
     originator: command.destination,
     destination: command.originator,
   }
@@ -87,15 +87,18 @@ async function checkSignature(
   if (command.signature.length === 0) return 'none'
   const { rsaRemoteKey } = party.security
   if (rsaRemoteKey === undefined) return 'broken'
-  return (await holds(command, rsaRemoteKey, crypto)) ? 'valid' : 'broken'
+  return (await signatureFault(command, rsaRemoteKey, crypto)) === undefined ? 'valid' : 'broken'
 }
 
-async function holds(command: Eerp | Nerp, partnerPem: string, crypto: SessionCrypto): Promise<boolean> {
-  if (command.signature.length === 0) return false
+async function signatureFault(
+  command: Eerp | Nerp,
+  partnerPem: string,
+  crypto: SessionCrypto,
+): Promise<string | undefined> {
+  if (command.signature.length === 0) return 'it is not signed, though a signed one was asked for'
   try {
-    return await crypto.verifyReceipt(partnerPem, command.signature, signedContent(command))
+    return await crypto.signatureFault(partnerPem, command.signature, signedContent(command))
   } catch {
-    // Bytes that are no signature at all count as a wrong signature.
-    return false
+    return 'what stands there is no signature'
   }
 }

@@ -15,8 +15,12 @@ export interface SessionCrypto {
   decryptChallenge(ownPem: string, enveloped: Uint8Array): Promise<Uint8Array> | Uint8Array
   /** CMS SignedData with `content` inside. */
   signReceipt(ownPem: string, content: Uint8Array, digest: Digest): Promise<Uint8Array> | Uint8Array
-  /** Whether the signature is the partner's and covers exactly `content`; content inside or detached. */
-  verifyReceipt(partnerPem: string, signature: Uint8Array, content: Uint8Array): Promise<boolean> | boolean
+  /** Why the signature is not the partner's for exactly `content`, inside or detached; undefined where it is. */
+  signatureFault(
+    partnerPem: string,
+    signature: Uint8Array,
+    content: Uint8Array,
+  ): Promise<string | undefined> | string | undefined
 }
 
 /**
