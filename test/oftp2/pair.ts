@@ -19,8 +19,8 @@ export type ChannelSetting = Omit<Partial<PlatformChannel>, 'code' | 'contact'>
 
 export type Identity = { identity: string; certificate: string }
 
-export async function makeIdentity(commonName: string): Promise<Identity> {
-  const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName, days: 30, bits: 2048 })
+export async function makeIdentity(commonName: string, days = 30): Promise<Identity> {
+  const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName, days, bits: 2048 })
   return { identity: `${privateKeyPem.trim()}\n${certificatePem.trim()}\n`, certificate: certificatePem }
 }
 

@@ -35,6 +35,7 @@ function closedNow(): { initialHour: string; finishHour: string } {
 
 async function refusals(pair: Pair): Promise<Refusal[]> {
   const stranger = await makeIdentity('stranger')
+  const ended = await makeIdentity('ended', -1)
   const connection = (inner: object, ips = ['127.0.0.1']) => ({
     connection: { ips, advancedConfigurationConnection: inner },
   })
@@ -89,6 +90,16 @@ async function refusals(pair: Pair): Promise<Refusal[]> {
       code: 'login_refused',
       error: /ESID 11/,
       history: /challenge|authentic/i,
+    },
+    {
+      title: 'a certificate login with a certificate that has ended',
+      caller: { security: pair.keys('left', { authentication: 'CERTIFICATE' }) },
+      called: {
+        security: pair.keys('right', { authentication: 'CERTIFICATE', rsaRemoteKey: ended.certificate }),
+      },
+      code: 'remote_refused',
+      error: /ESID 10/,
+      history: /its certificate ended on/,
     },
     {
       title: 'an address that is not the partner’s',

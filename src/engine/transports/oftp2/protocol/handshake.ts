@@ -42,12 +42,9 @@ class Challenges {
     return this.#authentication
   }
 
-  challenge(): void {
-    this.#conversation.background(
-      this.#own.challenge().then((challenge) => {
-        if (!this.#conversation.isOver) this.#conversation.say({ kind: 'AUCH', challenge })
-      }),
-    )
+  async challenge(): Promise<void> {
+    const challenge = await this.#own.challenge()
+    if (!this.#conversation.isOver) this.#conversation.say({ kind: 'AUCH', challenge })
   }
 
   respond(command: Command): void {
@@ -104,7 +101,7 @@ export function callingHandshake(
       ready()
     },
     admit: unused,
-    challenge: () => challenges.challenge(),
+    challenge: () => conversation.background(challenges.challenge()),
     respond: (command) => challenges.respond(command),
     checkResponse: (command) => challenges.check(command),
   }
@@ -121,6 +118,10 @@ type Called = {
 export function calledHandshake(conversation: Conversation, called: Called, ready: () => void): Handshake {
   const challenges = new Challenges(conversation, called.crypto, false, ready)
   let known: Caller | undefined
+  const turnAway = (error: unknown): never => {
+    if (known) conversation.background(called.host.refused(known, messageOf(error)))
+    throw error
+  }
   return {
     greet: unused,
     agree: unused,
@@ -142,14 +143,14 @@ export function calledHandshake(conversation: Conversation, called: Called, read
       known = caller
       conversation.background(admit(conversation, called, { caller, ssid: command, challenges, ready }))
     },
-    challenge: () => challenges.challenge(),
+    // It is not made for a certificate that has ended.
+    challenge: () => conversation.background(challenges.challenge().catch(turnAway)),
     respond: (command) => challenges.respond(command),
     checkResponse(command) {
       try {
         challenges.check(command)
       } catch (error) {
-        if (known) conversation.background(called.host.refused(known, messageOf(error)))
-        throw error
+        turnAway(error)
       }
     },
   }
