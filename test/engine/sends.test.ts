@@ -15,10 +15,9 @@ import { makeTestKey } from '../support/cms-keys.ts'
 import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
-import type { Store } from '../../src/store/database/store.ts'
 import { requestSend, wasSent } from '../../src/transfers/request.ts'
 import { requestRetry } from '../../src/transfers/retry.ts'
-import { testOnBoth, waitFor } from '../support/harness.ts'
+import { beforeNextWrite, testOnBoth, waitFor } from '../support/harness.ts'
 import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
@@ -570,28 +569,16 @@ test('a receipt that comes too late must prove what the channel asks for, too', 
   assert.deepEqual(await rig.list('out'), ['a.txt'])
 })
 
-/** The store as one sees it who stands still before the first write until `meanwhile` has ended. */
-function standingStill(store: Store, meanwhile: () => Promise<void>): Store {
-  let stood = false
-  const write = async (work: Parameters<Store['write']>[0]) => {
-    if (!stood) {
-      stood = true
-      await meanwhile()
-    }
-    return store.write(work)
-  }
-  return Object.create(store, { write: { value: write } }) as Store
-}
-
 for (const positive of [true, false])
   testOnBoth(
     `a receipt that comes between a retry’s look and its transaction is not lost (${positive ? 'positive' : 'negative'})`,
     async (t, database) => {
       const { rig, id, file } = await receiptLate(t, {}, { database })
-      const store = standingStill(rig.store, () =>
+      const { now } = rig.context
+      const asking = { store: rig.store, fileRoots: [rig.place.files], now, requestedBy: null }
+      beforeNextWrite({ context: asking }, () =>
         rig.host('oftp2').receipt(reachAll('acme'), receiptFor(file, positive)),
       )
-      const asking = { store, fileRoots: [rig.place.files], now: rig.context.now, requestedBy: null }
       const { retryOf, files } = await requestRetry(asking, await rig.channel())
       assert.equal(retryOf, id)
       assert.deepEqual(
@@ -625,11 +612,12 @@ testOnBoth(
   async (t, database) => {
     const { rig, id, file } = await receiptLate(t, {}, { database })
     let again = ''
-    const store = standingStill(rig.store, async () => {
+    const context = { ...rig.context }
+    beforeNextWrite({ context }, async () => {
       again = (await rig.retry()).id
     })
     await takeReceipt(
-      { ...rig.context, store },
+      context,
       reachAll('acme'),
       receiptFor(file, true),
       (name) => name,
