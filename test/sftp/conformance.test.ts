@@ -7,12 +7,10 @@ import { after, before } from 'node:test'
 import { transportConformance } from '../support/transport-conformance.ts'
 import type { ConformancePartner } from '../support/transport-conformance.ts'
 import { isPlainName } from '../../src/engine/transports/sftp-client/settings.ts'
-import type { SftpSettings } from '../../src/contract/contact-settings.ts'
 import { sftpClientTransport } from '../../src/engine/transports/sftp-client/sftp-client.ts'
+import { sftpCall, signInTo } from '../support/sftp/call.ts'
 import { noOpenSsh, startOpenSsh } from '../support/sftp/openssh.ts'
 import type { OpenSsh } from '../support/sftp/openssh.ts'
-import type { Call } from '../../src/engine/transports/transport.ts'
-import { reachAll } from '../support/reach.ts'
 
 let sshd: OpenSsh
 let root: string
@@ -31,37 +29,6 @@ after(async () => {
 
 let partners = 0
 
-function callTo(inbox: string, outbox: string): Call<SftpSettings> {
-  return {
-    contactId: 'acme',
-    host: '127.0.0.1',
-    port: sshd.port,
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: {
-      username: sshd.username,
-      privateKey: sshd.userKey.private,
-      hostKeys: [sshd.hostKey.fingerprint],
-      inbox,
-      outbox,
-    },
-    applications: ['NOMINA'],
-    reach: reachAll('acme'),
-    ways: 'B',
-    timeouts: { connectMs: 20_000, syncMs: 20_000, ackMs: 20_000, idleMs: 60_000 },
-    security: {
-      encrypted: true,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
-    signal: new AbortController().signal,
-  }
-}
-
 async function setUp(): Promise<ConformancePartner> {
   const folder = join(root, `partner-${++partners}`)
   const [inbox, outbox] = [join(folder, 'inbox'), join(folder, 'outbox')]
@@ -72,7 +39,7 @@ async function setUp(): Promise<ConformancePartner> {
   const transport = sftpClientTransport()
   return {
     lacks: [],
-    connect: (host) => transport.connect(callTo(inbox, outbox), host),
+    connect: (host) => transport.connect(sftpCall(sshd.port, { ...signInTo(sshd), inbox, outbox }), host),
     received: async () => {
       const files = (await visible(false)).map(
         async (name) => [name, await readFile(join(inbox, name))] as const,

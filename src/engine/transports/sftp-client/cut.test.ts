@@ -9,13 +9,14 @@ import { after, before, test } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
 import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
+import { sftpCall, signInTo } from '../../../../test/support/sftp/call.ts'
 import { noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
+import { fileOf } from '../../../../test/support/transport-ends.ts'
 import type { Call, Session } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
-import { reachAll } from '../../../../test/support/reach.ts'
 
 const skip = noOpenSsh
 const rounds = process.env['ESCLUSA_LONG'] === '1' ? 200 : 30
@@ -49,34 +50,7 @@ after(async () => {
 })
 
 function callTo(inbox: string, outbox: string): Call<SftpSettings> {
-  return {
-    contactId: 'acme',
-    host: '127.0.0.1',
-    port: proxy.port,
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: {
-      username: sshd.username,
-      privateKey: sshd.userKey.private,
-      hostKeys: [sshd.hostKey.fingerprint],
-      inbox,
-      outbox,
-    },
-    applications: ['NOMINA'],
-    reach: reachAll('acme'),
-    ways: 'B',
-    timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 },
-    security: {
-      encrypted: true,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
-    signal: never,
-  }
+  return sftpCall(proxy.port, { ...signInTo(sshd), inbox, outbox })
 }
 
 /** One attempt over a line that breaks after `octets`; a fault that cannot pass is an error of the test. */
@@ -126,19 +100,7 @@ test(
         placing: async () => void (mayBeThere = true),
       }
       const push = (session: Session) => {
-        const about = {
-          transferId: 't',
-          key: keyFor(name),
-          application: 'NOMINA',
-          name,
-          source: sourceOf(bytes),
-        }
-        const rest = {
-          format: { kind: 'U', recordLength: 0 },
-          envelope: undefined,
-          signedReceipt: false,
-        } as const
-        const file = { ...about, ...rest, originalSize: bytes.length, restartFrom, verify: false, mayBeThere }
+        const file = fileOf(name, sourceOf(bytes), { key: keyFor(name), restartFrom, mayBeThere })
         return session.push(file, progress, never)
       }
       for (let tries = 0; ; tries++) {

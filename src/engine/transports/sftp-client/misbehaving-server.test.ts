@@ -13,17 +13,18 @@ import type { ServerChannel } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
-import { HostDouble, keyFor, sourceOf } from '../../../../test/support/sftp/session-host.ts'
+import { sftpCall } from '../../../../test/support/sftp/call.ts'
+import { HostDouble, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import { fingerprintOf } from '../ssh/keys.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { MODE, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field } from '../ssh/sftp-packet.ts'
-import type { Call, WireFile } from '../transport.ts'
+import { fileOf } from '../../../../test/support/transport-ends.ts'
+import type { Call } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
-import { reachAll } from '../../../../test/support/reach.ts'
 
 type Behaviour = (
   request: { type: number; id: number; body: PacketReader },
@@ -110,45 +111,8 @@ const SHORT = { connectMs: 300, syncMs: 500, ackMs: 200, idleMs: 60_000 }
 const LONG = { connectMs: 120_000, syncMs: 120_000, ackMs: 120_000, idleMs: 120_000 }
 
 function callTo(port: number, timeouts = LONG): Call<SftpSettings> {
-  return {
-    contactId: 'acme',
-    host: '127.0.0.1',
-    port,
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: { username: 'u', password: 'secret', hostKeys: [fingerprint()], inbox: '/in', outbox: '/out' },
-    applications: ['NOMINA'],
-    reach: reachAll('acme'),
-    ways: 'B',
-    timeouts,
-    security: {
-      encrypted: true,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
-    signal: never,
-  }
-}
-
-function wireFile(bytes: Buffer): WireFile {
-  return {
-    transferId: 't',
-    key: keyFor('x'),
-    application: 'NOMINA',
-    name: 'x',
-    source: sourceOf(bytes),
-    format: { kind: 'U', recordLength: 0 },
-    envelope: undefined,
-    originalSize: bytes.length,
-    restartFrom: 0,
-    signedReceipt: false,
-    verify: false,
-    mayBeThere: false,
-  }
+  const signIn = { username: 'u', password: 'secret', hostKeys: [fingerprint()] }
+  return sftpCall(port, { ...signIn, inbox: '/in', outbox: '/out' }, { timeouts })
 }
 
 const quiet = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
@@ -171,7 +135,7 @@ async function push(behave: Behaviour, { signIn, timeouts, size = 200_000 }: Giv
   try {
     const session = await sftpClientTransport().connect(callTo(raw.port, timeouts), new HostDouble(folder))
     try {
-      await session.push(wireFile(Buffer.alloc(size)), quiet, never)
+      await session.push(fileOf('x', sourceOf(Buffer.alloc(size))), quiet, never)
     } finally {
       await session.close()
     }

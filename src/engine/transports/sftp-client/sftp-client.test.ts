@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
+import { sftpCall, signInTo } from '../../../../test/support/sftp/call.ts'
 import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import {
   makeKey,
@@ -21,12 +22,12 @@ import {
 } from '../../../../test/support/sftp/openssh.ts'
 import type { CuttingProxy, OpenSsh, SleepyLine } from '../../../../test/support/sftp/openssh.ts'
 import { startTestListener } from '../../../../test/support/sftp/listener.ts'
+import { fileOf } from '../../../../test/support/transport-ends.ts'
 import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 import { waitFor } from '../../../../test/support/harness.ts'
-import { reachAll } from '../../../../test/support/reach.ts'
 
 const skip = noOpenSsh
 const quiet: PushProgress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
@@ -65,36 +66,8 @@ function callTo(
   settings: Partial<SftpSettings>,
   change: Partial<Call<SftpSettings>> = {},
 ): Call<SftpSettings> {
-  return {
-    contactId: 'acme',
-    host: '127.0.0.1',
-    port: sshd.port,
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: {
-      username: sshd.username,
-      privateKey: sshd.userKey.private,
-      hostKeys: [sshd.hostKey.fingerprint],
-      inbox: '/nowhere',
-      outbox: '/nowhere',
-      ...settings,
-    },
-    applications: ['NOMINA'],
-    reach: reachAll('acme'),
-    ways: 'B',
-    timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 },
-    security: {
-      encrypted: true,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
-    signal: never,
-    ...change,
-  }
+  const nowhere = { inbox: '/nowhere', outbox: '/nowhere' }
+  return sftpCall(sshd.port, { ...signInTo(sshd), ...nowhere, ...settings }, change)
 }
 
 function wireFile(
@@ -103,15 +76,7 @@ function wireFile(
   change: Partial<WireFile> = {},
 ): WireFile & { source: { reads: number[] } } {
   const source = sourceOf(bytes)
-  const fixed = { format: { kind: 'U', recordLength: 0 }, envelope: undefined, signedReceipt: false } as const
-  const about = {
-    transferId: 't1',
-    key: keyFor(name),
-    application: 'NOMINA',
-    name,
-    originalSize: bytes.length,
-  }
-  return { ...fixed, ...about, restartFrom: 0, verify: false, mayBeThere: false, ...change, source }
+  return { ...fileOf(name, source, { key: keyFor(name), ...change }), source }
 }
 
 async function withSession<T>(

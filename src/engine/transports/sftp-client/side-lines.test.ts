@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
-import { reachAll } from '../../../../test/support/reach.ts'
+import { sftpCall, signInTo } from '../../../../test/support/sftp/call.ts'
 import { HostDouble, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import { noOpenSsh, startCuttingProxy, startOpenSsh } from '../../../../test/support/sftp/openssh.ts'
 import type { CuttingProxy, OpenSsh } from '../../../../test/support/sftp/openssh.ts'
@@ -46,34 +46,7 @@ after(async () => {
 })
 
 function callTo(port: number, settings: Partial<SftpSettings> = {}): Call<SftpSettings> {
-  return {
-    contactId: 'acme',
-    host: '127.0.0.1',
-    port,
-    localId: 'BANCO',
-    remoteId: 'ACME',
-    settings: {
-      username: sshd.username,
-      privateKey: sshd.userKey.private,
-      hostKeys: [sshd.hostKey.fingerprint],
-      inbox: root,
-      ...settings,
-    },
-    applications: ['NOMINA'],
-    reach: reachAll('acme'),
-    ways: 'B',
-    timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 60_000 },
-    security: {
-      encrypted: true,
-      authentication: 'NONE',
-      localKey: undefined,
-      remoteKey: undefined,
-      rsaLocalKey: undefined,
-      rsaRemoteKey: undefined,
-    },
-    compression: false,
-    signal: never,
-  }
+  return sftpCall(port, { ...signInTo(sshd), inbox: root, ...settings })
 }
 
 /** Writes a file over a first line and a side line; gives what lies there, and how many octets the side line took. */
