@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
@@ -45,4 +45,18 @@ test('an exchange that stopped between its two writes has lost no key', async (t
   assert.equal(readFileSync(path, 'utf8').trim(), fresh)
   keepOld(path, [])
   assert.equal(existsSync(`${path}.old`), false)
+})
+
+test('a key that an operator made, with spaces or lines in it, is found after its exchange', async (t) => {
+  const path = join(await tempFolder(t), 'master-key')
+  for (const made of ['a pass phrase of 2 times 16 octets', `${'A'.repeat(64)}\n${'B'.repeat(24)}`]) {
+    writeFileSync(path, `${made}\n`)
+    const second = exchangeKey(path, 32, { now: 1, until: 10 })
+    exchangeKey(path, 32, { now: 2, until: 20 })
+    assert.deepEqual(oldKeys(path), [
+      { key: second, since: 2, until: 20 },
+      { key: made, since: 1, until: 10 },
+    ])
+    keepOld(path, [])
+  }
 })

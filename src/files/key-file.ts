@@ -1,5 +1,5 @@
 // A key that is kept in a file of the data folder, and its exchange. The file holds the current key and nothing else;
-// `<file>.old` holds those before it, a line each: the key, when it was put aside and until when it is good. The old one
+// `<file>.old` holds those before it, each with when it was put aside and until when it is good. The old one
 // is written down before the new one takes its place: at no moment is there a key that nobody can find.
 
 import { randomBytes } from 'node:crypto'
@@ -63,13 +63,12 @@ export function oldKeys(path: string): OldKey[] {
   } catch (thrown) {
     if (systemCode(thrown) !== 'ENOENT') throw thrown
   }
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [key = '', since, until] = line.split(' ')
-      return { key, since: Number(since), until: Number(until) }
-    })
+  // Up to its two times: a key that an operator made may have spaces in it, or lines, as `openssl rand` writes them.
+  return [...text.matchAll(/([^]+?) (\d+) (\d+)(?:\n|$)/g)].map(([, key = '', since, until]) => ({
+    key,
+    since: Number(since),
+    until: Number(until),
+  }))
 }
 
 /** Makes a new key current. The one before is good until then; if that is not later than now, no older one is. */
