@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { tempFolder, testOnBoth, withStore } from '../../test/support/harness.ts'
+import { pino } from 'pino'
+import { sqlite, tempFolder, testOnBoth, withStore } from '../../test/support/harness.ts'
 import { exchangeKey, ringOfFile } from '../files/key-file.ts'
 import { openStore } from '../store/database/open.ts'
 import type { Store } from '../store/database/store.ts'
@@ -11,8 +12,9 @@ import { changesOf } from './changes.ts'
 import { readLines, wholeTrail } from './export.ts'
 import { makeAuditKeys } from './keys.ts'
 import { verifyAudit } from './read-trail.ts'
+import { resignPoints } from './resign.ts'
 import { pruneAudit } from './retention.ts'
-import { keepHead, keptHead, sealAudit } from './sealer.ts'
+import { keepHead, keptHead, sealAudit, startSealer } from './sealer.ts'
 import { searchTrail } from './search.ts'
 import { makeAuditTrail } from './trail.ts'
 import type { Actor, AuditTrail } from './trail.ts'
@@ -157,6 +159,58 @@ testOnBoth('retention takes old entries, tells so, and what is left is still pro
   assert.equal((await check()).whole, false)
 })
 
+test('retention takes all that is old, however much, and nothing of that very moment', async (t) => {
+  const store = await withStore(t, sqlite)
+  let now = Date.now() - DAY_MS
+  const trail = makeAuditTrail(MASTER, 'one', () => now)
+  const old = Array.from({ length: 1001 }, () => ({ action: 'LOGIN' as const }))
+  await store.write((tx) => trail.add(tx, ANA, old))
+  now += DAY_MS
+  await write(store, trail, 1)
+  await sealAudit(store, trail.keys, now)
+  assert.equal(await pruneAudit(store, trail, now, now), old.length)
+})
+
+testOnBoth('the sealer keeps the head beside the database, and takes what is old', async (t, database) => {
+  const dataDir = await tempFolder(t)
+  const store = await withStore(t, database)
+  let now = Date.now() - 10 * DAY_MS
+  const trail = makeAuditTrail(MASTER, 'one', () => now)
+  await write(store, trail, 3)
+  now += 10 * DAY_MS
+  await write(store, trail, 2)
+  const parts = { store, trail, log: pino({ level: 'silent' }), dataDir, keepDays: 5, now: () => now }
+  await startSealer(parts).stop()
+  assert.equal(keptHead(dataDir)?.seq, 5)
+  const { whole, from, findings } = await verifyAudit(store.db, trail.keys, [
+    keptHead(dataDir) ?? assert.fail(),
+  ])
+  assert.deepEqual({ whole, from, findings }, { whole: true, from: 4, findings: [] })
+})
+
+testOnBoth(
+  'points are signed anew with the current key, but none that nobody has signed',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    const file = join(await tempFolder(t), 'master-key')
+    writeFileSync(file, MASTER)
+    const ring = () => ringOfFile(file, () => 0)
+    const trail = makeAuditTrail(ring(), 'one', Date.now)
+    await write(store, trail, 3)
+    await sealAudit(store, trail.keys, Date.now())
+    exchangeKey(file, 32, { now: 0, until: DAY_MS })
+    const keys = makeAuditKeys(ring())
+    const latest = makeAuditKeys(readFileSync(file, 'utf8').trim())
+    const isProven = async () => (await verifyAudit(store.db, { ...keys, isSigned: latest.isSigned })).whole
+    assert.equal(await isProven(), false)
+    await resignPoints(store, keys)
+    assert.equal(await isProven(), true)
+    await store.write((tx) => sql`update audit_head set at = at + 1`.execute(tx))
+    await resignPoints(store, keys)
+    assert.equal(await isProven(), false)
+  },
+)
+
 testOnBoth('an export is proven elsewhere by the public key alone', async (t, database) => {
   const store = await withStore(t, database)
   const trail = makeAuditTrail(MASTER, 'one', Date.now)
@@ -189,6 +243,9 @@ testOnBoth(
     assert.equal((await find({ action: 'LOGIN' })).rows.length, 1)
     assert.equal((await find({ subjectKind: 'channel', subject: 'C1' })).rows.length, 3)
     assert.equal((await find({ search: 'madrid eva' })).rows.length, 1)
+    assert.equal((await find({ subjectKind: 'contact', subject: 'C1' })).rows.length, 0)
+    assert.equal((await find({ who: 'eva', address: ANA.address })).rows.length, 1)
+    assert.equal((await find({ who: 'eva', address: '127.0.0.2' })).rows.length, 0)
     const first = await find({ who: 'ana' })
     assert.equal(first.rows.length, 4)
     const second = await find({ who: 'ana' }, first.next)
@@ -200,6 +257,19 @@ testOnBoth(
     assert.equal((await find({ before: Date.now() - DAY_MS })).rows.length, 0)
   },
 )
+
+test('a search for words stops after so many entries, says so, and goes on from there', async (t) => {
+  const store = await withStore(t, sqlite)
+  const trail = makeAuditTrail(MASTER, 'one', Date.now)
+  await write(store, trail, 1)
+  const others = Array.from({ length: 20_000 }, () => ({ action: 'LOGIN' as const }))
+  await store.write((tx) => trail.add(tx, { ...ANA, who: 'eva' }, others))
+  const find = (beyond?: string) => searchTrail(store.db, { search: 'ana' }, { beyond, size: 4 })
+  const first = await find()
+  assert.deepEqual([first.rows.length, first.complete], [0, false])
+  const second = await find(first.next)
+  assert.deepEqual([second.rows.length, second.complete], [1, true])
+})
 
 test('changes name each field, and secrets by a fingerprint that only this platform can make', () => {
   const { fingerprint } = makeAuditKeys(MASTER)

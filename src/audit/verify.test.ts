@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditRecord, SignedPoint } from '../store/audit.ts'
 import { newId } from '../store/database/ids.ts'
-import { pointText, textOf } from './chain.ts'
+import { linkHash, pointText, textOf } from './chain.ts'
 import type { Point } from './chain.ts'
 import { makeAuditKeys } from './keys.ts'
 import { link } from './sealer.ts'
@@ -175,4 +175,34 @@ test('of 10,000 random attempts to tamper with the trail every one is found', as
     if ((await check(trail)).whole) missed.push(`${attempt} ${name}`)
   }
   assert.deepEqual(missed, [])
+})
+
+/** Hashes as the node does, and leaves each row's MAC as it is: nobody without the key can make another. */
+function hashAnew(rows: readonly AuditRecord[]): AuditRecord[] {
+  let { seq, hash } = start
+  return rows.map((row) => ({ ...row, seq: ++seq, hash: (hash = linkHash(hash, seq, row)) }))
+}
+
+test('a chain that fits in itself is still found by its signed head alone', async () => {
+  const check = async (rows: readonly AuditRecord[], seen: readonly Point[] = []) => {
+    const { findings } = await verifyTrail({ chain: hashAnew(rows), open: [], start, last, seen }, keys)
+    return findings
+  }
+  assert.deepEqual(await check(kept), [])
+  const changed = kept.map((row, at) => (at === 3 ? { ...row, who: 'eva' } : row))
+  assert.deepEqual(await check(changed), [`the hash at place ${ROWS} is not the one that was signed`])
+  assert.deepEqual(await check([...kept, rowOf(ROWS)]), [
+    `the trail goes to place ${ROWS + 1}, but is signed only up to ${ROWS}`,
+  ])
+})
+
+test('a head that was seen is compared with the place it was of, and one from before the start with nothing', async () => {
+  const check = async (seen: Point) =>
+    (await verifyTrail({ chain: kept, open: [], start, last, seen: [seen] }, keys)).findings
+  assert.deepEqual(await check(pointAt(10)), [])
+  assert.deepEqual(await check(pointAt(START - 1)), [])
+  for (const seq of [START, 10])
+    assert.deepEqual(await check({ ...pointAt(seq), hash: 'of another history' }), [
+      `place ${seq} had another hash when this node signed it`,
+    ])
 })
