@@ -2,15 +2,22 @@ import assert from 'node:assert/strict'
 import { CompiledQuery } from 'kysely'
 import type { RootOperationNode } from 'kysely'
 import { test } from 'node:test'
-import { sqlite, withStore } from '../../../test/support/harness.ts'
+import { sqlite, testOnBoth, withStore } from '../../../test/support/harness.ts'
 import {
+  addDeliveries,
   countWaiting,
   dueDeliveries,
+  findDeliveries,
   giveUpWaiting,
   lanesHeld,
+  recordOutcome,
   releaseWaiting,
+  sendAgain,
   subscriptionsDue,
 } from './deliveries.ts'
+import { addEvent } from './outbox.ts'
+import { sequenceEvents } from './sequence.ts'
+import { putSubscription, switchOff } from './subscriptions.ts'
 
 test('deliveries that are still to be made are found without going through all of them', async (t) => {
   const store = await withStore(t, sqlite)
@@ -40,3 +47,41 @@ test('deliveries that are still to be made are found without going through all o
     assert.match(JSON.stringify(rows), /INDEX delivery_pending/, sql)
   }
 })
+
+testOnBoth(
+  'what was given up stays so until it is sent again, and what is due keeps its turn',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    const key = { subscriptionId: 'hook', position: 1 }
+    await store.write(async (tx) => {
+      await putSubscription(tx, {
+        id: 'hook',
+        settings: { events: ['*'], webhook: { url: 'https://a.example' } },
+        secrets: '',
+      })
+      for (const node of ['one', 'two']) await addEvent(tx, { type: 'node.stopped', at: 1, data: { node } })
+      const events = await sequenceEvents(tx, store.dialect, { now: 1, limit: 10 })
+      for (const [at, event] of events.entries())
+        await addDeliveries(tx, [{ subscriptionId: 'hook', event }], 10 + at)
+      await releaseWaiting(tx, 'hook', { after: 10, now: 5 })
+    })
+    const all = async () =>
+      (await findDeliveries(store.db, {}, 10)).map((one) => [one.position, one.state, one.dueAt, one.endedAt])
+    assert.deepEqual(await all(), [
+      [2, 'PENDING', 5, null],
+      [1, 'PENDING', 10, null],
+    ])
+    assert.deepEqual(await subscriptionsDue(store.db, 20), ['hook'])
+    await store.write((tx) => switchOff(tx, 'hook', 20, 'gone'))
+    assert.deepEqual(await subscriptionsDue(store.db, 20), [])
+    await store.write(async (tx) => {
+      await giveUpWaiting(tx, 'hook', 30)
+      // Its attempt was under way meanwhile.
+      await recordOutcome(tx, { ...key, state: 'PENDING', attempts: 1, dueAt: 40, tries: [], at: 35 })
+    })
+    const givenUp = [2, 'FAILED', 5, 30]
+    assert.deepEqual(await all(), [givenUp, [1, 'FAILED', 10, 30]])
+    await store.write((tx) => sendAgain(tx, key, 50))
+    assert.deepEqual(await all(), [givenUp, [1, 'PENDING', 50, null]])
+  },
+)

@@ -11,7 +11,7 @@ import { putContact, putLocalEntity } from '../contacts.ts'
 import { newId } from '../database/ids.ts'
 import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
-import { claimForChannels } from './leases.ts'
+import { claimForChannels, letGo, parkClaim, requireHeld, setSnapshot } from './leases.ts'
 import { recordLateReceipt } from './receptions.ts'
 import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
 import type { Move, NewTransfer } from './transfers.ts'
@@ -333,6 +333,7 @@ testOnBoth(
     const store = await withStore(t, database)
     await withChannels(store)
     const [begun, gone] = [await insert(store, 1000), await insert(store, 2000, { channelCode: OTHER })]
+    await insert(store, 2000, { direction: 'RECEPCION' }) // the partner brings what it has by itself
     const dead = { owner: 'dead', now: 3000, until: 4000 }
     const claims = await claimForChannels(store, dead, [CODE, OTHER], 10)
     assert.equal(claims.length, 2)
@@ -352,3 +353,35 @@ testOnBoth(
     )
   },
 )
+
+testOnBoth('who has lost a transfer changes nothing of it any more', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  const id = await insert(store, 1000)
+  const claim = (owner: string, now: number) =>
+    claimForChannels(store, { owner, now, until: now + 1000 }, [CODE], 10)
+  const [lost] = await claim('dead', 3000)
+  const [taken] = await claim('next', 9000)
+  const of = (one = lost) => ({ id, fence: one?.transfer.fence ?? 0 })
+  const row = () => store.db.selectFrom('transfer').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const require = (held: typeof lost) =>
+    store
+      .write((tx) => requireHeld(tx, store.dialect, of(held)))
+      .then(
+        () => 'held',
+        (error: unknown) => (error as NodeError).code,
+      )
+  assert.equal(await require(taken), 'lease_lost', 'it has not been started')
+  await move(store, id, 'PENDING', 'IN_PROGRESS', 9000)
+  assert.deepEqual([await require(lost), await require(taken)], ['lease_lost', 'held'])
+  const before = await row()
+  await store.write(async (tx) => {
+    await letGo(tx, [of(lost)])
+    await parkClaim(tx, of(lost), 20_000)
+    await setSnapshot(tx, of(lost), '{}')
+  })
+  assert.deepEqual(await row(), before)
+  await store.write((tx) => parkClaim(tx, of(taken), 20_000))
+  const { lease_owner, due_at } = await row()
+  assert.deepEqual([lease_owner, due_at], [null, 20_000])
+})
