@@ -209,6 +209,10 @@ field(
       [['acme', theirs.certificatePem.trim(), null]],
     )
     assert.deepEqual(await rig.list('in'), [])
+    const received = await rig.store.db.selectFrom('received_file').select('key_name').execute()
+    assert.deepEqual(received, [{ key_name: 'key.pem' }], 'it comes once')
+    await rig.offer('long.pem', Buffer.alloc(1024 * 1024 + 1))
+    assert.match(String(await rig.fetch()), /long\.pem is too long for a key/)
   },
 )
 

@@ -569,6 +569,15 @@ test('a receipt that comes too late must prove what the channel asks for, too', 
   assert.deepEqual(await rig.list('out'), ['a.txt'])
 })
 
+test('a receipt that is signed, but shows no hash, does not prove what was received', async (t) => {
+  const { certificatePem: rsaRemoteKey } = await makeTestKey('theirs')
+  const { rig, id, file } = await receiptLate(t, { validationHashFiles: true, security: { rsaRemoteKey } })
+  await rig.host('oftp2').receipt(reachAll('acme'), { ...receiptFor(file, true), signed: true })
+  const { error, files } = await rig.transfer(id)
+  assert.equal(files[0]?.receipt, 'NEGATIVE')
+  assert.match(error ?? '', /negative \(it shows no hash\)/)
+})
+
 for (const positive of [true, false])
   testOnBoth(
     `a receipt that comes between a retry’s look and its transaction is not lost (${positive ? 'positive' : 'negative'})`,
