@@ -1,12 +1,18 @@
 // Receives files, and tells in between what the database and the partner know. disk-order.test.ts runs it under strace:
 // what is told is a path that nobody has, looked for on the disk, so that it stands in the journal among the rest.
 
-import { accessSync, fsync, mkdirSync, openSync } from 'node:fs'
+import { accessSync, fsync, linkSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
+import type { TransferFileRecord } from '../../src/domain/transfer.ts'
+import { placeWhole } from '../../src/engine/receiving/place-file.ts'
+import type { RunningTransfer } from '../../src/engine/running-transfer.ts'
 import { NodeError } from '../../src/errors.ts'
+import { markOf } from '../../src/files/place.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import { makeTestKey } from '../support/cms-keys.ts'
 import { waitFor } from '../support/harness.ts'
 import { startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
@@ -96,6 +102,32 @@ async function half(rig: Rig): Promise<void> {
   await incoming.abandon(new NodeError('connection_lost', 'cut'), true)
 }
 
+/** A file that its channel takes only with a signature. */
+async function unsigned(rig: Rig): Promise<void> {
+  const { certificatePem: rsaRemoteKey } = await makeTestKey('theirs')
+  const signed = { svcff: true, receptionff: true, security: { rsaRemoteKey } }
+  const incoming = await bring(rig, 'UNSIGNED', 10, join(rig.place.files, 'unsigned'), signed)
+  await incoming.write(Buffer.alloc(10, 'a'), 0)
+  await incoming.complete({ size: 10 }).catch(() => tell('refused UNSIGNED'))
+}
+
+/** What a node finds that takes a reception over, where the one before had linked the file, or marked it as well. */
+async function takenOver(rig: Rig, left: 'LINKED' | 'MARKED'): Promise<void> {
+  const folder = join(rig.place.files, left)
+  mkdirSync(folder)
+  const [from, path] = [join(rig.place.root, `${left}.part`), join(folder, left)]
+  writeFileSync(left === 'MARKED' ? markOf(from) : from, 'a')
+  linkSync(left === 'MARKED' ? markOf(from) : from, path)
+  const file = { name: left, path, phase: 'WHOLE', size: 1, hash: hash('sha256', 'a'), stagedPath: from }
+  const running = { context: rig.context, held: { id: left, fence: 2 }, plan: { channel: {} } }
+  tell(`begins ${left}`)
+  // What of both is asked for.
+  await placeWhole(running as RunningTransfer, file as TransferFileRecord, from, {
+    directory: { filePath: folder },
+  })
+  tell(`placed ${left}`)
+}
+
 test('files come in', async (t) => {
   const rig = (await startRig(t)).run()
   const to = (name: string) => join(rig.place.files, name)
@@ -107,5 +139,8 @@ test('files come in', async (t) => {
   await half(rig)
   const preReceptionFile = await rig.script('replace', 'echo other > "$1.new" && mv "$1.new" "$1"')
   await receive(rig, 'SCRIPT', 10_000, to('script'), { integrations: { preReceptionFile } })
+  await unsigned(rig)
+  await takenOver(rig, 'LINKED')
+  await takenOver(rig, 'MARKED')
   if (elsewhere) await receive(rig, 'FAR', 10_000, join(elsewhere, 'far'))
 })

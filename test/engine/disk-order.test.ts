@@ -171,6 +171,16 @@ test('the order in which a reception gets to the disk', { skip }, async (t) => {
     inOrder(half, WRITE, OCTETS, ...point, WRITE, OCTETS, /^writes HALF at 160000$/)
   })
 
+  await t.test('a file for quarantine: its name there, the folder, row', () => {
+    const kept = /^rename .*\/quarantine\/.*\/UNSIGNED$/
+    inOrder(journals.get('UNSIGNED'), kept, /^sync .*\/quarantine\/[^/]+$/, COMMIT, /^refused UNSIGNED/)
+  })
+
+  await t.test('what a node finds placed that takes it over: the folder, then it counts as placed', () => {
+    inOrder(journals.get('LINKED'), /^sync .*\/LINKED$/, MARK, /^placed/)
+    inOrder(journals.get('MARKED'), /^sync .*\/MARKED$/, /^placed/)
+  })
+
   await t.test(
     'to another file system: octets, copy, link, folder, mark, acknowledgement',
     { skip: skipFar },
