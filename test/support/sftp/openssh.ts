@@ -138,8 +138,10 @@ export interface CuttingProxy {
   stop(): Promise<void>
 }
 
-/** A line that breaks: resets both ends once the agreed number of octets has passed. */
-/** `delayMs`: everything arrives so much later, each way. */
+/**
+ * A line that breaks: resets both ends once the agreed number of octets has passed. `delayMs`: everything arrives so much
+ * later, each way.
+ */
 export async function startCuttingProxy(targetPort: number, delayMs = 0): Promise<CuttingProxy> {
   let budget = Infinity
   const open = new Set<Socket>()
