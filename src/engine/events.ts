@@ -2,9 +2,24 @@
 // is sent at most four times a second for each transfer, and always at the end.
 
 import type { TransferEvent } from '../contract/event.ts'
-import type { TransferDirection } from '../contract/transfer.ts'
+import type { TransferDirection, TransferStatus } from '../contract/transfer.ts'
 
 export type Publish = (event: TransferEvent) => void
+
+/** To be called once the state is durable. */
+export function announce(
+  { publish, now }: { publish: Publish; now: () => number },
+  {
+    id: transferId,
+    channelCode,
+    direction,
+  }: { id: string; channelCode: string; direction: TransferDirection },
+  status: TransferStatus,
+  error?: string,
+): void {
+  const failed = error !== undefined && { error }
+  publish({ kind: 'state', transferId, channelCode, direction, status, ...failed, at: now() })
+}
 
 const EVERY_MS = 250
 

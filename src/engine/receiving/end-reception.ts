@@ -6,6 +6,7 @@ import { addHistory } from '../../store/channels.ts'
 import { requireHeld } from '../../store/transfers/leases.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
 import { runStep } from '../actions/script-steps.ts'
+import { announce } from '../events.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 
 export async function endReception(
@@ -22,7 +23,7 @@ export async function endReception(
       { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
     ])
   })
-  announce(running, { status: 'COMPLETED', at: now })
+  announce(context, transfer, 'COMPLETED')
 }
 
 export async function failReception(running: RunningTransfer, reason: unknown): Promise<void> {
@@ -45,7 +46,7 @@ export async function failReception(running: RunningTransfer, reason: unknown): 
     { transfer: transfer.id, channel: transfer.channelCode, code: error.code, err: reason },
     'a reception failed',
   )
-  announce(running, { status: 'FAILED', error: error.message, at: now })
+  announce(context, transfer, 'FAILED', error.message)
   const script = plan.channel.integrations?.exceptionFile
   if (script)
     await runStep(
@@ -55,12 +56,4 @@ export async function failReception(running: RunningTransfer, reason: unknown): 
       undefined,
       error.message,
     ).catch(() => {})
-}
-
-function announce(
-  { context, transfer }: RunningTransfer,
-  end: { status: 'COMPLETED' | 'FAILED'; error?: string; at: number },
-): void {
-  const { id: transferId, channelCode } = transfer
-  context.publish({ kind: 'state', transferId, channelCode, direction: 'RECEPCION', ...end })
 }

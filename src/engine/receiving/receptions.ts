@@ -12,6 +12,7 @@ import type { Held } from '../../store/transfers/leases.ts'
 import { putHalfFile } from '../../store/transfers/receptions.ts'
 import { insertFiles, markEncrypted } from '../../store/transfers/transfers.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { announce } from '../events.ts'
 import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -109,14 +110,7 @@ export class Receptions {
     reception.enter(file, offer.reach, offer.size ?? 0)
     this.#known.add(reception)
     void reception.quiet.then(() => this.#end(reception))
-    context.publish({
-      kind: 'state',
-      transferId: transfer.id,
-      channelCode: channel.code,
-      direction: 'RECEPCION',
-      status: 'IN_PROGRESS',
-      at: context.now(),
-    })
+    announce(context, transfer, 'IN_PROGRESS')
     return reception
   }
 

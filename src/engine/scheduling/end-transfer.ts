@@ -13,6 +13,7 @@ import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { failReception } from '../receiving/end-reception.ts'
 import { clearWithdrawn } from '../sending/outbox-spool.ts'
+import { announce } from '../events.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { EngineContext } from '../engine-context.ts'
 
@@ -145,23 +146,4 @@ async function dropStaged(context: EngineContext, transfer: TransferRecord): Pro
   } catch (thrown) {
     log.warn({ err: thrown, transfer: transfer.id }, 'what a failed transfer left could not be removed')
   }
-}
-
-/** To be called once the state is durable. */
-export function announce(
-  context: EngineContext,
-  transfer: TransferRecord,
-  status: TransferRecord['state'],
-  error?: string,
-): void {
-  const { id: transferId, channelCode, direction } = transfer
-  context.publish({
-    kind: 'state',
-    transferId,
-    channelCode,
-    direction,
-    status,
-    ...(error !== undefined && { error }),
-    at: context.now(),
-  })
 }
