@@ -4,10 +4,11 @@
 import { stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { Tx } from '../../store/database/store.ts'
-import { requireHeld, updateFile } from '../../store/transfers/leases.ts'
+import { updateFile } from '../../store/transfers/leases.ts'
 import { moveOriginal, placesOf } from '../actions/post-action.ts'
 import type { MoveTo } from '../actions/post-action.ts'
 import { runStep } from '../actions/script-steps.ts'
+import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { owe } from './owe-receipt.ts'
@@ -37,17 +38,11 @@ export async function finishFile(
   const { context, held } = running
   try {
     const pathPost = await act(running, file, again)
-    await context.store.write(async (tx) => {
-      await requireHeld(tx, context.store.dialect, held)
-      await recordDone(tx, running, file, { pathPost, owesReceipts })
-    })
+    await writeHeld(context.store, held, (tx) => recordDone(tx, running, file, { pathPost, owesReceipts }))
     file.phase = 'DONE'
   } catch (thrown) {
     if (owesReceipts && !isLeft(thrown))
-      await context.store.write(async (tx) => {
-        await requireHeld(tx, context.store.dialect, held)
-        await owe(running, file, tx, thrown)
-      })
+      await writeHeld(context.store, held, (tx) => owe(running, file, tx, thrown))
     throw thrown
   }
 }
