@@ -89,6 +89,7 @@ export async function takeReceipt(
 }
 
 type Found = Awaited<ReturnType<typeof awaitingReceipt>>[number]
+type Refusal = { channel: string; refusal: string }
 
 /** Of several that it may be about, one that still waits, and of those the oldest; else why none was looked at. */
 async function fileOf(
@@ -96,12 +97,12 @@ async function fileOf(
   reach: Reach,
   { key }: Receipt,
   keyName: (name: string) => string,
-): Promise<{ found?: Found | undefined; refusal?: { channel: string; refusal: string } | undefined }> {
+): Promise<{ found?: Found | undefined; refusal?: Refusal | undefined }> {
   const named = (await awaitingReceipt(store.db, reach.contactId, key.date, key.time)).filter(
     ({ name }) => keyName(name) === key.name,
   )
   let late: Found | undefined
-  let refusal: { channel: string; refusal: string } | undefined
+  let refusal: Refusal | undefined
   for (const one of named) {
     const channel = await findChannel(store.db, one.channel_code)
     if (!channel) continue
@@ -136,18 +137,19 @@ async function snapshotOfToday({ store }: EngineContext, code: string): Promise<
  * 5.3.13). `check` and `apply` warn of that.
  */
 async function verdictOn(context: EngineContext, found: Found, receipt: Receipt): Promise<Verdict> {
+  const yes: Verdict = { state: 'POSITIVE', reason: null }
   const no = (reason: string): Verdict => ({ state: 'NEGATIVE', reason })
   if (!receipt.positive) return no(receipt.reason)
   const snapshot = found.snapshot ?? (await snapshotOfToday(context, found.channel_code))
   const plan = snapshot && (await makeTransferPlan(context.store.db, context.seal, snapshot))
-  if (!plan || !plan.verifyHash) return { state: 'POSITIVE', reason: null }
+  if (!plan || !plan.verifyHash) return yes
   if (receipt.hash !== undefined && receipt.hash !== found.wire_hash)
     return no(`it shows the hash ${receipt.hash}, sent was ${found.wire_hash ?? 'none'}`)
   const { rsaRemoteKey } = plan.security
-  if (rsaRemoteKey === undefined) return { state: 'POSITIVE', reason: null }
+  if (rsaRemoteKey === undefined) return yes
   const fault = await proofFault(receipt, [rsaRemoteKey, await keyOfToday(context, found)])
   if (fault !== undefined) return no(fault)
-  return receipt.hash === undefined ? no('it shows no hash') : { state: 'POSITIVE', reason: null }
+  return receipt.hash === undefined ? no('it shows no hash') : yes
 }
 
 /**
