@@ -152,6 +152,9 @@ export class ListenerRole {
       await file.incoming.complete({ size: file.decoder.size })
     } catch (error) {
       if (conversation.isOver) return
+      // Nobody knows whether the file is here. An EFNA would say that it is not; a session that ends says nothing, and the
+      // partner offers the file again.
+      if (error instanceof NodeError && error.code === 'unavailable') throw error
       const { reason, text } = fileReasonOf(error)
       conversation.say({ kind: 'EFNA', reason, text })
       return

@@ -552,6 +552,17 @@ test('a refused file leaves the session usable, and says whether to try again', 
   })
 })
 
+test('a file that came whole while the database does not answer is not refused: the session ends', async () => {
+  await withEnds({}, async (ends) => {
+    const session = await ends.call()
+    ends.called.before.complete = () =>
+      Promise.reject(new NodeError('unavailable', 'the database does not answer'))
+    // An EFNA would say that the file is not there, and its refusal could not be tried again.
+    await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'remote_busy', message: /ESID 08/ })
+    await session.close()
+  })
+})
+
 test('a file that may be there already and is, counts as sent', async () => {
   await withEnds({}, async (ends) => {
     const file = wireFile(noise(10), U)
