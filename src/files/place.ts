@@ -101,12 +101,14 @@ export function isUntouched(now: Stats, before: Stats): boolean {
  * nobody has written that down. Whoever waits for the file may take it away at once, and a crash must not make it come
  * twice: so nothing happens between the link and the mark, not even a turn of the event loop. Syncing the folder is left
  * to the caller: a file system keeps the order of both, so after a power failure there is no mark without the file.
- * Between two file systems there is no such order, and the file is synced before the mark is made.
+ * Between two file systems there is no such order, and the file is synced before the mark is made. `placed` is called as
+ * soon as the file has its name: what fails after that does not take the name back.
  */
-export async function placeMarked(from: string, target: string): Promise<void> {
+export async function placeMarked(from: string, target: string, placed = () => {}): Promise<void> {
   try {
-    if (linkAndMark(from, target)) return
+    if (linkAndMark(from, target, placed)) return
     await copyAcross(from, target)
+    placed()
     await syncFolder(dirname(target))
     await rename(from, markOf(from))
   } catch (thrown) {
@@ -114,13 +116,14 @@ export async function placeMarked(from: string, target: string): Promise<void> {
   }
 }
 
-function linkAndMark(from: string, target: string): boolean {
+function linkAndMark(from: string, target: string, placed: () => void): boolean {
   try {
     linkSync(from, target)
   } catch (thrown) {
     if (needsCopy(thrown)) return false
     throw thrown
   }
+  placed()
   renameSync(from, markOf(from))
   return true
 }

@@ -28,7 +28,7 @@ import { abandonFile, isHereAlready } from './abandon-file.ts'
 import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
-import { isConflict, isUnavailable } from './refusal.ts'
+import { isConflict, isLeft, isUnavailable } from './refusal.ts'
 import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -55,7 +55,7 @@ export class IncomingFile implements Incoming {
   #reception: Reception | undefined
   #record: TransferFileRecord
   /** What is durable of it, as place-file.ts goes on with it. */
-  readonly #come = { written: false, half: false, synced: Promise.resolve() }
+  readonly #come = { written: false, half: false, placed: false, synced: Promise.resolve() }
 
   constructor(receiving: ReceivingContext, offer: Offer, { plan, snapshot, inbound, key }: Agreed) {
     this.#receiving = receiving
@@ -235,8 +235,8 @@ export class IncomingFile implements Incoming {
     } catch (thrown) {
       if (await isHereAlready(this.#abandoned(), thrown, end.size)) return this.#end()
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
-      if (this.#inPlace() || unsure) await this.#leaveToNext(thrown)
-      else await this.abandon(thrown, false)
+      if (this.#come.placed || unsure) throw await this.#leaveToNext(thrown)
+      await this.abandon(thrown, false)
       // It may have become part of a reception while it was being abandoned.
       this.#reception?.refuse(naming(thrown, this.#record.name))
       this.#reception?.leave(this)
@@ -267,10 +267,6 @@ export class IncomingFile implements Incoming {
     if (this.#stage !== 'open') throw new NodeError('connection_lost', `${this.#offer.name} is over`)
   }
 
-  #inPlace(): boolean {
-    return this.#stage === 'in place'
-  }
-
   #end(): void {
     this.#stage = 'over'
     this.#reception?.leave(this)
@@ -278,19 +274,26 @@ export class IncomingFile implements Incoming {
   }
 
   /**
-   * The file is here, but the database does not answer. The file must not be taken back and must not count as failed, and
-   * another node may be working on it already. Whoever claims the transfer next goes on from where it stands. The partner
-   * is told to ask again later.
+   * The file is here, but the database does not answer, or the disk does not take that the file has its name. The file must
+   * not be taken back and must not count as failed, and another node may be working on it already. Whoever claims the
+   * transfer next goes on from where it stands. Returns what the partner is told: to ask again later.
    */
-  async #leaveToNext(reason: unknown): Promise<void> {
+  async #leaveToNext(reason: unknown): Promise<unknown> {
     await this.#file?.close()
     const { context } = this.#receiving
     context.log.warn(
       { err: reason, transfer: this.#run().transfer.id },
       'a received file is here but that could not be recorded',
     )
+    const told = isLeft(reason)
+      ? reason
+      : new NodeError('unavailable', `${this.#record.name} is here, but that could not be recorded`, {
+          cause: reason,
+        })
+    this.#reception?.refuse(naming(told, this.#record.name))
     this.#reception?.leaveToNext(reason)
     this.#end()
+    return told
   }
 
   /** Waits for a place in the channel, where the reception under way could not take it: a transfer tells of refused files too. */
@@ -325,6 +328,7 @@ export class IncomingFile implements Incoming {
     }
     await runBeforePlacing(running, this.#record, path)
     await placeWhole(running, this.#record, path, this.#inbound, this.#come)
+    this.#come.placed = true
     this.#stage = 'in place'
     if (isQuick(path)) return true
     await recordPlaced(running, this.#record, received.path, this.#receiving.capabilities.receipts)
@@ -342,7 +346,6 @@ export class IncomingFile implements Incoming {
       .catch(async (thrown: unknown) => {
         // After a reset nobody asks any more.
         if (thrown instanceof NodeError && thrown.code === 'cancelled') await removeReceived(path)
-        reception.refuse(naming(thrown, this.#record.name))
         await this.#leaveToNext(thrown)
       })
       .finally(() => this.#end())

@@ -54,6 +54,8 @@ export type JustCome = {
   written: boolean
   /** There is a row for what has come of it, from before it was whole. */
   half: boolean
+  /** It is there under its real name, whether or not that is on the disk and written down. */
+  placed: boolean
 }
 
 /** The channel's own script. If it has changed the file, what it made is what is placed, and recorded with size and hash. */
@@ -113,7 +115,9 @@ export async function placeWhole(
     await recordWhole(running, file, from, target, justCome)
     Object.assign(file, { phase: 'WHOLE', path: target, stagedPath: from })
     try {
-      await placeMarked(from, target)
+      await placeMarked(from, target, () => {
+        if (justCome) justCome.placed = true
+      })
       if (!isQuick(from)) await syncFolder(folder)
       return
     } catch (thrown) {
