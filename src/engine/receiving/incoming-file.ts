@@ -28,7 +28,7 @@ import { abandonFile, isHereAlready } from './abandon-file.ts'
 import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
-import { isConflict, isLeft, isUnavailable } from './refusal.ts'
+import { isConflict, isUnavailable, leftToNext } from './refusal.ts'
 import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -285,11 +285,7 @@ export class IncomingFile implements Incoming {
       { err: reason, transfer: this.#run().transfer.id },
       'a received file is here but that could not be recorded',
     )
-    const told = isLeft(reason)
-      ? reason
-      : new NodeError('unavailable', `${this.#record.name} is here, but that could not be recorded`, {
-          cause: reason,
-        })
+    const told = leftToNext(this.#record.name, reason)
     this.#reception?.refuse(naming(told, this.#record.name))
     this.#reception?.leaveToNext(reason)
     this.#end()

@@ -18,3 +18,9 @@ const LEFT: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'unavailab
 export function isConflict(thrown: unknown): boolean {
   return thrown instanceof NodeError && thrown.code === 'conflict'
 }
+
+/** What the partner is told of a file that is here, and whose reception somebody else goes on with: to ask again later. */
+export function leftToNext(name: string, reason: unknown): unknown {
+  if (isLeft(reason)) return reason
+  return new NodeError('unavailable', `${name} is here, but that could not be recorded`, { cause: reason })
+}
