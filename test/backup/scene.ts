@@ -50,7 +50,8 @@ export async function setScene(t: TestContext, database: TestDatabase): Promise<
     ESCLUSA_PORT: '0',
     ESCLUSA_SFTP_PORT: String(sftpPort),
     ESCLUSA_DRAIN_SECONDS: '2',
-    ESCLUSA_LEASE_SECONDS: '1',
+    // PostgreSQL ends a transaction that stands still for half of it: a busy machine may need a second.
+    ESCLUSA_LEASE_SECONDS: '6',
     ESCLUSA_LOG_LEVEL: 'warn',
     ...(databaseUrl && { ESCLUSA_DATABASE_URL: databaseUrl }),
   }

@@ -23,6 +23,7 @@ import { hoursOfChannel, readCalendars } from '../../store/expectations/calendar
 import { NodeError } from '../../errors.ts'
 import { contactsOwed, contactsOwing } from '../../store/transfers/receptions.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
+import { activeTransfers } from '../../store/transfers/transfers.ts'
 import { filesToSend, requestSend, triedWith } from '../../transfers/request.ts'
 import type { Asking } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
@@ -204,6 +205,9 @@ async function send(context: EngineContext, channel: ChannelRecord, wake: () => 
   const { store, now, roots } = context
   const asking = { store, fileRoots: roots.fileRoots, now, requestedBy: null }
   try {
+    // Before the pause is read: a failure and its pause are one write, so an emission that is over by now has left its own.
+    const active = await activeTransfers(store.db, channel.code)
+    if (active.some(({ direction }) => direction === 'EMISION')) return
     const pause = await findPause(store.db, channel.code)
     // It failed, and nothing has changed since: it is not repeated at every look.
     if (pause && waits(pause, now()) && pause.tried === (await tryingWith(asking, channel))) return
