@@ -12,6 +12,7 @@
 // Many tries at once get no further than one after another: as many are checked together as could still fail, the others
 // wait for their outcome. That is per process: n nodes let through at most n times a limit in the very first moment.
 
+import { CLOCKS_APART_MS } from '../domain/set-back.ts'
 import { NodeError } from '../errors.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { addEvent } from '../store/events/outbox.ts'
@@ -33,8 +34,6 @@ const SPAN_MS = 300_000
 const FIRST_WAIT_SECONDS = 30
 const MAX_WAIT_SECONDS = 900
 const CLEAR_MS = 60_000
-/** How much clocks of nodes that work together may differ. */
-const CLOCKS_APART_MS = 60_000
 
 /**
  * `account` with its door, e.g. "user ana" or "sftp acme": the same name may be somebody else there. `known` is the user

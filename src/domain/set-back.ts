@@ -4,6 +4,9 @@
 /** Less than this does not matter to anything that waits. */
 const NOTICED_MS = 5000
 
+/** How much clocks of nodes that work together may differ. */
+export const CLOCKS_APART_MS = 60_000
+
 /** A reading of the clock, between two of the one that nobody can set: a database may take a while to answer. */
 export type Reading = { now: number; before: number; after: number }
 

@@ -4,17 +4,21 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { after, before } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
-import { closeAfter, startTestNode } from '../support/harness.ts'
+import { createClient } from '../../sdk/index.ts'
+import type { Client } from '../../sdk/index.ts'
+import { closeAfter, startTestNode, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import type { RunningNode } from '../../src/main.ts'
 import { listSessions, removeSessions } from '../../src/store/sessions.ts'
-import { furnish, PASSWORD } from './platform.ts'
+import { BROKEN, furnish, PASSWORD } from './platform.ts'
 
 /** The one without windows first: with it these tests take a quarter less of the processor's time. */
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
@@ -140,6 +144,25 @@ export async function endSessionsOf({ store }: TestNode, username: string): Prom
       (await listSessions(tx, username)).map(({ id }) => id),
     ),
   )
+}
+
+/** A real failure of the channel whose partner has no folders; with the client of who asked for it. */
+export async function failBroken({ url, store }: TestNode): Promise<Client> {
+  const client = createClient({ url, credentials: { username: 'marta', password: PASSWORD } })
+  // The node's own history of the fault is not what this is about: the partner may be called at once.
+  await store.write((tx) => tx.deleteFrom('partner_health').execute())
+  await client.resetChannel({ channelCode: BROKEN })
+  await client.sendTransfer({ channelCode: BROKEN })
+  await waitFor('the transfer fails', async () => {
+    const [status] = await client.channelStatus({ channelCode: BROKEN })
+    return status?.['channel-status'] === 'ERROR'
+  })
+  return client
+}
+
+/** Its reason goes away. */
+export async function mendBroken({ files }: TestNode): Promise<void> {
+  for (const folder of ['inbox', 'outbox']) await mkdir(join(files, 'luz-gone', folder), { recursive: true })
 }
 
 /** Goes there without a reload. */

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
 import type { Locator, Page } from 'playwright-core'
-import { endSessionsOf, go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
+import {
+  endSessionsOf,
+  failBroken,
+  go,
+  mendBroken,
+  requireFits,
+  sharedScene,
+  signIn,
+  whyNot,
+} from './browser.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -67,23 +76,14 @@ const adviceOf = (page: Page) => page.locator('.advice')
 
 test('a failed transfer is found on the overview and retried, by whoever may', { skip }, async () => {
   const { as, open, node, faults } = scene()
-  const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
-  // The node's own history of the fault is not what this is about: the partner may be called at once.
-  await node.store.write((tx) => tx.deleteFrom('partner_health').execute())
-  await client.resetChannel({ channelCode: BROKEN })
-  await client.sendTransfer({ channelCode: BROKEN })
-  await waitFor('the transfer fails', async () => {
-    const [status] = await client.channelStatus({ channelCode: BROKEN })
-    return status?.['channel-status'] === 'ERROR'
-  })
+  await failBroken(node)
   const controller = await as('vera')
   await go(controller, `/channels/${BROKEN}`)
   await adviceOf(controller).getByText('Somebody with the permission to operate can retry it').waitFor()
   const operator = await as('pablo')
   await go(operator, `/channels/${BROKEN}`)
   await adviceOf(operator).getByText('corríjalo y reintente').waitFor()
-  for (const folder of ['inbox', 'outbox'])
-    await mkdir(join(node.files, 'luz-gone', folder), { recursive: true })
+  await mendBroken(node)
   const page = await open()
   await signIn(page, 'marta')
   await page.getByRole('button', { name: `Retry: ${BROKEN}` }).click()

@@ -1,15 +1,20 @@
 // Several failed transfers chosen, and retried or reset together, in a real browser.
 
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { en } from '../../console/src/i18n/en.ts'
 import { es } from '../../console/src/i18n/es.ts'
-import { createClient } from '../../sdk/index.ts'
-import { waitFor } from '../support/harness.ts'
-import { axeViolations, endSessionsOf, go, requireFits, sharedScene, whyNot } from './browser.ts'
+import {
+  axeViolations,
+  endSessionsOf,
+  failBroken,
+  go,
+  mendBroken,
+  requireFits,
+  sharedScene,
+  whyNot,
+} from './browser.ts'
 import { BROKEN, leave, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -25,17 +30,9 @@ test(
   { skip },
   async () => {
     const { as, node, faults } = scene()
-    const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
     // A real failure, whose reason then goes away.
-    await node.store.write((tx) => tx.deleteFrom('partner_health').execute())
-    await client.resetChannel({ channelCode: BROKEN })
-    await client.sendTransfer({ channelCode: BROKEN })
-    await waitFor('the transfer fails', async () => {
-      const [status] = await client.channelStatus({ channelCode: BROKEN })
-      return status?.['channel-status'] === 'ERROR'
-    })
-    for (const folder of ['inbox', 'outbox'])
-      await mkdir(join(node.files, 'luz-gone', folder), { recursive: true })
+    const client = await failBroken(node)
+    await mendBroken(node)
     const page = await as('marta')
     await go(page, '/failures')
     await boxes(page, BROKEN).press('Space')

@@ -2,6 +2,7 @@
 // calls the partner, it fetches the partner's files at the same moments. Several nodes may look at the same channel, so
 // one of them takes each turn in the database.
 
+import { CLOCKS_APART_MS } from '../../domain/set-back.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import {
   automationRuns,
@@ -38,8 +39,6 @@ const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
 const WATCH_MS = 2000
 const AT_ONCE = 64
-/** How much clocks of nodes that work together may differ. */
-const CLOCKS_APART_MS = 60_000
 /** While a session is open, receipts go by themselves. After this time the node calls the partner to deliver them. */
 const RECEIPT_REST_MS = 5000
 

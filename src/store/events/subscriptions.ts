@@ -4,6 +4,7 @@ import type { MailLanguage } from '../../contract/subscription.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
 import type { Seal } from '../seal.ts'
+import { FURTHEST_APART_MS } from '../transfers/signs-of-life.ts'
 
 export type SubscriptionSettings = {
   webhook?: { url: string } | undefined
@@ -112,9 +113,6 @@ export async function setMailAfter(tx: Tx, id: string, at: number): Promise<void
   await tx.updateTable('subscription').set({ mail_after: at }).where('id', '=', id).execute()
 }
 
-/** Nobody's lease lies further ahead than one's own by more than this, even while settings differ from node to node. */
-const FURTHEST_LEASE_MS = 600_000
-
 export type Lease = { owner: string; now: number; until: number }
 
 /**
@@ -132,7 +130,7 @@ export async function holdSubscriptions(tx: Tx, ids: readonly string[], lease: L
       eb.or([
         eb('lease_owner', '=', lease.owner),
         eb('lease_until', '<', lease.now),
-        eb('lease_until', '>', lease.until + FURTHEST_LEASE_MS),
+        eb('lease_until', '>', lease.until + FURTHEST_APART_MS),
       ]),
     )
     .returning('id')

@@ -7,7 +7,7 @@ import { isActive } from './active.ts'
 
 const FORGOTTEN_MS = 86_400_000
 /** Nobody’s lease lies further ahead than its time and this, however clocks of nodes that work together differ. */
-const FURTHEST_APART_MS = 600_000
+export const FURTHEST_APART_MS = 600_000
 
 export async function signLife(tx: Tx, owner: string, until: number): Promise<void> {
   const row = { owner, alive_until: until, version: VERSION }
