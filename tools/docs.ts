@@ -67,6 +67,7 @@ function fields(): string {
 
 A field acts, is a label, or is warned about: \`check\`, \`apply\` and the platform operations (\`warnings\` of a change, and of
 \`GET /platform/v1/channels/{channelCode}\` after an update through the interface) name it and say why, in the same words.
+The answer of an update names the first of them in its header \`Warning\`, about 2 KiB at most.
 None is silently without effect. Where either end may call, a field is warned about only if it does nothing whoever calls.
 So are values that do nothing or cannot work beside others (\`ciphrate\` while \`cryptography\` is not true, a signature
 without its key, a translation without an alphabet, records longer than the protocol carries).

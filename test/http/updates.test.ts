@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Channel } from '../../src/contract/channel.ts'
 import { openChannel, findChannel } from '../../src/store/channels.ts'
+import { callPlatform } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { allRows } from '../support/rows.ts'
@@ -140,4 +141,28 @@ test('a glob is refused where files are received, and taken where they are only 
   assert.equal((await node.call('updateChannel', { code: PLAIN, body: both })).status, 200)
   const spaced = { path: join(node.files, 'in (old)!') }
   assert.equal((await node.call('setInboundPath', { code: FULL, body: spaced })).status, 200)
+})
+
+test('however much there is to warn of, the headers stay as small as clients and proxies take them', async (t) => {
+  const node = await startTestHttp(t)
+  const directories = Array.from({ length: 100 }, (_, nth) => ({
+    direction: 'EMISION',
+    filePath: join(node.files, `out-${nth}`),
+    fileFormat: 'BINARIO',
+    registerLength: 80,
+  }))
+  const changed = await node.call('updateDirectories', { code: PLAIN, body: directories })
+  assert.equal(changed.status, 200)
+  assert.equal(changed.body.directories.length, 100)
+  const octets = [...changed.headers].reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  assert.ok(octets < 4096, `${octets} octets`)
+  const shown = (changed.headers.get('warning') ?? '').match(/299 - "\/[^"]*"/g) ?? []
+  const setup = await callPlatform(node, 'channelSetup', 'globaladmin', { params: { channelCode: PLAIN } })
+  assert.ok(shown.length > 5, `${shown.length} warnings`)
+  assert.match(
+    changed.headers.get('warning') ?? '',
+    new RegExp(
+      `299 - "${setup.body.warnings.length - shown.length} more: GET /connect-back/platform/v1/channels/${PLAIN} has all"$`,
+    ),
+  )
 })

@@ -23,7 +23,7 @@ export const HEADERS: Record<string, Json> = {
   },
   Allow: text('With 405: the methods that the path takes.', 'GET, HEAD'),
   Warning: text(
-    'What is allowed and may not be what was meant, in the words of `esclusa check`.',
+    'What is allowed and may not be what was meant, in the words of `esclusa check`. Where there is much of it, the last line says how many more there are.',
     '299 - "/svcff files are encrypted and not signed"',
   ),
   ETag: text(

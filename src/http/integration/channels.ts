@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
+import { BASE_PATH } from '../../contract/operations.ts'
 import { makePage } from '../../contract/page.ts'
 import { SECRET_FIELDS } from '../../contract/channel.ts'
 import type { Channel, ChannelStatus } from '../../contract/channel.ts'
@@ -253,7 +254,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
       await channelAccessChanged(tx)
     return { channel: after, isChanged: true, warnings: warnings(channel) }
   })
-  warn(wanted.reply, warnings)
+  warn(wanted.reply, code, warnings)
   if (isChanged) context.wake({ kind: 'configuration', channelCode: code })
   return toWire(context, user, channel)
 }
@@ -290,12 +291,28 @@ function newFaults(before: Channel, after: Channel, faultsOf: FindFaults): Fault
   return faultsOf(after).filter((fault) => !known.has(faultKey(after, fault)))
 }
 
+/** Clients and proxies take a few KiB of headers: past that they would report a change as failed that was made. */
+const WARNING_OCTETS = 2048
+
 /** In the words of `check` and `apply`; the body is the channel alone. */
-function warn(reply: FastifyReply, warnings: readonly Fault[]): void {
-  const lines = warnings.map(
-    ({ pointer, message }) => `299 - ${JSON.stringify(plain(`${pointer} ${message}`))}`,
-  )
+function warn(reply: FastifyReply, code: string, warnings: readonly Fault[]): void {
+  const lines: string[] = []
+  let room = WARNING_OCTETS
+  for (const [index, { pointer, message }] of warnings.entries()) {
+    const line = warningLine(`${pointer} ${message}`)
+    room -= line.length
+    if (room < 0) {
+      const rest = `${warnings.length - index} more: GET ${BASE_PATH}/platform/v1/channels/${code} has all`
+      lines.push(warningLine(rest))
+      break
+    }
+    lines.push(line)
+  }
   if (lines.length > 0) void reply.header('Warning', lines)
+}
+
+function warningLine(text: string): string {
+  return `299 - ${JSON.stringify(plain(text))}`
 }
 
 /** Headers are ASCII. */
