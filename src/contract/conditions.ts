@@ -1,6 +1,7 @@
 // When each status code is answered: what holds for every operation, and what an operation adds to it. The OpenAPI
 // document, the reference page and the docs show it; the handlers do it.
 
+import { CONSOLE_HEADER } from './account/session.ts'
 import type { OperationName } from './operations.ts'
 import type { PlatformOperationName } from './platform.ts'
 
@@ -22,7 +23,7 @@ export const OTHER_CODES =
 type Conditions = Partial<Record<number, string>>
 
 const LOGIN: Conditions = {
-  400: 'The body does not hold the two strings.',
+  400: 'The body does not hold the two strings, or holds more, or there is a query.',
   401: 'The user is unknown or disabled, or the password is wrong: the same answer for each.',
 }
 const VALUES: Conditions = {
@@ -34,7 +35,11 @@ const PATH: Conditions = {
   400: 'The path is malformed or outside the file roots; with verifyExists it is not there on the node.',
 }
 
-const NO_BODY = 'The body is neither empty nor {}.'
+const NO_BODY = 'The path or the query is malformed, or the body is neither empty nor {}.'
+/** Of operations that are open to every user. */
+const OWN: Conditions = {
+  403: `The console’s session was sent by a page of another site, or, for a change, without the header ${CONSOLE_HEADER}.`,
+}
 
 const SUBSCRIPTION: Conditions = {
   400: NO_BODY,
@@ -45,6 +50,13 @@ const SUBSCRIPTION: Conditions = {
 export const CONDITIONS: Partial<Record<OperationName | PlatformOperationName, Conditions>> = {
   loginV1: LOGIN,
   loginV2: LOGIN,
+  session: OWN,
+  endSession: OWN,
+  listOwnSessions: OWN,
+  endOwnSession: { ...OWN, 404: 'You have no such session.' },
+  endOwnSessions: OWN,
+  changeOwnPassword: OWN,
+  changeOwnLanguage: OWN,
   channelConfiguration: { 404: 'There is no such channel, or its code has another form.' },
   channelHistory: { 404: 'There is no such channel, or its code has another form.' },
   updateChannel: {

@@ -253,7 +253,7 @@ export const notificationOperations = {
     path: '/platform/v1/subscriptions',
     summary: 'Who is told of events, and how that is going',
     ok: Type.Object({ content: Type.Array(SubscriptionFacts, { description: 'By id.' }) }),
-    codes: [401, 403, 500],
+    codes: [400, 401, 403, 500],
   },
   testSubscription: {
     ...ADMINISTRATION,
@@ -320,7 +320,7 @@ export const notificationOperations = {
     path: '/platform/v1/expectation-rules',
     summary: 'The expectations themselves, by id',
     ok: ExpectationList,
-    codes: [401, 403, 500],
+    codes: [400, 401, 403, 500],
   },
   acknowledgeExpectation: {
     ...EXPECTATIONS,
@@ -351,7 +351,7 @@ export const notificationOperations = {
     summary: 'All calendars',
     roles: ROLES,
     ok: CalendarList,
-    codes: [401, 403, 500],
+    codes: [400, 401, 403, 500],
   },
   calendarYear: {
     ...EXPECTATIONS,

@@ -6,10 +6,12 @@ import assert from 'node:assert/strict'
 import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { operations } from '../../src/contract/operations.ts'
+import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
+import { platformOperations } from '../../src/contract/platform.ts'
 import { openApiDocument30 } from '../../src/http/document/openapi-3-0.ts'
 import { openApiDocument } from '../../src/http/document/openapi.ts'
+import { request } from '../support/call.ts'
 import { startTestHttp } from '../support/harness.ts'
 import { FULL, PASSWORD, PLAIN } from '../support/seed.ts'
 
@@ -213,5 +215,28 @@ test('a node’s answers are as the document says, and so are its errors', async
       for (const header of Object.keys(response.headers).filter((one) => one !== 'Warning'))
         assert.ok(headers.get(header), `${name} ${status} ${header}`)
     }
+  }
+})
+
+test('the document has the codes of unknown query parameters, and of the console’s session on another site', async (t) => {
+  const node = await startTestHttp(t)
+  const authorization = `Bearer ${await node.token('globaladmin')}`
+  const signedIn = await request(`${node.url}${BASE_PATH}/platform/v1/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'globaladmin', password: PASSWORD }),
+  })
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  for (const [name, operation] of Object.entries<Operation>({ ...operations, ...platformOperations })) {
+    const { method, path, roles } = operation
+    const { responses } = document.paths[path][method.toLowerCase()]
+    const url = `${node.url}${BASE_PATH}${path.replace('{channelCode}', PLAIN).replaceAll(/[{}]/g, '')}`
+    const unknown = await request(`${url}?unknown=1`, { method, headers: { authorization } })
+    assert.equal(unknown.status, 400, `${name}: ${unknown.text}`)
+    assert.ok(responses[400], `${name} has no 400`)
+    if (roles === 'public') continue
+    const elsewhere = await request(url, { method, headers: { cookie, 'sec-fetch-site': 'cross-site' } })
+    assert.equal(elsewhere.status, 403, `${name}: ${elsewhere.text}`)
+    assert.ok(responses[403], `${name} has no 403`)
   }
 })

@@ -67,7 +67,7 @@ export const ownAccountOperations = {
     path: '/platform/v1/account/sessions',
     summary: 'Where you are signed in to the console',
     ok: OwnSessions,
-    codes: [400, 401, 500],
+    codes: [400, 401, 403, 500],
   },
   endOwnSession: {
     ...OWN,
@@ -76,7 +76,7 @@ export const ownAccountOperations = {
     summary: 'End one of your sessions',
     params: SessionParams,
     ok: Ended,
-    codes: [400, 401, 404, 500],
+    codes: [400, 401, 403, 404, 500],
   },
   endOwnSessions: {
     ...OWN,
@@ -85,7 +85,7 @@ export const ownAccountOperations = {
     summary: 'Sign out everywhere',
     details: 'Ends every session of the console and every login, this one included. Tokens for systems stay.',
     ok: Ended,
-    codes: [400, 401, 500],
+    codes: [400, 401, 403, 500],
   },
   changeOwnPassword: {
     ...OWN,
@@ -96,7 +96,7 @@ export const ownAccountOperations = {
       'Every other session, login and token of yours ends; a session of the console that asks goes on.',
     body: PasswordChange,
     ok: Session,
-    codes: [400, 401, 409, 429, 500],
+    codes: [400, 401, 403, 409, 429, 500],
   },
   changeOwnLanguage: {
     ...OWN,
@@ -105,6 +105,6 @@ export const ownAccountOperations = {
     summary: 'Choose your language',
     body: LanguageChange,
     ok: Session,
-    codes: [400, 401, 500],
+    codes: [400, 401, 403, 500],
   },
 } as const satisfies Record<string, Operation>

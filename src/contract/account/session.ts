@@ -57,7 +57,7 @@ export const sessionOperations = {
     path: '/platform/v1/session',
     summary: 'Who is signed in, and until when',
     ok: Session,
-    codes: [400, 401, 500],
+    codes: [400, 401, 403, 500],
   },
   openSession: {
     method: 'POST',
@@ -78,6 +78,6 @@ export const sessionOperations = {
     details: 'The session ends on the node, whatever becomes of the cookie. A bearer token is no session.',
     roles: ROLES,
     ok: Ended,
-    codes: [400, 401, 500],
+    codes: [400, 401, 403, 500],
   },
 } as const satisfies Record<string, Operation>

@@ -95,7 +95,7 @@ export const channelOperations = {
     params: ChannelParams,
     badCode: 404,
     ok: ChannelSetup,
-    codes: [401, 403, 404, 500],
+    codes: [400, 401, 403, 404, 500],
   },
   createChannel: {
     ...CHANGE,
