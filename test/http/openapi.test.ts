@@ -6,9 +6,11 @@ import assert from 'node:assert/strict'
 import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
 import { BASE_PATH, operations } from '../../src/contract/operations.ts'
 import type { Operation, OperationName } from '../../src/contract/operations.ts'
 import { platformOperations } from '../../src/contract/platform.ts'
+import { closedBecause } from '../../src/domain/channel.ts'
 import { openApiDocument30 } from '../../src/http/document/openapi-3-0.ts'
 import { openApiDocument } from '../../src/http/document/openapi.ts'
 import { request } from '../support/call.ts'
@@ -239,4 +241,29 @@ test('the document has the codes of unknown query parameters, and of the console
     assert.equal(elsewhere.status, 403, `${name}: ${elsewhere.text}`)
     assert.ok(responses[403], `${name} has no 403`)
   }
+})
+
+test('examples show what the operation itself answers: what was asked for waits, a login knows no token, both ways are open', async (t) => {
+  const node = await startTestHttp(t)
+  const shown = (name: OperationName, status = 200): Json => {
+    const { example } = entryOf(document, name).responses[status].content['application/json'].examples
+    return (example.$ref ? document.components.examples[example.$ref.split('/').at(-1)] : example).value
+  }
+  const file = join(node.files, 'out', 'a.txt')
+  await writeFile(file, 'a')
+  await utimes(file, 1_700_000_000, 1_700_000_000)
+  const sent = (await node.call('sendTransfer', { code: FULL, as: 'operator' })).body
+  assert.deepEqual(Object.keys(shown('sendTransfer')), Object.keys(sent))
+  assert.deepEqual(Object.keys(shown('sendTransfer').files[0]), Object.keys(sent.files[0]))
+  assert.deepEqual([shown('sendTransfer').status, shown('sendTransfer').type], [sent.status, sent.type])
+  assert.deepEqual(shown('retryTransfer'), { ...shown('sendTransfer'), type: 'RETRY' })
+
+  const credentials = { loginV1: { email: 'x', password: 'x' }, loginV2: { username: 'x', password: 'x' } }
+  for (const name of ['loginV1', 'loginV2'] as const) {
+    const { body } = await node.call(name, { as: null, body: credentials[name] })
+    assert.deepEqual({ ...shown(name, 401), timestamp: body.timestamp }, body)
+  }
+  const [channel] = shown('channelConfiguration') as Channel[]
+  for (const way of ['EMISION', 'RECEPCION'] as const)
+    assert.equal(closedBecause(channel ?? {}, way), undefined)
 })

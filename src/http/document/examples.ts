@@ -1,8 +1,11 @@
 // Examples for the OpenAPI document, made from the schemas: every field has the value that its name has in the table
 // below, else one that its type allows. A test holds every example against its schema.
 
+import { BASE_PATH } from '../../contract/operations.ts'
+import type { Operation } from '../../contract/operations.ts'
 import { shapeOf } from '../../contract/schema.ts'
 import { SECRET_FIELDS } from '../../contract/channel.ts'
+import { LoginV1, LoginV2 } from '../../contract/user.ts'
 import { STATUS_CODES } from '../status-codes.ts'
 import { nameOf } from './components.ts'
 import type { Json } from './components.ts'
@@ -101,11 +104,13 @@ const VALUES: Json = {
   signer: false,
   'ChannelResponse.name': 'Payroll',
   'ChannelResponse.direction': 'BIDIRECCIONAL',
+  'ChannelResponse.reception': { active: true, direction: 'RECEPCION' },
   'ChannelResponse.svcff': false,
   'ChannelResponse.emissionff': false,
   'ChannelResponse.receptionff': false,
   'ChannelSummary.name': 'Payroll',
   'ChannelSecurityResponse.ciphrate': 'TRANSMISION',
+  'ChannelStatusResponse.channel-direction': 'BIDIRECCIONAL',
   'ChannelStatusResponse.channel-status': 'IDLE',
   'ChannelHistoryResponse.event': 'TRANSFER_COMPLETED',
   'Transfer.status': 'COMPLETED',
@@ -254,18 +259,67 @@ const MESSAGES: Record<number, string> = {
   403: 'role ROLE_CONTROLATOR may not do this',
   404: `channel ${CODE} does not exist`,
   409: `an emission of channel ${CODE} is IN_PROGRESS: ${String(VALUES.transferId)}`,
+  412: 'somebody has changed it since you read it: read it again, then send your change with the new ETag',
+  413: 'the body is larger than this operation takes (1 MiB)',
   429: 'too many failed logins: try again in 30 s',
   500: 'internal error; the log has it as request req-4q',
 }
 
-export function errorExample(code: number): Json {
-  return {
-    timestamp: START,
-    status: code,
-    error: STATUS_CODES[code],
-    message: MESSAGES[code] ?? 'what is wrong, and where',
-    path: `/connect-back/integration/v2/channels/${CODE}/update`,
-  }
+/** Where a code comes from; an update answers neither of these. */
+const PATHS: Record<number, string> = {
+  409: `/integration/v2/channels/${CODE}/transfers/send`,
+  429: '/integration/v2/auth/login',
+}
+
+export function errorExample(
+  code: number,
+  message = MESSAGES[code],
+  path = PATHS[code] ?? `/integration/v2/channels/${CODE}/update`,
+): Json {
+  return { timestamp: START, status: code, error: STATUS_CODES[code], message, path: BASE_PATH + path }
+}
+
+/** Whoever logs in names no channel and has no token yet. */
+const LOGIN_MESSAGES: Record<number, string> = {
+  400: '/password is required',
+  401: 'the user or the password is not right',
+}
+
+/** Of a login, where the example that the other operations share would say something else. */
+export function ownErrorExample({ body, path }: Operation, code: number): Json | undefined {
+  const message = body === LoginV1 || body === LoginV2 ? LOGIN_MESSAGES[code] : undefined
+  return message === undefined ? undefined : errorExample(code, message, path)
+}
+
+const { fileName, 'TransferFile.path': filePath, 'TransferFile.size': size } = VALUES
+
+/** What was asked for has not begun. */
+const ASKED_FOR = {
+  channelCode: CODE,
+  transferId: VALUES.transferId,
+  direction: 'EMISION',
+  status: 'PENDING',
+  type: 'MANUAL',
+  encryption: false,
+  files: [{ fileName, path: filePath, size }],
+}
+
+/** Answers that are not what the component's own example shows. */
+const ANSWERS: Record<string, unknown> = {
+  sendTransfer: ASKED_FOR,
+  retryTransfer: { ...ASKED_FOR, type: 'RETRY' },
+  resendTransfer: ASKED_FOR,
+  fetchTransfer: { ...ASKED_FOR, direction: 'RECEPCION', files: [] },
+  cancelTransfer: {
+    ...ASKED_FOR,
+    transferEndDateTime: END,
+    status: 'CANCELLED',
+    error: 'cancelled by ana',
+  },
+}
+
+export function ownAnswer(operation: string): unknown {
+  return ANSWERS[operation]
 }
 
 /** What a request looks like: of a channel only what is to change. */

@@ -5,7 +5,7 @@ import { ErrorBody } from '../../contract/error-body.ts'
 import type { Operation } from '../../contract/operations.ts'
 import { refer, nameOf } from './components.ts'
 import type { Json } from './components.ts'
-import { errorExample, exampleOf } from './examples.ts'
+import { errorExample, exampleOf, ownAnswer, ownErrorExample } from './examples.ts'
 
 const text = (description: string, example: string): Json => ({
   description,
@@ -44,7 +44,7 @@ const WARNING = new Set([
 
 export function responsesOf(name: string, operation: Operation): Json {
   const always = ['Cache-Control', ...(operation.deprecated ? ['Deprecation'] : [])]
-  const errors = operation.codes.map((code) => [code, errorResponse(name, code, always)])
+  const errors = operation.codes.map((code) => [code, errorResponse(name, operation, code, always)])
   return {
     200: {
       description: nameOf(operation.ok) === undefined ? 'Done.' : `Done: ${describedBy(operation.ok)}`,
@@ -53,7 +53,7 @@ export function responsesOf(name: string, operation: Operation): Json {
         ...(WARNING.has(name) ? ['Warning'] : []),
         ...(name === 'channelConfiguration' ? ['ETag'] : []),
       ),
-      content: contentOf(operation),
+      content: contentOf(name, operation),
     },
     ...Object.fromEntries(errors),
     default: {
@@ -69,7 +69,8 @@ function describedBy(schema: unknown): string {
   return description.charAt(0).toLowerCase() + description.slice(1)
 }
 
-function errorResponse(name: string, code: number, always: readonly string[]): Json {
+function errorResponse(name: string, operation: Operation, code: number, always: readonly string[]): Json {
+  const value = ownErrorExample(operation, code)
   const own = { 401: 'WWW-Authenticate', 429: 'Retry-After' }[code]
   return {
     description: conditionOf(name, code),
@@ -77,7 +78,7 @@ function errorResponse(name: string, code: number, always: readonly string[]): J
     content: {
       'application/json': {
         schema: refer(ErrorBody),
-        examples: { example: { $ref: `#/components/examples/Error${code}` } },
+        examples: { example: value ? { value } : { $ref: `#/components/examples/Error${code}` } },
       },
     },
   }
@@ -87,11 +88,11 @@ function headers(...names: string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function contentOf({ ok, produces }: Operation): Json {
+function contentOf(name: string, { ok, produces }: Operation): Json {
   const schema = refer(ok)
   if (produces) return Object.fromEntries(produces.map((type) => [type, { schema }]))
-  const name = nameOf(ok)
-  const example = name === undefined ? { value: exampleOf(ok) } : { $ref: `#/components/examples/${name}` }
+  const own = ownAnswer(name) ?? (nameOf(ok) === undefined ? exampleOf(ok) : undefined)
+  const example = own === undefined ? { $ref: `#/components/examples/${nameOf(ok)}` } : { value: own }
   return { 'application/json': { schema, examples: { example } } }
 }
 
