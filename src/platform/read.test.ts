@@ -204,6 +204,13 @@ channels:
     ),
     ['/users/0/password must be text, { env: NAME } or { file: PATH }'],
   )
+  writeFileSync(join(folder, 'local.key'), Buffer.from('se\xf1or', 'latin1'))
+  const neither = [
+    '1:76: /users/0/password must be text, { env: NAME } or { file: PATH }',
+    `5:69: /channels/0/security/localKey ${join(folder, 'local.key')} holds no text in UTF-8: keys must be PEM, and passwords saved in UTF-8`,
+  ]
+  const wrong = text.replace('{ env: ANA }', '{ env: ANA, file: ana }')
+  assert.deepEqual(faults(wrong, { checkOnly: true }), neither, 'a check refuses what is right on no machine')
 })
 
 test('no refusal holds a secret', async (t) => {
@@ -477,6 +484,15 @@ test('a hash that no receipt can prove over OFTP2 is warned of', async (t) => {
   assert.deepEqual(of(crc), [`/channels/0/connection/advancedConfigurationTransmission/crc ${why}`])
   assert.deepEqual(of({ ...crc, validationHashFiles: true, security: { rsaRemoteKey: certificatePem } }), [])
   assert.deepEqual(of({ validationHashFiles: true, direction: 'RECEPCION' }), [], 'it has nothing to send')
+})
+
+test('a file in another alphabet than UTF-8 is refused, with the place', async (t) => {
+  const { folder } = await reader(t)
+  const file = join(folder, 'latin.yaml')
+  writeFileSync(file, Buffer.from('localEntities:\n  - { code: A, name: Espa\xf1a }\n', 'latin1'))
+  assert.throws(() => readPlatform(file, { env: {}, roots: { fileRoots: [], scriptRoots: [] } }), {
+    message: `${file} has one fault:\n${file}:2:26: this is not UTF-8: save the file in UTF-8`,
+  })
 })
 
 test('a file that is not there is told', async (t) => {

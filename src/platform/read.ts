@@ -2,6 +2,7 @@
 // `file:line:col: /pointer message`. A file with a fault is not returned. No message contains a value that could be a
 // secret.
 
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
 import { messageOf, NodeError, systemCode } from '../errors.ts'
@@ -46,9 +47,9 @@ export function readPlatformText(text: string, file: string, options: ReadOption
       source.faults.map(({ offset, message }) => `${file}:${source.position(offset)}: ${message}`),
     )
   const value = source.value ?? {}
-  const unread = resolveReferences(value, file, options.env)
+  const { unread, wrong } = resolveReferences(value, file, options.env)
   const show = showing(file, source)
-  const broken = [...(options.checkOnly ? [] : unread), ...schemaFaults(value)]
+  const broken = [...wrong, ...(options.checkOnly ? [] : unread), ...schemaFaults(value)]
   if (!isPlatform(value))
     throw refused(file, inOrder(source, [...broken, ...otherFaults(value, broken, options)]).map(show))
   const { faults, warnings } = platformFindings(value, options.roots, options.known ?? NOTHING_KNOWN)
@@ -71,8 +72,21 @@ function otherFaults(value: unknown, broken: SchemaFault[], options: ReadOptions
 }
 
 function readText(file: string): string {
+  const octets = readOctets(file)
+  if (isUtf8(octets)) return octets.toString()
+  // Other alphabets would be read with signs for "unknown" in them, and kept so.
+  const lines = octets.toString('latin1').split('\n')
+  const wrong = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
+  const column =
+    Buffer.from(lines[wrong] ?? '', 'latin1')
+      .toString()
+      .indexOf('\ufffd') + 1
+  throw refused(file, [`${file}:${wrong + 1}:${column}: this is not UTF-8: save the file in UTF-8`])
+}
+
+function readOctets(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } catch (thrown) {
     throw new NodeError('bad_use', `${file} cannot be read (${systemCode(thrown) ?? messageOf(thrown)})`, {
       cause: thrown,

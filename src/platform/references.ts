@@ -1,6 +1,7 @@
 // Secrets that are not in the file itself: { env: NAME } or { file: PATH } is replaced by what it names. A relative
 // path starts at the platform file. Messages never contain what was read.
 
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf, systemCode } from '../errors.ts'
@@ -14,23 +15,33 @@ export type Env = Record<string, string | undefined>
 /** Stands for a secret that could not be read here; nothing is said about such a value itself. */
 export const UNREAD = '\u0001 secret that was not read'
 
-/** Replaces the references in `value` itself; what cannot be read is a fault and becomes UNREAD. */
-export function resolveReferences(value: unknown, file: string, env: Env | undefined): Fault[] {
-  const faults: Fault[] = []
+type Read = { text: string } | { unread: string } | { wrong: string }
+
+/**
+ * Replaces the references in `value` itself; what has no text becomes UNREAD. `unread` may be there on another machine,
+ * `wrong` is not right on any.
+ */
+export function resolveReferences(
+  value: unknown,
+  file: string,
+  env: Env | undefined,
+): { unread: Fault[]; wrong: Fault[] } {
+  const faults = { unread: [] as Fault[], wrong: [] as Fault[] }
   for (const place of REFERENCE_PLACES) {
     for (const { holder, key, pointer } of holdersAt(value, place.split('/').slice(1), '')) {
       const reference = holder[key]
       if (!isObject(reference)) continue
       const read = env ? readReference(reference, dirname(file), env) : ELSEWHERE
-      if ('fault' in read) faults.push({ pointer, message: read.fault })
+      if ('unread' in read) faults.unread.push({ pointer, message: read.unread })
+      if ('wrong' in read) faults.wrong.push({ pointer, message: read.wrong })
       holder[key] = 'text' in read ? read.text : UNREAD
     }
   }
   return faults
 }
 
-const ELSEWHERE = {
-  fault: 'must be text here: { env } and { file } are for the command line on the node’s machine',
+const ELSEWHERE: Read = {
+  wrong: 'must be text here: { env } and { file } are for the command line on the node’s machine',
 }
 
 function* holdersAt(
@@ -52,28 +63,27 @@ function* holdersAt(
   }
 }
 
-function readReference(
-  reference: JsonObject,
-  folder: string,
-  env: Env,
-): { text: string } | { fault: string } {
+function readReference(reference: JsonObject, folder: string, env: Env): Read {
   const { env: name, file } = reference
   const [only, ...more] = Object.keys(reference)
   if (more.length > 0 || (typeof name !== 'string' && typeof file !== 'string'))
     return {
-      fault: `must be text, { env: NAME } or { file: PATH }${only === undefined ? ', not empty' : ''}`,
+      wrong: `must be text, { env: NAME } or { file: PATH }${only === undefined ? ', not empty' : ''}`,
     }
   if (typeof name === 'string') {
     const text = env[name]
-    return text ? { text } : { fault: `the environment variable ${name} is not set` }
+    return text ? { text } : { unread: `the environment variable ${name} is not set` }
   }
   return readSecretFile(resolve(folder, String(file)))
 }
 
-function readSecretFile(path: string): { text: string } | { fault: string } {
+function readSecretFile(path: string): Read {
   try {
-    return { text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+    const octets = readFileSync(path)
+    return isUtf8(octets)
+      ? { text: octets.toString().replace(/\r?\n$/, '') }
+      : { wrong: `${path} holds no text in UTF-8: keys must be PEM, and passwords saved in UTF-8` }
   } catch (thrown) {
-    return { fault: `${path} cannot be read (${systemCode(thrown) ?? messageOf(thrown)})` }
+    return { unread: `${path} cannot be read (${systemCode(thrown) ?? messageOf(thrown)})` }
   }
 }
