@@ -63,22 +63,24 @@ function validityWarnings({ security = {} }: PlatformChannel) {
     const pem = security[field]
     if (typeof pem !== 'string' || pem === UNREAD) return []
     const [block] = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/) ?? []
-    const ends = block === undefined ? undefined : endOf(block)
-    return ends === undefined || ends.getTime() > now
-      ? []
-      : [
-          {
-            pointer: `/security/${field}`,
-            message: `holds a certificate that ended on ${ends.toISOString().slice(0, 10)}: nothing is signed, encrypted or believed with it`,
-          },
-        ]
+    const certificate = block === undefined ? undefined : parsed(block)
+    if (certificate === undefined) return []
+    const { validFromDate, validToDate } = certificate
+    const pointer = `/security/${field}`
+    const day = (date: Date) => date.toISOString().slice(0, 10)
+    const nothing = 'nothing is signed, encrypted or believed with it'
+    if (validToDate.getTime() <= now)
+      return [{ pointer, message: `holds a certificate that ended on ${day(validToDate)}: ${nothing}` }]
+    return validFromDate.getTime() > now
+      ? [{ pointer, message: `holds a certificate that begins on ${day(validFromDate)}: ${nothing} before` }]
+      : []
   })
 }
 
 /** One that does not parse is told of as a fault elsewhere. */
-function endOf(pem: string): Date | undefined {
+function parsed(pem: string): X509Certificate | undefined {
   try {
-    return new X509Certificate(pem).validToDate
+    return new X509Certificate(pem)
   } catch {
     return undefined
   }

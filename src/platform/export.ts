@@ -2,7 +2,6 @@
 // without default values. Secrets are left out unless asked for. Applying an export changes nothing.
 
 import type { TSchema } from 'typebox'
-import { stringify } from 'yaml'
 import { AUTHS } from '../contract/user.ts'
 import { authsOf } from '../domain/user.ts'
 import { listAccounts } from '../store/accounts.ts'
@@ -20,6 +19,7 @@ import { toPlatformContact } from './contact-record.ts'
 import { Platform } from '../contract/administration/platform-file.ts'
 import type { PlatformEntity, PlatformUser } from '../contract/administration/platform-file.ts'
 import { toPlatformSubscription } from './subscription-record.ts'
+import { toYaml } from './yaml-source.ts'
 
 export type ExportOptions = {
   /** Password hashes and keys too: opened with the seal. */
@@ -35,7 +35,7 @@ export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions)
     ? '# A platform file WITH its secrets: keep it as you keep a key.\n'
     : '# A platform file without its secrets: applied to the same platform it keeps those that are there.\n'
   const platform = await describePlatform(db, options.secrets ? seal : undefined, options)
-  return head + stringify(platform, { lineWidth: 0, aliasDuplicateObjects: false })
+  return head + toYaml(platform)
 }
 
 /** The platform as the object that such a file holds; with a seal the secrets too. */

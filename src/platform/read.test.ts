@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import * as fc from 'fast-check'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { tempFolder } from '../../test/support/harness.ts'
 import { makeTestKey } from '../../test/support/cms-keys.ts'
+import { generateSelfSigned } from '../engine/transforms/cms/self-signed.ts'
 import { NodeError } from '../errors.ts'
 import { samplePlatform, SECRETS } from '../../test/support/platform-file.ts'
 import { readPlatform } from './read.ts'
 import type { ReadOptions } from './read.ts'
 import type { Platform, PlatformChannel, PlatformContact } from '../contract/administration/platform-file.ts'
 import { NOTHING_KNOWN } from './rules.ts'
-import { parseYaml } from './yaml-source.ts'
+import { parseYaml, toYaml } from './yaml-source.ts'
 
 type Reader = {
   folder: string
@@ -464,11 +465,31 @@ test('any text that a field may hold comes back from an export’s YAML as it wa
   fc.assert(
     fc.property(text, text, (name, localKey) => {
       const written = { channels: [{ name, security: { localKey } }] }
-      const { value, faults } = parseYaml(stringify(written, { lineWidth: 0 }))
+      const { value, faults } = parseYaml(toYaml(written))
       assert.deepEqual(faults, [])
       assert.deepEqual(value, written)
     }),
   )
+})
+
+test('readers of YAML 1.1 take no text of an export for something else', () => {
+  const texts = [
+    'no',
+    'NO',
+    'y',
+    'Off',
+    '02:30',
+    '12:30:45',
+    '1_000',
+    '0o17',
+    '017',
+    '0b11',
+    '2026-12-24',
+    '1e3',
+  ]
+  const written = { closed: texts, open: [7, true, 'plain text', '/srv/banco'] }
+  assert.deepEqual(parse(toYaml(written), { version: '1.1' }), written)
+  assert.match(toYaml(written), /- plain text\n +- \/srv\/banco\n$/, 'what is plain to all stays plain')
 })
 
 test('a hash that no receipt can prove over OFTP2 is warned of', async (t) => {
@@ -484,6 +505,26 @@ test('a hash that no receipt can prove over OFTP2 is warned of', async (t) => {
   assert.deepEqual(of(crc), [`/channels/0/connection/advancedConfigurationTransmission/crc ${why}`])
   assert.deepEqual(of({ ...crc, validationHashFiles: true, security: { rsaRemoteKey: certificatePem } }), [])
   assert.deepEqual(of({ validationHashFiles: true, direction: 'RECEPCION' }), [], 'it has nothing to send')
+})
+
+test('a certificate that has ended or has not begun is warned of', async (t) => {
+  const { read } = await reader(t)
+  const year = 365 * 24 * 60 * 60 * 1000
+  const certificate = async (from: number) => {
+    const now = new Date(Date.now() + from)
+    return (await generateSelfSigned({ commonName: 'acme', bits: 2048, days: 30, now })).certificatePem
+  }
+  const of = async (from: number) =>
+    read(withChannel({ security: { rsaRemoteKey: await certificate(from) } })).warnings.map((line) =>
+      line.replace(/^.*:\d+:\d+: /, ''),
+    )
+  const nothing = 'nothing is signed, encrypted or believed with it'
+  const where = '/channels/0/security/rsaRemoteKey holds a certificate that'
+  const [ended = '', ...noMore] = await of(-year)
+  assert.match(ended, new RegExp(`^${where} ended on [-\\d]{10}: ${nothing}$`))
+  const [early = '', ...neither] = await of(year)
+  assert.match(early, new RegExp(`^${where} begins on [-\\d]{10}: ${nothing} before$`))
+  assert.deepEqual([noMore, neither, await of(0)], [[], [], []])
 })
 
 test('a file in another alphabet than UTF-8 is refused, with the place', async (t) => {

@@ -1,7 +1,7 @@
 // A YAML text with the positions of its parts, so that every fault can be shown by line and column. The parser's own
 // messages quote the text around a fault, which may be a password. So faults are worded here, by the parser's code.
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import type { Document, Node, Pair, YAMLMap } from 'yaml'
 
 export type YamlSource = {
@@ -15,6 +15,11 @@ export type YamlSource = {
 
 /** Enough for people who repeat themselves often, too few for a file that expands without end. */
 const MOST_ALIASES = 100_000
+
+/** Text that readers of YAML 1.1 would take for something else (no, 02:30, 0b11) stands in quotes too. */
+export function toYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' })
+}
 
 export function parseYaml(text: string): YamlSource {
   const lines = new LineCounter()
