@@ -83,12 +83,19 @@ test(
       ESCLUSA_DATA_DIR: join(await tempFolder(t), 'data'),
       ESCLUSA_PORT: '0',
     })
-    const [listener, files] = await Promise.all([
+    const [oftp2, sftp, files] = await Promise.all([
       serve(t, { ...(await settings()), ESCLUSA_OFTP2_PORT: await takenPort(t) }).ended,
+      serve(t, { ...(await settings()), ESCLUSA_SFTP_PORT: await takenPort(t) }).ended,
       serve(t, { ...(await settings()), ESCLUSA_TLS_CERT: '/no/cert', ESCLUSA_TLS_KEY: '/no/key' }).ended,
     ])
-    assert.match(listener.said, /^esclusa: cannot listen on .*EADDRINUSE/)
-    assert.equal(listener.exit, 2)
+    for (const [{ said, exit }, setting] of [
+      [oftp2, 'ESCLUSA_OFTP2_PORT'],
+      [sftp, 'ESCLUSA_SFTP_PORT'],
+    ] as const) {
+      assert.match(said, /^esclusa: cannot listen .*EADDRINUSE/)
+      assert.match(said, new RegExp(`\\(ESCLUSA_LISTEN_HOST, ${setting}\\)$`, 'm'))
+      assert.equal(exit, 2)
+    }
     assert.match(files.said, /^esclusa: settings ESCLUSA_TLS_CERT and ESCLUSA_TLS_KEY must name files/)
     assert.equal(files.exit, 2)
   },

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { SftpSettings } from '../../contract/contact-settings.ts'
 import { networksOf } from '../../domain/network/networks.ts'
-import { systemCode } from '../../errors.ts'
+import { NodeError, systemCode } from '../../errors.ts'
 import { madeCertificatePath } from '../../files/listener-certificates.ts'
 import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
 import { outboxOf, reachedCode } from '../sending/outbox-spool.ts'
@@ -74,7 +74,8 @@ async function listenForOftp2(
     limits: { handshakeMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
   }
   const listeners: Listener[] = []
-  if (config.oftp2Port !== undefined) listeners.push(await listenOftp2({ ...parts, port: config.oftp2Port }))
+  if (config.oftp2Port !== undefined)
+    listeners.push(await named('ESCLUSA_OFTP2_PORT', listenOftp2({ ...parts, port: config.oftp2Port })))
   if (config.oftp2TlsPort !== undefined) {
     const tls = await listenerCertificate({
       own: config.oftp2Tls,
@@ -83,7 +84,8 @@ async function listenForOftp2(
       make: ownCertificate,
       warn: (message) => context.log.warn(message),
     })
-    listeners.push(await listenOftp2({ ...parts, port: config.oftp2TlsPort, tls }))
+    const listener = listenOftp2({ ...parts, port: config.oftp2TlsPort, tls })
+    listeners.push(await named('ESCLUSA_OFTP2_TLS_PORT', listener))
   }
   return listeners
 }
@@ -108,7 +110,7 @@ async function listenForSftp(
   if (config.sftpPort === undefined) return []
   await ssh()
   const { listenSftp } = await import('../transports/sftp-server/listen.ts')
-  const listener = await listenSftp({
+  const listener = listenSftp({
     host: config.listenHost,
     port: config.sftpPort,
     ...proxiesOf(config),
@@ -123,7 +125,17 @@ async function listenForSftp(
     onNote: (note) => context.log.warn(note),
     onFault: (error) => context.log.debug({ err: error }, 'an SFTP connection broke'),
   })
-  return [listener]
+  return [await named('ESCLUSA_SFTP_PORT', listener)]
+}
+
+/** The transports know no settings, and whoever started the node has to change one. */
+async function named(setting: string, listener: Promise<Listener>): Promise<Listener> {
+  try {
+    return await listener
+  } catch (thrown) {
+    if (!(thrown instanceof NodeError) || thrown.code !== 'bad_use') throw thrown
+    throw new NodeError('bad_use', `${thrown.message} (ESCLUSA_LISTEN_HOST, ${setting})`, { cause: thrown })
+  }
 }
 
 function sftpHostKey(config: Config): string {
