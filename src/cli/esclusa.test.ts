@@ -458,21 +458,26 @@ test('doctor looks at the folders of a partner whatever callingEnd says: nobody 
   assert.match(stdout, /WRONG +partner acme: .*nowhere does not exist/)
 })
 
-test('doctor says when the certificates that callers are shown end', async (t) => {
+test('doctor says when the certificates that callers are shown end or begin', async (t) => {
   const folder = await tempFolder(t)
   const [cert, key, dataDir] = ['cert.pem', 'key.pem', 'data'].map((name) => join(folder, name)) as [
     string,
     string,
     string,
   ]
-  const ended = new Date(Date.now() - 60 * 86_400_000)
-  const made = await generateSelfSigned({ commonName: 'ended', bits: 2048, days: 30, now: ended })
-  writeFileSync(cert, made.certificatePem)
-  writeFileSync(key, made.privateKeyPem)
   const esclusa = runner({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_TLS_CERT: cert, ESCLUSA_TLS_KEY: key })
-  const { exit, stdout } = await esclusa('doctor')
-  assert.equal(exit, 1)
-  assert.match(stdout, /WRONG +\S*cert\.pem: the certificate CN=ended expired on/)
+  for (const [days, says] of [
+    [-60, 'expired on'],
+    [60, 'is not valid before'],
+  ] as const) {
+    const now = new Date(Date.now() + days * 86_400_000)
+    const made = await generateSelfSigned({ commonName: 'shown', bits: 2048, days: 30, now })
+    writeFileSync(cert, made.certificatePem)
+    writeFileSync(key, made.privateKeyPem)
+    const { exit, stdout } = await esclusa('doctor')
+    assert.equal(exit, 1)
+    assert.match(stdout, new RegExp(`WRONG +\\S*cert\\.pem: the certificate CN=shown ${says} `))
+  }
 })
 
 test('check needs no database and makes none', async (t) => {

@@ -8,7 +8,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { isInside } from '../domain/channel-rules.ts'
-import { NodeError, systemCode } from '../errors.ts'
+import { messageOf, NodeError, systemCode } from '../errors.ts'
 import { realPlace } from './roots.ts'
 
 type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'> & Partial<Pick<Config, 'archiveDir'>>
@@ -43,19 +43,38 @@ export function requireOwnData(dataDir: string): void {
   }
 }
 
-/** Makes what is not there of the data folder and the file roots. */
-export function makeFolders({ dataDir, fileRoots }: Pick<Places, 'dataDir' | 'fileRoots'>): void {
+/** Makes what is not there of the data folder, the file roots and the archive. */
+export function makeFolders({
+  dataDir,
+  fileRoots,
+  archiveDir,
+}: Pick<Places, 'dataDir' | 'fileRoots' | 'archiveDir'>): void {
   requireOwnData(dataDir)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder('ESCLUSA_DATA_DIR', dataDir)
   for (const root of fileRoots) {
     // What is there may be for reading alone.
     if (!existsSync(root)) requireRights('ESCLUSA_FILE_ROOTS', root)
-    mkdirSync(root, { recursive: true })
+    makeFolder('ESCLUSA_FILE_ROOTS', root)
+  }
+  if (archiveDir === undefined) return
+  // Retention needs it months later, when nobody looks any more.
+  requireRights('ESCLUSA_ARCHIVE_DIR', archiveDir)
+  makeFolder('ESCLUSA_ARCHIVE_DIR', archiveDir)
+}
+
+function makeFolder(setting: string, path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (thrown) {
+    const why = systemCode(thrown) ?? messageOf(thrown)
+    throw new NodeError('bad_use', `${path} cannot be made (${why}): set ${setting} to another folder`, {
+      cause: thrown,
+    })
   }
 }
 
 /** Of what is not there yet, the rights on the folder that it would be made in. */
-function requireRights(setting: string, path: string): void {
+export function requireRights(setting: string, path: string): void {
   let there = path
   while (!existsSync(there) && there !== dirname(there)) there = dirname(there)
   try {

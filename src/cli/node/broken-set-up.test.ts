@@ -36,6 +36,17 @@ test('a setting that names a file where a folder belongs is refused by its name'
   }
 })
 
+test('a folder that cannot be made is refused by its setting', async (t) => {
+  const folder = await tempFolder(t)
+  const tooLong = join(folder, 'x'.repeat(300))
+  for (const name of ['ESCLUSA_FILE_ROOTS', 'ESCLUSA_ARCHIVE_DIR']) {
+    const settings = { ESCLUSA_DATA_DIR: join(folder, 'data'), [name]: tooLong }
+    const says = `${tooLong} cannot be made (ENAMETOOLONG): set ${name} to another folder`
+    const { exit, stderr } = run(['serve'], settings)
+    assert.deepEqual([exit, stderr], [2, `esclusa: ${says}\n`])
+  }
+})
+
 test('output that cannot be written is one line and exit 1', async (t) => {
   const { dataDir } = await startTestNode(t)
   for (const line of ['export', 'audit export']) {
@@ -100,6 +111,8 @@ test('a folder that this user may not write stops node and commands with what to
     ['serve', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
     ['serve', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: join(others, 'data') }],
     ['serve', 'ESCLUSA_FILE_ROOTS', { ESCLUSA_DATA_DIR: own, ESCLUSA_FILE_ROOTS: join(others, 'files') }],
+    ['serve', 'ESCLUSA_ARCHIVE_DIR', { ESCLUSA_DATA_DIR: own, ESCLUSA_ARCHIVE_DIR: others }],
+    ['serve', 'ESCLUSA_ARCHIVE_DIR', { ESCLUSA_DATA_DIR: own, ESCLUSA_ARCHIVE_DIR: join(others, 'kept') }],
     ['user list', 'ESCLUSA_DATA_DIR', { ESCLUSA_DATA_DIR: others }],
   ] as const) {
     const { exit, stderr } = run(command.split(' '), settings, isRoot ? { uid } : {})
@@ -111,4 +124,8 @@ test('a folder that this user may not write stops node and commands with what to
       ],
     )
   }
+  const places = { ESCLUSA_DATA_DIR: join(others, 'data'), ESCLUSA_ARCHIVE_DIR: join(others, 'kept') }
+  const { stdout } = run(['doctor'], places, isRoot ? { uid } : {})
+  for (const about of ['data folder', 'archive'])
+    assert.match(stdout, new RegExp(`^WRONG +${about}: .*may not write to ${others} \\(EACCES\\)`, 'm'))
 })

@@ -16,7 +16,7 @@ import { rootsOf } from '../../domain/file-roots.ts'
 import { messageOf } from '../../errors.ts'
 import { listenerCertificates } from '../../files/listener-certificates.ts'
 import { masterKeyMissing, missingSecrets, readMasterKey } from '../../files/secrets.ts'
-import { noFolders, overlaps } from '../../files/root-overlap.ts'
+import { noFolders, overlaps, requireRights } from '../../files/root-overlap.ts'
 import { partnerFolderFault } from '../../files/partner-folders.ts'
 import type { NodePlaces } from '../../files/partner-folders.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
@@ -126,9 +126,10 @@ async function sshLibrary(config: Config): Promise<Finding[]> {
 }
 
 async function folders(config: Config): Promise<Finding[]> {
-  const findings = [await writable('data folder', config.dataDir)]
-  for (const root of config.fileRoots) findings.push(await writable('file root', root))
-  if (config.archiveDir !== undefined) findings.push(await writable('archive', config.archiveDir))
+  const findings = [await writable('data folder', config.dataDir, 'ESCLUSA_DATA_DIR')]
+  for (const root of config.fileRoots) findings.push(await writable('file root', root, 'ESCLUSA_FILE_ROOTS'))
+  if (config.archiveDir !== undefined)
+    findings.push(await writable('archive', config.archiveDir, 'ESCLUSA_ARCHIVE_DIR'))
   for (const root of config.scriptRoots)
     findings.push(existsSync(root) ? ok('script root', root) : wrong('script root', `${root} does not exist`))
   return findings
@@ -146,10 +147,12 @@ function apart(config: Config): Finding[] {
   ]
 }
 
-async function writable(about: string, path: string): Promise<Finding> {
+async function writable(about: string, path: string, setting?: string): Promise<Finding> {
   try {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined)
-      return warning(about, `${path} does not exist yet; the node makes it at its first start`)
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+      if (setting !== undefined) requireRights(setting, path)
+      return warning(about, `${path} does not exist yet; the node makes it at its next start`)
+    }
     const probe = join(path, `.esclusa-doctor-${randomUUID()}`)
     await writeFile(probe, 'probe', { flag: 'wx' })
     await rm(probe)
@@ -283,12 +286,14 @@ function certificateFindings(about: string, pems: readonly (string | undefined)[
   return pems.flatMap((pem) => {
     const start = pem?.indexOf('-----BEGIN CERTIFICATE-----') ?? -1
     if (pem === undefined || start < 0) return []
-    const { validToDate, subject } = new X509Certificate(pem.slice(start))
+    const { validFromDate, validToDate, subject } = new X509Certificate(pem.slice(start))
     const left = validToDate.getTime() - Date.now()
-    if (left < 0)
-      return [wrong(about, `the certificate ${subject} expired on ${validToDate.toISOString().slice(0, 10)}`)]
+    const day = (date: Date) => date.toISOString().slice(0, 10)
+    if (left < 0) return [wrong(about, `the certificate ${subject} expired on ${day(validToDate)}`)]
+    if (validFromDate.getTime() > Date.now())
+      return [wrong(about, `the certificate ${subject} is not valid before ${day(validFromDate)}`)]
     return left < EXPIRES_SOON_MS
-      ? [warning(about, `the certificate ${subject} expires on ${validToDate.toISOString().slice(0, 10)}`)]
+      ? [warning(about, `the certificate ${subject} expires on ${day(validToDate)}`)]
       : []
   })
 }
