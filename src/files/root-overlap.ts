@@ -50,7 +50,7 @@ export function makeFolders({
   archiveDir,
 }: Pick<Places, 'dataDir' | 'fileRoots' | 'archiveDir'>): void {
   requireOwnData(dataDir)
-  makeFolder('ESCLUSA_DATA_DIR', dataDir)
+  makeFolder('ESCLUSA_DATA_DIR', dataDir, 0o700)
   for (const root of fileRoots) {
     // What is there may be for reading alone.
     if (!existsSync(root)) requireRights('ESCLUSA_FILE_ROOTS', root)
@@ -59,12 +59,12 @@ export function makeFolders({
   if (archiveDir === undefined) return
   // Retention needs it months later, when nobody looks any more.
   requireRights('ESCLUSA_ARCHIVE_DIR', archiveDir)
-  makeFolder('ESCLUSA_ARCHIVE_DIR', archiveDir)
+  makeFolder('ESCLUSA_ARCHIVE_DIR', archiveDir, 0o700)
 }
 
-function makeFolder(setting: string, path: string): void {
+function makeFolder(setting: string, path: string, mode?: number): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    mkdirSync(path, { recursive: true, ...(mode !== undefined && { mode }) })
   } catch (thrown) {
     const why = systemCode(thrown) ?? messageOf(thrown)
     throw new NodeError('bad_use', `${path} cannot be made (${why}): set ${setting} to another folder`, {
