@@ -134,7 +134,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   dispatcher.background(clearLeftovers(context, transports))
   const refreshing = setInterval(() => dispatcher.background(context.knownAddresses.refresh()), 60_000)
   const sweeping = setInterval(() => dispatcher.background(sweepStrays(context)), 600_000)
-  const automation = startAutomation(runner, () => dispatcher.wake())
+  const automation = startAutomation(runner, owed, () => dispatcher.wake())
   return {
     wake: () => dispatcher.wake(),
     cancel: (transferId) => dispatcher.cancel(transferId),

@@ -90,6 +90,7 @@ export class Rig {
   readonly events: TransferEvent[] = []
   readonly counted = { EMISION: 0, RECEPCION: 0 }
   readonly #hosts = new Map<string, SessionHost>()
+  readonly #owed: OwedReceipts
   readonly #stopping = new AbortController()
   #ahead = 0
   #state: 'new' | 'running' | 'stopped' = 'new'
@@ -98,6 +99,11 @@ export class Rig {
     this.place = place
     this.store = store
     this.context = this.#makeContext(options)
+    const { context } = this
+    this.#owed = new OwedReceipts(
+      (reach, isFree) => receiptsToSend(context, reach, isFree),
+      (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
+    )
     const known: readonly Transport<never>[] = options.transports ?? [folderTransport]
     const transports = new Map(known.map((one) => [one.protocol, one]))
     this.receptions = new Receptions({
@@ -183,10 +189,7 @@ export class Rig {
         context,
         launcher: dispatcher,
         sessions,
-        owed: new OwedReceipts(
-          (reach, isFree) => receiptsToSend(context, reach, isFree),
-          (ids) => context.store.write((tx) => receiptsDelivered(tx, ids, context.now())),
-        ),
+        owed: this.#owed,
         reception,
         finishing,
         protocol,
@@ -235,7 +238,7 @@ export class Rig {
   }
 
   automate(t: TestContext): void {
-    const clock = startAutomation(this.runner, () => this.wake())
+    const clock = startAutomation(this.runner, this.#owed, () => this.wake())
     closeAfter(t, async () => {
       this.#stopping.abort(new NodeError('unavailable', 'the node is stopping'))
       await clock.stop()

@@ -28,6 +28,8 @@ import { activeTransfers } from '../../store/transfers/transfers.ts'
 import { filesToSend, requestSend, triedWith } from '../../transfers/request.ts'
 import type { Asking } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
+import type { OwedReceipts } from '../sessions/owed-receipts.ts'
+import { channelsOwed } from '../sessions/receipts.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import { ReceiptCalls } from './receipt-calls.ts'
@@ -44,7 +46,7 @@ const RECEIPT_REST_MS = 5000
 
 export type AutomationClock = { stop(): Promise<void> }
 
-export function startAutomation(runner: Runner, wake: () => void): AutomationClock {
+export function startAutomation(runner: Runner, owed: OwedReceipts, wake: () => void): AutomationClock {
   const { context } = runner
   let stopped = false
   let timer: NodeJS.Timeout | undefined
@@ -73,10 +75,10 @@ export function startAutomation(runner: Runner, wake: () => void): AutomationClo
       begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
     for (const contactId of await contactsOwed(context.store.db, context.now() - RECEIPT_REST_MS))
-      begin(`receipts ${contactId}`, () => exchangeReceipts(runner, contactId))
+      begin(`receipts ${contactId}`, () => deliverOwed(runner, owed, contactId))
     const owing = await contactsOwing(context.store.db)
     for (const contactId of calls.due([...owing.keys()], context.now()))
-      begin(`receipts ${contactId}`, () => exchangeReceipts(runner, contactId, owing.get(contactId)))
+      begin(`receipts ${contactId}`, () => callForReceipts(runner, contactId, owing.get(contactId) ?? []))
   }
   const again = () => {
     looking = look()
@@ -263,18 +265,28 @@ function mayCall({ config }: ChannelRecord): boolean {
   )
 }
 
-/**
- * Delivers receipts that are owed to a partner and that it has not called for, and takes those that it owes, for `codes`
- * where only these channels matter.
- */
-async function exchangeReceipts(runner: Runner, contactId: string, codes?: readonly string[]): Promise<void> {
-  const { context } = runner
+/** Channels of the partner by which it may be called now. */
+async function callable({ context }: Runner, contactId: string): Promise<ChannelRecord[]> {
   const channels = await channelsOfContact(context.store.db, contactId)
-  const channel = channels.find(
-    (one) =>
-      (codes?.includes(one.code) ?? true) &&
-      mayCall(one) &&
-      isOpenAt(hoursOfChannel(one), context.now(), context.zone),
-  )
-  if (channel) await callAndListen(runner, channel, context.stopping)
+  return channels.filter((one) => mayCall(one) && isOpenAt(hoursOfChannel(one), context.now(), context.zone))
+}
+
+/**
+ * Delivers receipts that are owed to a partner and that it has not called for. The call is that of a receipt's own channel:
+ * another one's session may not reach it, and the partner would be called for nothing.
+ */
+async function deliverOwed(runner: Runner, owed: OwedReceipts, contactId: string): Promise<void> {
+  const { context } = runner
+  const channels = await callable(runner, contactId)
+  if (channels.length === 0) return
+  for await (const code of channelsOwed(context, contactId, (id) => owed.mayBeTold(contactId, id))) {
+    const channel = channels.find((one) => one.code === code)
+    if (channel) return callAndListen(runner, channel, context.stopping)
+  }
+}
+
+/** Takes receipts that the partner owes for files of these channels. */
+async function callForReceipts(runner: Runner, contactId: string, codes: readonly string[]): Promise<void> {
+  const channel = (await callable(runner, contactId)).find(({ code }) => codes.includes(code))
+  if (channel) await callAndListen(runner, channel, runner.context.stopping)
 }

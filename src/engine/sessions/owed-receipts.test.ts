@@ -41,3 +41,37 @@ test('what could not be delivered is owed as before once nobody is at it', async
     assert.equal(seen, 1)
   }
 })
+
+test('a receipt at which sessions end twice in a row rests, longer than the others of its partner', async () => {
+  const owed = new Set(['bad', 'good'])
+  let now = 0
+  const receipts = new OwedReceipts(
+    (_reach, isFree) => Promise.resolve([...owed].filter(isFree).map((id) => ({ id }) as OwedReceipt)),
+    () => Promise.resolve(),
+    () => now,
+  )
+  /** What one session is told, up to the one at which it ends. */
+  const session = async () => {
+    const told: string[] = []
+    try {
+      for (const { id } of await receipts.take(ACME)) {
+        told.push(id)
+        if (id === 'bad') throw new Error('the partner has ended the session')
+        owed.delete(id)
+        await receipts.delivered(id)
+      }
+    } catch {}
+    return told
+  }
+  assert.deepEqual([await session(), await session(), await session()], [['bad'], ['bad'], []])
+  assert.equal(receipts.mayBeTold('acme', 'good'), false)
+  now = 60_000
+  assert.deepEqual([await session(), await session()], [['good'], []])
+  now = 120_000
+  owed.add('next')
+  assert.deepEqual([await session(), await session(), await session()], [['bad'], ['next'], []])
+  now = 359_999
+  assert.deepEqual(await session(), [])
+  now = 360_000
+  assert.deepEqual(await session(), ['bad'])
+})

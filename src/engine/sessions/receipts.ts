@@ -44,6 +44,17 @@ export async function receiptsToSend(
   return ready
 }
 
+/** The channels of what is owed to the partner and may be told now, oldest first. */
+export async function* channelsOwed(
+  { store }: EngineContext,
+  contactId: string,
+  mayBeTold: (id: string) => boolean,
+): AsyncGenerator<string> {
+  for await (const page of receiptsOwed(store.db, contactId))
+    for (const { id, body } of page)
+      if (mayBeTold(id)) yield (JSON.parse(body) as { channelCode: string }).channelCode // as owe() wrote it
+}
+
 async function reachedChannel({ store }: EngineContext, reach: Reach, code: string) {
   const channel = await findChannel(store.db, code)
   return channel && !reach.refusal(channel) ? channel : undefined

@@ -161,6 +161,11 @@ export class ForeignServer {
     this.#wake()
   }
 
+  /** Calls that nobody has answered yet. */
+  get unanswered(): number {
+    return this.#waiting.length
+  }
+
   /** The next call. */
   async next(): Promise<ForeignLine> {
     const giveUpAt = Date.now() + PATIENCE_MS
