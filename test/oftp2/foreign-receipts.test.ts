@@ -1,5 +1,5 @@
-// Receipts and partners that keep to RFC 5024 in other ways than this node does: one that does not take an EERP, and one
-// that calls for some of its channels alone.
+// Receipts and partners that keep to RFC 5024 in other ways than this node does: one that does not take an EERP, one that
+// calls for some of its channels alone, and one whose EERP comes though its EFPA was lost.
 
 import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -9,8 +9,8 @@ import type { TestContext } from 'node:test'
 import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
 import { waitFor } from '../support/harness.ts'
-import { dataOf, n, x } from '../support/oftp2/foreign.ts'
-import { CREDIT, NODE_ID, startForeignNode } from './foreign-node.ts'
+import { dataOf, n, octets, text, x } from '../support/oftp2/foreign.ts'
+import { awaiting, CREDIT, NODE_ID, startForeignNode } from './foreign-node.ts'
 import type { Foreign } from './foreign-node.ts'
 
 /** The partner brings a file, and hangs up before it can be told the receipt. */
@@ -80,4 +80,29 @@ test('a partner is not called for receipts of channels for which it calls', asyn
     await line.whenClosed()
   }
   assert.equal(foreign.server.unanswered, 0)
+})
+
+test('a file whose receipt came, though the line broke before its EFPA, is not offered again', async (t) => {
+  const node = await startForeignNode(t)
+  const foreign = await node.relate(t, awaiting())
+  const id = await foreign.send('paid.txt', 'paid')
+  const { line } = await foreign.called('5')
+  const offered = text(await line.expect('H'))
+  line.say(`2${n(0, 17)}`)
+  await line.expectFile(CREDIT)
+  line.hangUp()
+  assert.equal((await foreign.ended(id)).error_code, 'connection_lost')
+  const calling = (await foreign.calls(t, '5')).line
+  const [dataset, when] = [offered.slice(1, 27), offered.slice(30, 48)]
+  const receipt = `E${dataset}   ${when}${x('', 8)}${x(NODE_ID, 25)}${x(foreign.id, 25)}`
+  calling.say(octets(receipt, Uint8Array.of(0, 0, 0, 0)))
+  await calling.expect('P')
+  calling.hangUp()
+  const { status, text: said, body } = await node.call('retryTransfer', { code: foreign.code, as: 'admin' })
+  assert.equal(status, 200, said)
+  const again = (await foreign.called('5')).line
+  await again.expect('R')
+  again.say('F00000\r')
+  const { state, error } = await foreign.ended(String(body.transferId))
+  assert.equal(state, 'COMPLETED', error ?? '')
 })

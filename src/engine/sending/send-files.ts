@@ -31,7 +31,7 @@ import { nameOnWire } from '../staging/gz-name.ts'
 import { Lines, PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
-import { actOnSent, hasAction, isUnconfirmed } from './sent-action.ts'
+import { actOnSent, hasAction, isConfirmed, isUnconfirmed } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { failedEmissions } from '../../store/transfers/failures.ts'
 import type { NodeError } from '../../errors.ts'
@@ -191,7 +191,9 @@ async function deliverAs(
   const watched = watchPush(emission, file, source, progress)
   let result: PushResult
   try {
-    result = await emission.session.push(wire, watched, emission.signal)
+    result = isConfirmed(file)
+      ? { receipt: 'awaited', found: true, remoteSha256: undefined }
+      : await emission.session.push(wire, watched, emission.signal)
     await watched.travelled()
   } catch (thrown) {
     await watched.broken(thrown)

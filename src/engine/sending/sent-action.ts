@@ -40,6 +40,11 @@ export function isUnconfirmed({ phase, receipt }: TransferFileRecord): boolean {
   return phase === 'ARRIVED' && (receipt === 'AWAITED' || receipt === 'NEGATIVE')
 }
 
+/** Its receipt came, though the line broke before the partner said that it holds the file: it is not offered again. */
+export function isConfirmed({ maybeVisible, receipt }: TransferFileRecord): boolean {
+  return maybeVisible && receipt === 'POSITIVE'
+}
+
 export function hasAction(plan: TransferPlan): boolean {
   const action = plan.channel.integrations?.postEmisionAction
   return action !== undefined && action !== 'EMISION_NO'
