@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { OwedReceipt, Reach } from '../transports/transport.ts'
 
 const NOTE_TOGETHER_MS = 25
-const FIRST_REST_MS = 60_000
+const FIRST_REST_MS = 15_000
 const LONGEST_REST_MS = 3_600_000
 
 type Rest = { failures: number; until: number }
