@@ -1,5 +1,6 @@
 // Which files of the data folder are in a backup: all but the database, the channels' own folders where they lie inside
-// it, what a restore has set aside, and the kept head of the audit trail, by which it shows that a database was put back.
+// it, what a restore has set aside, the names of nodes at work, and the kept head of the audit trail, by which it shows that
+// a database was put back.
 
 import { lstat, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -8,7 +9,14 @@ import { RESTORING } from '../files/half-restored.ts'
 
 /** What a restore has set aside. */
 export const BEFORE_RESTORE = 'before-restore-'
-const LEFT_OUT = ['esclusa.db', 'audit-head.json', RESTORING, BEFORE_RESTORE]
+const LEFT_OUT = [
+  'esclusa.db',
+  'audit-head.json',
+  'jwt-secret.readers',
+  'master-key.readers',
+  RESTORING,
+  BEFORE_RESTORE,
+]
 
 export async function* dataFiles(dataDir: string, fileRoots: readonly string[]): AsyncGenerator<string> {
   const top = resolve(dataDir)

@@ -2,11 +2,12 @@
 // is the thread; engine-thread.ts is its handle on the HTTP side.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { readMasterKey } from '../files/secrets.ts'
+import { noteReader, readMasterKey } from '../files/secrets.ts'
 import { measureLag } from '../event-loop-lag.ts'
 import { makeLog } from '../log.ts'
 import { openStore } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
+import { livingOwners } from '../store/transfers/signs-of-life.ts'
 import { startNodeUpkeep } from '../upkeep/node-upkeep.ts'
 import { startEngine } from './engine.ts'
 import type { Engine } from './engine.ts'
@@ -22,6 +23,8 @@ const log = makeLog(config.logLevel, owner)
 const store = await openStore(config)
 const master = readMasterKey(config)
 const seal = makeSeal(master)
+// Before the first sign of life: whoever exchanges a key asks each node at work whether it hears of that.
+const reader = noteReader(config, owner, await livingOwners(store.db, Date.now()))
 const engine = await startEngine({
   config,
   store,
@@ -49,6 +52,7 @@ async function heard(message: ToEngine, engine: Engine): Promise<void> {
   if (message.kind !== 'stop') return
   await upkeep.stop()
   await engine.stop()
+  reader.remove()
   clearInterval(counting)
   await store.close()
   count()

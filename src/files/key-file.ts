@@ -1,9 +1,12 @@
 // A key that is kept in a file of the data folder, and its exchange. The file holds the current key and nothing else;
 // `<file>.old` holds those before it, each with when it was put aside and until when it is good. The old one
 // is written down before the new one takes its place: at no moment is there a key that nobody can find.
+//
+// `<file>.readers` names the nodes at work that take the key from this very file: they hear of an exchange, others do not.
 
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { systemCode } from '../errors.ts'
 import { replaceText } from './replace-text.ts'
@@ -86,4 +89,34 @@ export function exchangeKey(path: string, bytes: number, given: { now: number; u
 export function keepOld(path: string, keys: readonly OldKey[]): void {
   if (keys.length === 0) rmSync(oldPath(path), { force: true })
   else replaceText(oldPath(path), keys.map(({ key, since, until }) => `${key} ${since} ${until}\n`).join(''))
+}
+
+/** A killed node cannot take its name away. One that is this old and not at work is of such a node. */
+const LEFT_BEHIND_MS = 86_400_000
+
+export function addReader(path: string, node: string, atWork: ReadonlySet<string>): void {
+  const folder = readersPath(path)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const name of readersOf(path)) {
+    const { mtimeMs = Infinity } = statSync(join(folder, name), { throwIfNoEntry: false }) ?? {}
+    if (!atWork.has(name) && mtimeMs < Date.now() - LEFT_BEHIND_MS) removeReader(path, name)
+  }
+  writeFileSync(join(folder, node), '', { mode: 0o600 })
+}
+
+export function removeReader(path: string, node: string): void {
+  rmSync(join(readersPath(path), node), { force: true })
+}
+
+export function readersOf(path: string): string[] {
+  try {
+    return readdirSync(readersPath(path))
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ENOENT') throw thrown
+    return []
+  }
+}
+
+function readersPath(path: string): string {
+  return `${path}.readers`
 }

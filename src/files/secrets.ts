@@ -21,7 +21,7 @@ import type { Config } from '../config.ts'
 import { fixedKey } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { NodeError, systemCode } from '../errors.ts'
-import { ringOfFile } from './key-file.ts'
+import { addReader, removeReader, ringOfFile } from './key-file.ts'
 
 export type NodeSecrets = {
   jwtSecret: string
@@ -77,6 +77,20 @@ export function readSecrets(config: Given): NodeSecrets {
   const jwt = ringOf(jwtPath(dataDir), JWT_BYTES, jwtSecret, jwtSecretOld)
   const master = ringOf(masterPath(dataDir), MASTER_BYTES, masterKey, masterKeyOld)
   return { jwtSecret: jwt.current(), masterKey: master.current(), jwt, master }
+}
+
+/** Says in the data folder that this node takes its keys from there, as far as the settings do not give them. */
+export function noteReader(config: Given, node: string, atWork: ReadonlySet<string>): { remove(): void } {
+  const paths = [
+    ...(config.jwtSecret === undefined ? [jwtPath(config.dataDir)] : []),
+    ...(config.masterKey === undefined ? [masterPath(config.dataDir)] : []),
+  ]
+  for (const path of paths) addReader(path, node, atWork)
+  return {
+    remove: () => {
+      for (const path of paths) removeReader(path, node)
+    },
+  }
 }
 
 function ringOf(path: string, bytes: number, given: string | undefined, old: string | undefined): KeyRing {

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
 import { isPasswordHash } from '../../src/accounts/password.ts'
 import { makeAuditKeys } from '../../src/audit/keys.ts'
 import { verifyAudit } from '../../src/audit/read-trail.ts'
@@ -12,11 +14,20 @@ import { makeLog } from '../../src/log.ts'
 import { findChannel, openChannel } from '../../src/store/channels.ts'
 import { findContact, openProtocolSections, putContact } from '../../src/store/contacts.ts'
 import { makeSeal } from '../../src/store/seal.ts'
+import { livingOwners } from '../../src/store/transfers/signs-of-life.ts'
 import { hashAccessTask } from '../../src/upkeep/hash-access.ts'
 import { KEPT_MS, resealTask } from '../../src/upkeep/reseal.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
-import { esclusa } from '../crash/node-process.ts'
-import { startTestHttp, startTestNode, testOnBoth, waitFor } from '../support/harness.ts'
+import { esclusa, launch, NodeProcess } from '../crash/node-process.ts'
+import {
+  closeAfter,
+  postgres,
+  startTestHttp,
+  startTestNode,
+  tempFolder,
+  testOnBoth,
+  waitFor,
+} from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { FULL, SECRETS } from '../support/seed.ts'
 
@@ -54,6 +65,41 @@ testOnBoth('a new master key seals everything, beside a node that goes on with i
   const { findings } = await verifyAudit(node.store.db, makeAuditKeys(now), [])
   assert.deepEqual(findings, [])
 })
+
+test(
+  'no new master key beside a node that takes its own from another folder or from a setting',
+  { skip: postgres.skip ?? false },
+  async (t) => {
+    const node = await startTestNode(t, { database: postgres })
+    const settings = settingsOf(node)
+    const before = read(keyFileOf(node))
+    const apart = {
+      ESCLUSA_DATA_DIR: await tempFolder(t),
+      ESCLUSA_MASTER_KEY: before,
+      ESCLUSA_DATABASE_URL: node.databaseUrl ?? '',
+      ESCLUSA_PORT: '0',
+    }
+    const other = await NodeProcess.start(apart)
+    closeAfter(t, () => other.kill())
+    await waitFor(
+      'both to be at work',
+      async () => (await livingOwners(node.store.db, Date.now())).size === 2,
+    )
+    await assert.rejects(
+      esclusa(settings, 'keys', 'rotate-master'),
+      new RegExp(`take their master key from elsewhere.*-${other.pid}-.*copy master-key and master-key.old`),
+    )
+    assert.equal(read(keyFileOf(node)), before)
+    const { stderr } = launch(settings, ['keys', 'rotate-jwt'])
+    assert.ok(stderr)
+    assert.match(
+      await text(stderr),
+      new RegExp(`go on with the one before: [^,]*-${other.pid}-[^,]*; copy jwt-secret`),
+    )
+    await other.stop()
+    assert.match(await esclusa(settings, 'keys', 'rotate-master'), /^\+ a new master key$/m)
+  },
+)
 
 // The door alone, here and in the last test: a whole node does these tasks itself after its first two seconds.
 testOnBoth(

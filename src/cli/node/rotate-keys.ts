@@ -5,9 +5,10 @@
 import { makeAuditKeys } from '../../audit/keys.ts'
 import { sealAudit } from '../../audit/sealer.ts'
 import { NodeError } from '../../errors.ts'
-import { exchangeKey } from '../../files/key-file.ts'
+import { exchangeKey, readersOf } from '../../files/key-file.ts'
 import { JWT_BYTES, jwtPath, MASTER_BYTES, masterPath } from '../../files/secrets.ts'
-import { olderAtWork } from '../../store/transfers/signs-of-life.ts'
+import type { Db } from '../../store/database/store.ts'
+import { livingOwners, olderAtWork } from '../../store/transfers/signs-of-life.ts'
 import { resealAll } from '../../upkeep/reseal.ts'
 import { remark, say } from '../print.ts'
 import { withPlatform } from './with-platform.ts'
@@ -41,6 +42,12 @@ async function exchangeMaster({ config, store, audit, actor, secrets }: OpenPlat
       'conflict',
       `nodes are at work that would not take the new key up: ${older.map(({ owner, version }) => `${owner} (${version})`).join(', ')}; upgrade them first`,
     )
+  const deaf = await notReading(store.db, masterPath(config.dataDir))
+  if (deaf.length > 0)
+    throw new NodeError(
+      'conflict',
+      `nodes are at work that take their master key from elsewhere than ${config.dataDir}, and could open nothing any more: ${deaf.join(', ')}; stop them, and copy master-key and master-key.old to them before they start`,
+    )
   await sealAudit(store, audit.keys, Date.now())
   const before = makeAuditKeys(secrets.master.current()).publicKey
   exchangeKey(masterPath(config.dataDir), MASTER_BYTES, { now: Date.now(), until: Number.MAX_SAFE_INTEGER })
@@ -49,6 +56,12 @@ async function exchangeMaster({ config, store, audit, actor, secrets }: OpenPlat
   const facts = { auditKeyBefore: before, auditKey: audit.keys.publicKey }
   await store.write((tx) => audit.add(tx, actor, [{ action: 'MASTER_KEY_ROTATED', facts }]))
   say('+ a new master key')
+}
+
+/** Nodes at work that would not hear of another key in that file. */
+async function notReading(db: Db, path: string): Promise<string[]> {
+  const readers = new Set(readersOf(path))
+  return [...(await livingOwners(db, Date.now()))].filter((node) => !readers.has(node))
 }
 
 async function toTheEnd(piece: () => Promise<boolean>): Promise<void> {
@@ -62,6 +75,7 @@ export async function rotateJwt(options: { endTokens?: boolean; liveHours: numbe
         'bad_use',
         'the secret is given by ESCLUSA_JWT_SECRET: set a new one there; tokens of the one before end, unless it stands in ESCLUSA_JWT_SECRET_OLD',
       )
+    const deaf = await notReading(store.db, jwtPath(config.dataDir))
     const now = Date.now()
     const until = options.endTokens ? now : now + options.liveHours * 3_600_000
     exchangeKey(jwtPath(config.dataDir), JWT_BYTES, { now, until })
@@ -73,5 +87,9 @@ export async function rotateJwt(options: { endTokens?: boolean; liveHours: numbe
         ? 'tokens made before have ended, on running nodes within a second or two'
         : `tokens made before live out, at most until ${new Date(until).toISOString()}`,
     )
+    if (deaf.length > 0)
+      remark(
+        `warning: nodes that take their secret from elsewhere than ${config.dataDir} go on with the one before: ${deaf.join(', ')}; copy jwt-secret and jwt-secret.old to them, and start them again`,
+      )
   })
 }
