@@ -1,6 +1,6 @@
 // Who of several nodes does what the platform does for itself, and when it was last done.
 
-import type { Db, Tx } from './database/store.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
 
 export async function taskDoneAt(db: Db, name: string): Promise<number> {
   const row = await db.selectFrom('upkeep_task').select('done_at').where('name', '=', name).executeTakeFirst()
@@ -32,6 +32,18 @@ export async function holdTask(tx: Tx, name: string, { owner, now, until }: Hold
     )
     .executeTakeFirst()
   return held.numUpdatedRows === 1n
+}
+
+/** Nobody else takes it before the transaction is over. */
+export async function isHeldBy(tx: Tx, dialect: Dialect, name: string, owner: string): Promise<boolean> {
+  const held = await tx
+    .selectFrom('upkeep_task')
+    .select('name')
+    .where('name', '=', name)
+    .where('held_by', '=', owner)
+    .$if(dialect.rowLocks, (query) => query.forUpdate())
+    .executeTakeFirst()
+  return held !== undefined
 }
 
 /** `doneAt` is left out by whoever could not finish. */

@@ -2,7 +2,8 @@
 // member of its own, which readers take as one stream.
 //
 // Order: the piece is written and synced, then the rows go in one transaction that also says how long the file is now. A
-// node killed in between leaves a tail that the next piece cuts off: every row is in the archive once.
+// node killed in between leaves a tail that the next piece cuts off: every row is in the archive once. A node that was held
+// up meanwhile, and whose work another has taken over, changes neither the file nor what is said of it.
 
 import {
   closeSync,
@@ -21,31 +22,44 @@ import { syncFolder } from '../files/folder-sync.ts'
 import { archiveMark, putArchiveMark } from '../store/retention/archive-mark.ts'
 import type { ArchiveMark } from '../store/retention/archive-mark.ts'
 import type { Store, Tx } from '../store/database/store.ts'
+import type { Hold } from './upkeep.ts'
 
 export type Archive = {
   /** Puts the lines on disk; what it returns is to be called in the transaction that takes the rows away. */
   write(lines: readonly object[], now: number): Promise<(tx: Tx) => Promise<void>>
 }
 
-export function archiveIn(store: Store, folder: string): Archive {
+export function archiveIn(store: Store, folder: string, hold: Hold): Archive {
+  const put = async (tx: Tx, mark: ArchiveMark) => {
+    await hold.requireIn(tx)
+    await putArchiveMark(tx, folder, mark)
+  }
   return {
     write: async (lines, now) => {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      const grown = append(folder, lines, await begunFile(store, folder, now))
+      const begun = await begunFile(store, folder, now, put)
+      // Nothing waits between this and the writing.
+      hold.require()
+      const grown = append(folder, lines, begun)
       await syncFolder(folder)
-      return (tx) => putArchiveMark(tx, folder, grown)
+      return (tx) => put(tx, grown)
     },
   }
 }
 
 /** The file of the day, and how long it is. That it is ours is said before anything is written to it. */
-async function begunFile(store: Store, folder: string, now: number): Promise<ArchiveMark> {
+async function begunFile(
+  store: Store,
+  folder: string,
+  now: number,
+  put: (tx: Tx, mark: ArchiveMark) => Promise<void>,
+): Promise<ArchiveMark> {
   const mark = await archiveMark(store.db, folder)
   const day = new Date(now).toISOString().slice(0, 10)
   // A clock that was set back does not go back to a file that is finished.
   if (mark && dayOf(mark) >= day) return mark
   const begun = { file: freeName(folder, `archive-${day}-${hostname()}`), length: 0 }
-  await store.write((tx) => putArchiveMark(tx, folder, begun))
+  await store.write((tx) => put(tx, begun))
   return begun
 }
 

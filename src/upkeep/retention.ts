@@ -39,10 +39,10 @@ export function retentionTask(parts: RetentionParts): Task {
     name: 'retention',
     everyMs: 3_600_000,
     pauseMs: PAUSE_MS,
-    run: async (pieces) => {
+    run: async (pieces, hold) => {
       // An older node counts positions from 1 and would give a new transfer a place that is gone.
       if ((await olderAtWork(store.db, now())).length > 0) return
-      const archive = config.archiveDir === undefined ? undefined : archiveIn(store, config.archiveDir)
+      const archive = config.archiveDir === undefined ? undefined : archiveIn(store, config.archiveDir, hold)
       const removed = { transfers: 0, history: 0 }
       for await (const rule of rules(parts)) {
         removed.transfers += await transfersOf(parts, archive, rule, pieces)

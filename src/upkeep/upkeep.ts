@@ -1,10 +1,11 @@
 // What a platform does for itself beside its work: sealing anew, forgetting what is old. Each task is done by one node at
-// a time, in small pieces with pauses between them, and may stop anywhere: the next run finds what is left.
+// a time, in small pieces with pauses between them, and may stop anywhere: the next run finds what is left. A node that
+// was held up for longer than it holds a task finds at the next piece that another has it.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import type { Store } from '../store/database/store.ts'
-import { holdTask, releaseTask, taskDoneAt } from '../store/upkeep-tasks.ts'
+import type { Store, Tx } from '../store/database/store.ts'
+import { holdTask, isHeldBy, releaseTask, taskDoneAt } from '../store/upkeep-tasks.ts'
 
 export type Upkeep = {
   store: Store
@@ -16,13 +17,21 @@ export type Upkeep = {
 /** Calls `piece` until it says that there is nothing left. */
 export type Pieces = (piece: () => Promise<boolean>) => Promise<void>
 
+/** For what two nodes must not do at once, however long one of them is held up in the middle of a piece. */
+export type Hold = {
+  /** Throws where another node may have the task by now. */
+  require(): void
+  /** Throws where it has; from here to the end of the transaction none can take it. */
+  requireIn(tx: Tx): Promise<void>
+}
+
 export type Task = {
   name: string
   everyMs: number
   /** At least so long between two pieces, however quick they are. */
   pauseMs?: number
   /** May throw; it is tried again at the next look. */
-  run(pieces: Pieces): Promise<void>
+  run(pieces: Pieces, hold: Hold): Promise<void>
 }
 
 const LOOK_MS = 30_000
@@ -60,10 +69,11 @@ export async function attempt(
   try {
     // What was done further ahead was done by a clock that has been set back since.
     if (Math.abs(now() - (await taskDoneAt(store.db, task.name))) < task.everyMs) return
-    if (!(await store.write((tx) => holdTask(tx, task.name, holdOf(upkeep))))) return
+    const hold = new TaskHold(upkeep, task.name)
+    if (!(await hold.take())) return
     let doneAt: number | undefined
     try {
-      await task.run((piece) => inPieces(upkeep, task, piece, signal))
+      await task.run((piece) => inPieces(task, piece, hold, signal), hold)
       doneAt = now()
     } finally {
       await store.write((tx) => releaseTask(tx, task.name, owner, doneAt))
@@ -73,27 +83,59 @@ export async function attempt(
   }
 }
 
-function holdOf({ owner, now }: Upkeep) {
-  return { owner, now: now(), until: now() + HOLD_MS }
+class TaskHold implements Hold {
+  readonly #upkeep: Upkeep
+  readonly #name: string
+  #heldUntil = 0
+
+  constructor(upkeep: Upkeep, name: string) {
+    this.#upkeep = upkeep
+    this.#name = name
+  }
+
+  /** False: another node has it. Taken again before its end it is kept. */
+  async take(): Promise<boolean> {
+    const { store, owner, now } = this.#upkeep
+    const until = now() + HOLD_MS
+    if (!(await store.write((tx) => holdTask(tx, this.#name, { owner, now: now(), until })))) return false
+    this.#heldUntil = until
+    return true
+  }
+
+  /** Long before it is over, so that it is never over while a piece runs. */
+  async keep(): Promise<void> {
+    const left = this.#heldUntil - this.#upkeep.now()
+    if (left > HOLD_MS - HOLD_MS / 4 && left <= HOLD_MS) return
+    if (!(await this.take())) throw takenOver()
+  }
+
+  require(): void {
+    if (this.#upkeep.now() > this.#heldUntil) throw takenOver()
+  }
+
+  async requireIn(tx: Tx): Promise<void> {
+    const { store, owner } = this.#upkeep
+    if (!(await isHeldBy(tx, store.dialect, this.#name, owner))) throw takenOver()
+  }
+}
+
+function takenOver(): Error {
+  return new Error('another node has taken the task over')
 }
 
 async function inPieces(
-  upkeep: Upkeep,
   task: Task,
   piece: () => Promise<boolean>,
+  hold: TaskHold,
   signal: AbortSignal,
 ): Promise<void> {
-  let heldAt = upkeep.now()
   for (;;) {
     signal.throwIfAborted()
+    await hold.keep()
     const began = performance.now()
     const more = await piece()
     if (!more) return
     const took = performance.now() - began
     await delay(Math.max(task.pauseMs ?? PAUSE_MS, took / SHARE - took), undefined, { signal })
-    if (upkeep.now() - heldAt < HOLD_MS / 4) continue
-    heldAt = upkeep.now()
-    if (!(await upkeep.store.write((tx) => holdTask(tx, task.name, holdOf(upkeep)))))
-      throw new Error('another node has taken the task over')
   }
 }

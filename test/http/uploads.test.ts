@@ -11,6 +11,8 @@ import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { limitBodies, unhurried } from '../../src/http/body-deadline.ts'
+import { makeLog } from '../../src/log.ts'
+import { attempt } from '../../src/upkeep/upkeep.ts'
 import { uploadsTask } from '../../src/upkeep/uploads.ts'
 import { request } from '../support/call.ts'
 import { closeAfter, startTestHttp, testOnBoth, waitFor } from '../support/harness.ts'
@@ -172,9 +174,10 @@ test('an upload that breaks off leaves nothing; what a crash left is swept, what
   const longAgo = new Date(Date.now() - 7_200_000)
   await utimes(join(folder, old), longAgo, longAgo)
   const { store, roots, now } = node.context
-  await uploadsTask({ store, fileRoots: roots.fileRoots, now }).run(async (piece) => {
-    while (await piece());
-  })
+  await attempt(
+    { store, owner: 'test', log: makeLog('silent', 'test'), now },
+    uploadsTask({ store, fileRoots: roots.fileRoots, now }),
+  )
   assert.deepEqual(
     (await hidden(folder)).map((name) => basename(name)),
     [fresh],

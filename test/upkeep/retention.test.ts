@@ -20,7 +20,7 @@ import { discardOld } from '../../src/quarantine/age.ts'
 import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
-import type { Tx } from '../../src/store/database/store.ts'
+import type { Store, Tx } from '../../src/store/database/store.ts'
 import { holdTask } from '../../src/store/upkeep-tasks.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
 import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receptions.ts'
@@ -28,9 +28,9 @@ import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
 import type { RetentionParts } from '../../src/upkeep/retention.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
-import type { Task } from '../../src/upkeep/upkeep.ts'
+import type { Pieces, Task } from '../../src/upkeep/upkeep.ts'
 import { addCompleted } from '../support/completed-transfer.ts'
-import { startTestHttp, testOnBoth } from '../support/harness.ts'
+import { postgres, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
@@ -95,7 +95,10 @@ testOnBoth(
     }
     // A run before this one was cut off after it had written to the archive.
     mkdirSync(archiveDir)
-    await attempt({ ...parts }, { ...retentionTask(parts), run: () => retentionTask(parts).run(cutAfterOne) })
+    await attempt(
+      { ...parts },
+      { ...retentionTask(parts), run: (_, hold) => retentionTask(parts).run(cutAfterOne, hold) },
+    )
     for (const name of readdirSync(archiveDir)) appendFileSync(join(archiveDir, name), 'half of a piece')
     clock += 3_600_000
     await attempt(parts, quickly(parts))
@@ -139,7 +142,7 @@ test('old rows go in at most five pieces a second, so that few requests meet one
   const pauses: number[] = []
   const timed: Task = {
     ...retentionTask(parts),
-    run: (inPieces) =>
+    run: (inPieces, hold) =>
       retentionTask(parts).run((piece) => {
         let ended = -Infinity
         return inPieces(async () => {
@@ -148,7 +151,7 @@ test('old rows go in at most five pieces a second, so that few requests meet one
           ended = performance.now()
           return more
         })
-      }),
+      }, hold),
   }
   await attempt(parts, timed)
   assert.equal((await listed(node, 'listTransfers', PLAIN)).total, 24)
@@ -300,6 +303,72 @@ testOnBoth('upkeep that a clock ahead of its time has done or held is done again
   await attempt(parts, { ...task, name: 'held' })
   assert.equal(runs, 3)
 })
+
+testOnBoth('a task of many short walks stays with its node until it is done', async (t, database) => {
+  const { store } = await startTestHttp(t, { database })
+  let clock = NOW
+  const parts = { store, owner: 'test', log: makeLog('silent', 'test'), now: () => clock }
+  const taken: boolean[] = []
+  const walks = async (pieces: Pieces) => {
+    for (let walk = 0; walk < 20; walk++) {
+      await pieces(() => Promise.resolve(false))
+      clock += 20_000
+      const hold = { owner: 'other', now: clock, until: clock + 120_000 }
+      taken.push(await store.write((tx) => holdTask(tx, 'long', hold)))
+    }
+  }
+  await attempt(parts, { name: 'long', everyMs: 3_600_000, run: walks })
+  assert.equal(taken.length, 20)
+  assert.ok(!taken.includes(true))
+})
+
+// Where the first of two nodes is frozen until the second has done its work: before it asks for a transaction, or once it
+// has read how long the file is.
+for (const [at, frozen] of [
+  ['before it says which file it begins', { write: 2 }],
+  ['before it takes away what is in the file', { write: 3 }],
+  ['before it writes to the file', { mark: 1 }],
+] as [string, { write?: number; mark?: number }][])
+  test(`a node frozen ${at} spoils nothing of the archive`, { skip: postgres.skip ?? false }, async (t) => {
+    const node = await startTestHttp(t, { database: postgres })
+    const { store } = node
+    const archiveDir = join(node.dataDir, 'archive')
+    const ids = [...(await fill(node, PLAIN, FEW)), ...(await fill(node, FULL, FEW))]
+    const config = { ...KEPT_FOR_EVER, keepTransfersDays: 1, archiveDir, fileRoots: [node.files] }
+    let clock = NOW
+    const second = { store, owner: 'second', log: makeLog('silent', 'test'), now: () => clock, config }
+    const seen = { write: 0, mark: 0 }
+    const pass = async (what: keyof typeof seen) => {
+      if (++seen[what] !== frozen[what]) return
+      clock += 121_000
+      await attempt(second, quickly(second))
+    }
+    const freezing: Store = {
+      ...store,
+      write: async (change) => (await pass('write'), store.write(change)),
+      db: store.db.withPlugin({
+        transformQuery: ({ node: query }) => query,
+        transformResult: async ({ result }) => {
+          if (JSON.stringify(result.rows).includes('archive-2026-06-15')) await pass('mark')
+          return result
+        },
+      }),
+    }
+    const first = { ...second, store: freezing, owner: 'first' }
+    await attempt(first, quickly(first))
+    assert.equal(clock, NOW + 121_000)
+    const left = async () =>
+      (await store.db.selectFrom('transfer').select('id').execute()).map(({ id }) => id)
+    const isWhole = async () => {
+      const gone = archived(archiveDir).map(({ id }) => id ?? '')
+      assert.deepEqual([...gone, ...(await left())].toSorted(), ids.toSorted(), 'each one once')
+      return gone.length
+    }
+    const gone = await isWhole()
+    clock += 3_600_000
+    await attempt(second, quickly(second))
+    assert.ok((await isWhole()) > gone, 'and nobody cuts it later')
+  })
 
 test('an archive file that another database has written is left as it is', async (t) => {
   const node = await startTestHttp(t)
