@@ -68,6 +68,11 @@ export async function revokeToken(tx: Tx, id: string, now: number): Promise<bool
   return done.numUpdatedRows === 1n
 }
 
+/** A token without its row is not valid: those that ended before that time need none. */
+export async function removeEndedTokens(tx: Tx, before: number): Promise<void> {
+  await tx.deleteFrom('api_token').where('expires_at', '<', before).execute()
+}
+
 export async function noteTokenUse(tx: Tx, id: string, now: number): Promise<void> {
   await tx.updateTable('api_token').set({ last_used_at: now }).where('id', '=', id).execute()
 }

@@ -1,5 +1,5 @@
 // Takes away what is older than the settings, or a channel's own rule, say: transfers, history, the figures of hours, and
-// what the two memories of files know of that time; and receipts that partners have taken. Channel by channel in small
+// what the two memories of files know of that time; receipts that partners have taken, and tokens that ended. Channel by channel in small
 // pieces; where it is cut off, the next run goes on. An archive, where there is one, has each row before it goes (archive.ts).
 
 import { DAY_MS } from '../domain/time.ts'
@@ -10,6 +10,7 @@ import type { ChannelRule } from '../store/retention/channel-rules.ts'
 import { removeDelivered } from '../store/retention/delivered-receipts.ts'
 import { oldHistory, removeHistory } from '../store/retention/old-history.ts'
 import { hasOld, oldTransfers, removeHours, removeTransfers } from '../store/retention/old-transfers.ts'
+import { removeEndedTokens } from '../store/tokens.ts'
 import { olderAtWork } from '../store/transfers/signs-of-life.ts'
 import type { Store } from '../store/database/store.ts'
 import { archiveIn } from './archive.ts'
@@ -26,6 +27,8 @@ export type RetentionParts = {
 
 const ROWS_AT_ONCE = 50
 const DELIVERED_KEPT_DAYS = 1
+/** So that lists show for a while when it was last used. */
+const ENDED_TOKENS_KEPT_DAYS = 30
 /**
  * A piece is 3 to 4 ms of a core, and where cores are few a request or two wait for it. At five pieces a second those are
  * too few to be seen in the p99 of a busy node, and a million rows go in little more than an hour.
@@ -57,6 +60,7 @@ export function retentionTask(parts: RetentionParts): Task {
       await pieces(() =>
         store.write((tx) => removeDelivered(tx, now() - DELIVERED_KEPT_DAYS * DAY_MS, ROWS_AT_ONCE)),
       )
+      await store.write((tx) => removeEndedTokens(tx, now() - ENDED_TOKENS_KEPT_DAYS * DAY_MS))
       if (removed.transfers + removed.history > 0)
         log.info(removed, 'what is older than it is kept was removed')
     },

@@ -22,6 +22,7 @@ import { findQuarantined } from '../../src/store/quarantine.ts'
 import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
 import { holdTask } from '../../src/store/upkeep-tasks.ts'
+import { insertToken, listTokens } from '../../src/store/tokens.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
 import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receptions.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
@@ -286,6 +287,23 @@ testOnBoth('receipts go a day after the partner has taken them, whatever is kept
     (await owed()).map(({ id }) => id),
     [waiting, late],
   )
+})
+
+testOnBoth('tokens go a month after they have ended', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const { store } = node
+  const config = { ...KEPT_FOR_EVER, fileRoots: [node.files] }
+  const parts = { store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW, config }
+  const [account] = await store.db.selectFrom('account').select('id').limit(1).execute()
+  const token = { accountId: account?.id ?? '', name: 'nightly', createdAt: 0 }
+  const monthAgo = NOW - 30 * DAY_MS
+  await store.write(async (tx) => {
+    await insertToken(tx, { ...token, id: 'long over', expiresAt: monthAgo - 1 })
+    await insertToken(tx, { ...token, id: 'over', expiresAt: monthAgo })
+    await insertToken(tx, { ...token, id: 'valid', expiresAt: NOW + 1 })
+  })
+  await attempt(parts, quickly(parts))
+  assert.deepEqual((await listTokens(store.db)).map(({ id }) => id).toSorted(), ['over', 'valid'])
 })
 
 testOnBoth('upkeep that a clock ahead of its time has done or held is done again', async (t, database) => {
