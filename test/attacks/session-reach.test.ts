@@ -14,6 +14,8 @@ import { callBank, deliver, SSID, startCalledBank, take } from './partner.ts'
 
 /** SFNA for a channel that there is not. */
 const NO_SUCH = '02'
+/** SFNA for one that asks for more than the session is. */
+const NOT_SECURE = '17'
 const waits = { connection: { advancedConfigurationConnection: { callingEnd: 'REMOTO' as const } } }
 const withPassword = (remoteKey: string): Partial<PlatformChannel> => ({
   ...waits,
@@ -211,6 +213,41 @@ test('a machine that this node was pointed to by one channel delivers into no ot
   assert.equal(await deliver(attacker, 'PAGOS'), NO_SUCH)
   assert.equal(await deliver(attacker, 'OPEN', 'mine.txt'), 'EFPA')
   assert.deepEqual([await bank.received('PAGOS'), await bank.received('OPEN')], [[], ['mine.txt']])
+})
+
+test('a session that this node opened for one channel reaches none that would not have opened it', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  const once = { callingEnd: 'LOCAL' as const, desconnection: true }
+  const calls = { connection: { advancedConfigurationConnection: once } }
+  const others: Record<string, Partial<PlatformChannel>> = {
+    CLOSED: { ...calls, deactivateChannel: true },
+    CALLED: waits,
+    NAMED: { ...calls, code: 'CAJA-ACME-NAMED' },
+    PROVEN: { ...calls, security: { authentication: 'PASSWORD', localKey: 'OURS', remoteKey: 'THEIRS' } },
+    SECURE: { ...calls, security: { cryptography: true, ciphrate: 'TRANSMISION' } },
+  }
+  const apply = (more: typeof others) =>
+    bank.apply({ remoteIPs: [{ ipAddress: '127.0.0.1', port }] }, { OPEN: calls, ...others, ...more })
+  await apply({ LIKE: calls })
+  const arrival = server.next()
+  await bank.send('OPEN', 'bait.txt')
+  const partner = await arrival
+  closeAfter(t, async () => partner.close())
+  await takeFile(partner, SSID)
+  for (const application of Object.keys(others)) {
+    const reason = application === 'SECURE' ? NOT_SECURE : NO_SUCH
+    assert.equal(await deliver(partner, application), reason, application)
+    assert.deepEqual(await bank.received(application), [])
+  }
+  assert.equal(await deliver(partner, 'LIKE'), 'EFPA')
+  const owed = () => bank.store.db.selectFrom('owed_receipt').select('delivered_at').executeTakeFirst()
+  await waitFor('the receipt to be owed', owed)
+  await apply({ LIKE: { ...others.SECURE } })
+  assert.deepEqual(await take(partner), [], 'its receipt is for an encrypted session')
+  assert.equal((await owed())?.delivered_at, null)
 })
 
 test('a machine that a channel no longer calls confirms what it was sent, and delivers nothing', async (t) => {
