@@ -9,9 +9,11 @@ import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import ssh2 from 'ssh2'
+import { TrialPartner } from '../support/oftp2/partner.ts'
 import { freePort } from '../support/sftp/openssh.ts'
 import { PASSWORD, startBank } from './bank.ts'
 import type { Bank } from './bank.ts'
+import { callBank, startCalledBank } from './partner.ts'
 
 const HOME = '127.0.0.1'
 const ATTACKER = '127.0.0.2'
@@ -125,6 +127,17 @@ test('OFTP2 passwords cannot be tried without limit, and the partner is not lock
   assert.equal(answers.filter((answer) => answer === '08').length, 290)
   assert.equal(await sayOftp2(doors, OFTP2_PASSWORD, ATTACKER), '08')
   assert.equal(await sayOftp2(doors, OFTP2_PASSWORD, HOME), 'X')
+})
+
+test('a channel that asks for no password is no way to guess that of another', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { OPEN: {}, PAGOS: { security: { authentication: 'PASSWORD', remoteKey: 'R1GHT' } } })
+  for (let nth = 0; nth < 10; nth++) {
+    const partner = await callBank(t, bank.port, `WRONG${nth}`)
+    assert.ok(partner instanceof TrialPartner, 'it gets in by the open channel')
+    partner.close()
+  }
+  assert.equal(typeof (await callBank(t, bank.port, 'R1GHT')), 'string')
 })
 
 test('nobody can lock a user or a partner out by wrong passwords from elsewhere', async (t) => {
