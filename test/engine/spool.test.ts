@@ -131,6 +131,7 @@ testOnBoth(
     const retried = await rig.retry()
     await waits(rig, retried.id)
     await assert.rejects(found.taken('NOMINA', first, 'removed'), gone, 'another entry has its name')
+    await assert.rejects(found.open('NOMINA', first), gone)
     const second = await found.find('NOMINA', 'a.txt')
     assert.ok(second)
     // Over two sessions at once, and once more.
@@ -260,6 +261,23 @@ test('where nobody knows whether the database has written it, the next attempt f
   assert.equal(await outbox(rig).take('a.txt'), 'a')
   assert.equal((await rig.ended(id)).state, 'COMPLETED')
   assert.deepEqual(await copies(rig), [])
+})
+
+test('what the partner took before the attempt that laid it out could note that is not laid out again', async (t) => {
+  const rig = (await spoolRig(t, CONFIRMED)).run()
+  let taken: string | undefined
+  standingIn(rig, (real) => async (change) => {
+    const value = await real(change)
+    if (taken !== undefined || !(await isLaidOut(rig))) return value
+    taken = ''
+    taken = await outbox(rig).take('a.txt')
+    throw new NodeError('unavailable', 'the database does not answer')
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'COMPLETED')
+  assert.equal(taken, 'a')
+  assert.deepEqual(await outbox(rig).names(), [])
 })
 
 test('copies that no row speaks of go, those that lie ready stay', async (t) => {
