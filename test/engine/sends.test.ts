@@ -17,6 +17,8 @@ import { sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
 import { requestSend, wasSent } from '../../src/transfers/request.ts'
 import { requestRetry } from '../../src/transfers/retry.ts'
+import { claimDue } from '../../src/store/transfers/leases.ts'
+import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import { beforeNextWrite, testOnBoth, waitFor } from '../support/harness.ts'
 import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
@@ -174,6 +176,39 @@ test('bytes that arrived wrong never become visible at the partner’s', async (
   const { id, state } = await rig.sendAndEnd()
   assert.deepEqual([state, await rig.errorCode(id)], ['FAILED', 'hash_mismatch'])
   assert.deepEqual(await readdir(rig.place.inbox), [])
+})
+
+test('where the transport cannot say what the partner has, a hash that is asked for counts as wrong', async (t) => {
+  const { rig } = await lineRig(
+    t,
+    { onPush: async (push) => ({ ...(await push()), remoteSha256: undefined }) },
+    { validationHashFiles: true },
+  )
+  await rig.put('a.txt', 'a')
+  const { id, state } = await rig.sendAndEnd()
+  assert.deepEqual([state, await rig.errorCode(id)], ['FAILED', 'hash_mismatch'])
+})
+
+test('a stop that comes before the first file has begun completes nothing', async (t) => {
+  const line = new Line()
+  const rig = await startRig(t, { transports: [line] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: 'sftp' })
+  await rig.putChannel(CODE, channelOf(rig, { connection: { ips: ['127.0.0.1'] } }))
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const now = Date.now()
+  const [claim] = await claimDue(rig.store, { owner: rig.context.owner, now, until: now + 60_000 }, 1)
+  assert.ok(claim)
+  const { session, giveBack } = await rig.sessions.lend(await rig.plan(), 0)
+  const stop = new AbortController()
+  const stopping = async () => stop.abort(new NodeError('unavailable', 'the node is stopping'))
+  await runTransfer(rig.runner, claim, stop.signal, { ...session, discard: stopping })
+  await giveBack(true)
+  assert.ok(stop.signal.aborted)
+  assert.equal((await rig.transfer(id)).state, 'PENDING')
+  assert.equal((await rig.run().ended(id)).state, 'COMPLETED')
+  assert.deepEqual(await rig.inbox(), ['a.txt'])
 })
 
 test('a file that cannot be read, of the name and size of one that was sent, counts as not sent', async (t) => {
