@@ -120,6 +120,16 @@ testOnBoth('the wait grows with each further try, up to a quarter of an hour', a
 })
 
 testOnBoth(
+  'the limit holds where nobody has locked yet, because failures of one moment do not see each other',
+  async (t, database) => {
+    const { store, limiter } = await begin(t, database)
+    for (let i = 0; i < 10; i++) await refusal(limiter)
+    await store.write((tx) => tx.deleteFrom('login_lock').execute())
+    assert.ok((await refusal(limiter, { check: right })) > 0)
+  },
+)
+
+testOnBoth(
   'once the wait is over one try is let through; failing again locks at once, longer than before',
   async (t, database) => {
     const { limiter } = await begin(t, database)
