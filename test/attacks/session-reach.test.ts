@@ -87,6 +87,23 @@ test('a change of the channel acts on a session that is open', async (t) => {
   assert.deepEqual(await bank.received('PAGOS'), ['first.txt'])
 })
 
+test('a change acts on what waits behind another channel’s file that is going out', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  await bank.apply({}, { FIRST: waits, SECOND: waits })
+  const transfers = { FIRST: await bank.send('FIRST', 'a.txt'), SECOND: await bank.send('SECOND', 'b.txt') }
+  const partner = await called(t, bank.port)
+  partner.say({ kind: 'CD' })
+  const { user } = await partner.expect('SFID')
+  const other = user === 'FIRST' ? 'SECOND' : 'FIRST'
+  await bank.apply({}, { FIRST: waits, SECOND: waits, [other]: withPassword('SECRET') })
+  partner.say({ kind: 'SFPA', position: 0n })
+  await partner.expect('DATA')
+  await partner.expect('EFID')
+  partner.say({ kind: 'EFPA', changeDirection: 'N' })
+  await partner.expect('CD')
+  assert.equal(await bank.stateOf(transfers[other]), 'PENDING')
+})
+
 test('a receipt is taken from a session that reaches its channel, and from no other', async (t) => {
   const bank = await startCalledBank(t, 'oftp2')
   const { security } = withPassword('SECRET')
