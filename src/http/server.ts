@@ -139,13 +139,13 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
   return app
 }
 
-/** A renewed certificate is shown to whoever connects next. */
 /** HTTP/1.1 demands it (RFC 9112, 3.2). */
 function missingHost({ raw }: FastifyRequest): NodeError | undefined {
   if (raw.httpVersion !== '1.1' || raw.headers.host !== undefined) return undefined
   return new NodeError('bad_request', 'the header Host is missing')
 }
 
+/** A renewed certificate is shown to whoever connects next. */
 function renewAtEachCall(server: Server, { renewed }: RenewedIdentity): void {
   server.prependListener('connection', () => {
     const pair = renewed()
