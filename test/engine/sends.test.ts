@@ -257,6 +257,24 @@ test('a reset that the node was not told of is found at the next write, and noth
   assert.deepEqual(await readdir(rig.place.inbox), [], 'visible, or a partial file was left')
 })
 
+test('a reset after a small file was noted ahead of its turn is found before the file becomes visible', async (t) => {
+  const { rig } = await lineRig(t, {
+    onPush: async (push) => {
+      await waitFor('it is noted', async () => {
+        const file = await rig.store.db.selectFrom('transfer_file').select('maybe_visible').executeTakeFirst()
+        return file?.maybe_visible === 1
+      })
+      await rig.reset(CODE, { tell: false })
+      return push()
+    },
+  })
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'CANCELLED')
+  await rig.stop(5000)
+  assert.deepEqual(await readdir(rig.place.inbox), [])
+})
+
 test('a reset that comes when the file has arrived leaves one end and one only', async (t) => {
   const { rig } = await lineRig(t, {
     onPush: async (push) => {
@@ -454,26 +472,54 @@ function callLike(rig: Rig) {
   }
 }
 
-test('a retry sends nothing in clear that the channel has meanwhile been told to encrypt', async (t) => {
-  const theirs = await makeTestKey('theirs')
+/** A transfer that failed at the partner's end by an error of that code, on a channel that packs its files or not. */
+async function failedAt(
+  t: TestContext,
+  compression: 'NO' | 'LZW',
+  code: 'remote_refused' | 'connection_lost',
+) {
   let broken = true
-  const { rig } = await lineRig(t, {
+  const options: LineOptions = {
     onPush: async (push, _file, progress) => {
       if (!broken) return push()
       await progress.placing()
-      throw new NodeError('remote_refused', 'no')
+      throw new NodeError(code, 'no')
     },
-  })
+  }
+  const connection = { ips: ['127.0.0.1'], advancedConfigurationTransmission: { compression } }
+  const { rig } = await lineRig(t, options, { connection })
   await rig.put('a.txt', 'secret content')
-  await rig.sendAndEnd()
+  const { files } = await rig.sendAndEnd()
   broken = false
-  const channel = await rig.channel()
-  const security = { cryptography: true, ciphrate: 'FILE', rsaRemoteKey: theirs.certificatePem } as const
-  const sealed = sealChannel(rig.context.seal, CODE, { ...channel.config, security })
-  await rig.store.write((tx) => updateChannel(tx, { ...channel, ...sealed }))
+  return { rig, staged: files[0]?.stagedPath ?? undefined }
+}
+
+/** id-envelopedData of CMS. */
+const ENVELOPED = Buffer.from('06092a864886f70d010703', 'hex')
+
+for (const [form, compression, code] of [
+  ['as it is', 'NO', 'remote_refused'],
+  ['packed', 'LZW', 'connection_lost'],
+] as const)
+  test(`a retry sends nothing in clear that the channel has meanwhile been told to encrypt (${form})`, async (t) => {
+    const theirs = await makeTestKey('theirs')
+    const { rig } = await failedAt(t, compression, code)
+    const channel = await rig.channel()
+    const security = { cryptography: true, ciphrate: 'FILE', rsaRemoteKey: theirs.certificatePem } as const
+    const sealed = sealChannel(rig.context.seal, CODE, { ...channel.config, security })
+    await rig.store.write((tx) => updateChannel(tx, { ...channel, ...sealed }))
+    const retried = await rig.ended((await rig.retry()).id)
+    assert.equal(retried.state, 'COMPLETED', retried.error ?? '')
+    const [name = ''] = await rig.inbox()
+    assert.ok((await rig.delivered(name)).includes(ENVELOPED))
+  })
+
+test('a retry makes a wire form that is gone anew', async (t) => {
+  const { rig, staged } = await failedAt(t, 'LZW', 'connection_lost')
+  assert.ok(staged)
+  await rm(staged)
   const retried = await rig.ended((await rig.retry()).id)
   assert.equal(retried.state, 'COMPLETED', retried.error ?? '')
-  assert.equal((await rig.delivered('a.txt')).includes('secret'), false)
 })
 
 const RECEIPTS: LineOptions = {

@@ -88,6 +88,18 @@ test('a file that vanished or became a link or a pipe before its turn fails with
   }
 })
 
+test('a file that is written anew before its turn is neither sent nor handed to the script', async (t) => {
+  const rig = await startRig(t)
+  const preEmisionFile = await rig.script('pre', `touch ${rig.place.root}/ran`)
+  await rig.putChannel(CODE, channelOf(rig, { integrations: { preEmisionFile } }))
+  const path = await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  await writeFile(path, 'half of')
+  assert.equal((await rig.run().ended(id)).state, 'FAILED')
+  assert.equal(await rig.errorCode(id), 'file_changed')
+  assert.deepEqual([await rig.inbox(), (await readdir(rig.place.root)).includes('ran')], [[], false])
+})
+
 test('a link inside the roots that took the file’s place is not followed', async (t) => {
   const rig = await startRig(t)
   await rig.putChannel(CODE, channelOf(rig))
