@@ -13,7 +13,6 @@ import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
 import { FileSource, piecesOf } from '../staging/file-source.ts'
 import { certificateOf } from './own-certificate.ts'
-import type { TransferPlan } from '../transfer-plan.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { drainSteps, stage } from '../staging/staging.ts'
 import { hasGz, hasRoomForGz } from '../staging/gz-name.ts'
@@ -48,7 +47,7 @@ async function restoredForm(
   const { stagedPath } = file
   const fits =
     stagedPath === null
-      ? isPlain(form, plan)
+      ? isPlain(form)
       : basename(stagedPath).split('.')[1] === id() && (await exists(stagedPath))
   if (fits)
     return settleOptional(
@@ -67,8 +66,8 @@ async function restoredForm(
 const NOTHING_SENT = { position: 0 }
 
 /** The file itself is what travels. */
-function isPlain(form: WireForm, plan: TransferPlan): boolean {
-  return form.steps.length === 0 && !form.optional && !plan.encryptFiles
+function isPlain(form: WireForm): boolean {
+  return form.steps.length === 0 && !form.optional
 }
 
 /** Pre-script, checks, and the wire form on disk where it is not the file itself. */
@@ -82,7 +81,7 @@ async function prepare(
   if (file.content === 'CERTIFICATE') return prepareCertificate(emission, file, form, id)
   requireConfined(file.path, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   const before = plan.channel.integrations?.preEmisionFile
-  if (!before && !form.check && isPlain(form, plan)) {
+  if (!before && !form.check && isPlain(form)) {
     // Nothing to do here. The sender opens the file, and checks that it has not changed.
     file.phase = 'STAGED'
     return form
@@ -93,7 +92,7 @@ async function prepare(
     modifiedAt: file.modifiedAt ?? 0,
   })
   if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
-  if (isPlain(form, plan)) {
+  if (isPlain(form)) {
     if (form.check) await source.requireUnchanged()
     // All there is to record is that the script has run. Without a script that is not worth a write.
     if (before) await record(emission, file, { phase: 'STAGED' })
