@@ -17,6 +17,7 @@ import { sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
 import { requestSend, wasSent } from '../../src/transfers/request.ts'
 import { requestRetry } from '../../src/transfers/retry.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import { claimDue } from '../../src/store/transfers/leases.ts'
 import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import { beforeNextWrite, testOnBoth, waitFor } from '../support/harness.ts'
@@ -290,6 +291,30 @@ test('a reset that comes when the file has arrived leaves one end and one only',
   const ends = (await rig.history()).filter((event) => /COMPLETED|FAILED|CANCELLED/.test(event))
   assert.deepEqual(ends, ['TRANSFER_CANCELLED'])
   assert.deepEqual(await rig.list('out'), ['a.txt'], 'a post-action ran')
+})
+
+test('after a reset that comes when the last file was recorded nobody hears of a completion', async (t) => {
+  const { rig } = await lineRig(t, {})
+  const store = rig.context.store as { write: Store['write'] }
+  const write = store.write.bind(store)
+  let wasReset = false
+  store.write = async (change) => {
+    const file = await rig.store.db.selectFrom('transfer_file').select('phase').executeTakeFirst()
+    if (file?.phase === 'DONE' && !wasReset) {
+      wasReset = true
+      await rig.reset(CODE, { tell: false })
+    }
+    return write(change)
+  }
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'CANCELLED')
+  await rig.stop(5000)
+  assert.ok(!(await rig.history()).includes('TRANSFER_COMPLETED'))
+  assert.deepEqual(
+    rig.events.filter((event) => JSON.stringify(event).includes('COMPLETED')),
+    [],
+  )
 })
 
 test('a retry after a reset is refused, and so is one after a success', async (t) => {
