@@ -151,7 +151,12 @@ export const Overview = Type.Object(
         transfers: Type.Array(FailedTransfer, { description: 'The newest of them.' }),
       }),
     ),
-    partners: optional(Type.Array(UnreachablePartner, { description: 'Partners that cannot be reached.' })),
+    partners: optional(
+      Type.Array(UnreachablePartner, {
+        description: 'Partners that cannot be reached, the worst first; 100 at the most.',
+      }),
+    ),
+    partnersTotal: optional(count('Partners that cannot be reached.')),
     pauses: optional(
       Type.Array(PausedChannel, {
         description: 'Channels whose automation waits, because its last emissions failed; the first of them.',

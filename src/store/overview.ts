@@ -262,7 +262,6 @@ export async function partnersDown(db: Db, failures: number): Promise<Health[]> 
     .where('failures', '>=', failures)
     .orderBy('failures', 'desc')
     .orderBy('contact_id')
-    .limit(100)
     .execute()
   return rows.map((row) => ({
     contactId: row.contact_id,

@@ -172,6 +172,7 @@ export const en = {
     partnerFailures: (count: string) =>
       count === '1' ? 'The last call failed' : `${count} calls in a row failed`,
     nextCall: (when: string) => `next call ${when}`,
+    firstOf: (shown: string, total: string) => `the first ${shown} of ${total}`,
     partnerChannels: (count: string) => `Its channels: ${count}`,
     noTransfers: 'Your role shows channels, but not transfers.',
     expected: 'Expected today',

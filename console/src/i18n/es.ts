@@ -174,6 +174,7 @@ export const es: Words = {
     partnerFailures: (count) =>
       count === '1' ? 'La última llamada falló' : `${count} llamadas seguidas fallaron`,
     nextCall: (when) => `próxima llamada ${when}`,
+    firstOf: (shown, total) => `los primeros ${shown} de ${total}`,
     partnerChannels: (count) => `Sus canales: ${count}`,
     noTransfers: 'Su rol muestra canales, pero no transferencias.',
     expected: 'Previsto para hoy',

@@ -34,7 +34,9 @@ export default function OverviewPage() {
   })
   if (error && !data) return <Failed error={error} again={() => void refetch()} />
   if (!data) return <Loading />
-  const partners = data.partners && <Partners partners={data.partners} />
+  const partners = data.partners && (
+    <Partners partners={data.partners} total={data.partnersTotal ?? data.partners.length} />
+  )
   // Partners that are down come first: they explain the failures.
   const isSomeoneDown = (data.partners?.length ?? 0) > 0
   return (
@@ -152,11 +154,15 @@ function Failures({ failures }: { failures: NonNullable<Overview['failures']> })
   )
 }
 
-function Partners({ partners }: { partners: NonNullable<Overview['partners']> }) {
+function Partners({ partners, total }: { partners: NonNullable<Overview['partners']>; total: number }) {
   const words = useWords()
   const formats = useFormats()
+  const [shown, all] = [formats.number(partners.length), formats.number(total)]
   return (
-    <Panel title={words.overview.partners} note={formats.number(partners.length)}>
+    <Panel
+      title={words.overview.partners}
+      note={partners.length < total ? words.overview.firstOf(shown, all) : all}
+    >
       {partners.length === 0 ? (
         <Empty icon={<IconCircleCheck size={28} stroke={1.5} />} title={words.overview.allReachable} />
       ) : (

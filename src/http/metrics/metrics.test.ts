@@ -5,12 +5,13 @@ import { pino } from 'pino'
 import { makeTestKey } from '../../../test/support/cms-keys.ts'
 import { closeAfter, databases, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
 import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
-import { CLOSED, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
+import { CLOSED, contactOf, FULL, PLAIN, SECRETS } from '../../../test/support/seed.ts'
 import type { ShownCertificate } from '../../notify/parts.ts'
 import { addEvent } from '../../store/events/outbox.ts'
 import { putSubscription, setHealth } from '../../store/events/subscriptions.ts'
 import { takeEvents } from '../../notify/take-events.ts'
 import { zoneOf } from '../../domain/time.ts'
+import { putContact } from '../../store/contacts.ts'
 import { putHealth } from '../../store/partner-health.ts'
 import { claimNew } from '../../store/transfers/leases.ts'
 import { signLife } from '../../store/transfers/signs-of-life.ts'
@@ -212,6 +213,18 @@ test('channels and their partners have figures of their own, as many as the sett
   const fewer = (await openDoor(t, node, ANYBODY, { mostChannels: 1 }).read()).text
   assert.equal(fewer.match(/^esclusa_channel_status\{/gm)?.length, 1)
   assert.equal(valueOf(fewer, 'esclusa_channels_unlisted'), 2)
+})
+
+test('every partner that cannot be reached is shown as down, however many there are', async (t) => {
+  const node = await startTestNode(t)
+  const others = Array.from({ length: 150 }, (_, index) => `a${String(index).padStart(3, '0')}`)
+  await node.store.write(async (tx) => {
+    for (const contactId of others) await putContact(tx, contactOf(contactId, contactId.toUpperCase(), []))
+    for (const contactId of [...others, 'beta'])
+      await putHealth(tx, { contactId, failures: 5, openUntil: 0, error: null }, 1)
+  })
+  const { text } = await openDoor(t, node, ANYBODY).read()
+  assert.equal(valueOf(text, 'esclusa_partner_up{partner="beta"}'), 0)
 })
 
 testOnBoth(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createClient } from '../../../sdk/index.ts'
 import { sqlite, startTestNode, testOnBoth } from '../../../test/support/harness.ts'
 import type { TestDatabase, TestNode } from '../../../test/support/harness.ts'
-import { CLOSED, FULL, PLAIN } from '../../../test/support/seed.ts'
+import { CLOSED, contactOf, FULL, PLAIN } from '../../../test/support/seed.ts'
 import type { Calendar } from '../../contract/calendar.ts'
 import { putCalendar } from '../../store/expectations/calendars.ts'
 import type { TestContext } from 'node:test'
@@ -13,6 +13,7 @@ import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts
 import { recountEnded } from '../../store/transfers/transfer-stats.ts'
 import { newFile } from '../../transfers/request.ts'
 import { applyPlatform } from '../../platform/apply.ts'
+import { putContact } from '../../store/contacts.ts'
 import { putHealth } from '../../store/partner-health.ts'
 
 const FILE = { directory: 0, name: 'a.txt', path: '/a.txt', size: 1000, modifiedAt: 0 }
@@ -263,6 +264,19 @@ test('partners that cannot be reached are named to those who may see contacts', 
     await tx.updateTable('account').set({ auths }).where('username', '=', 'operator').execute()
   })
   assert.equal((await (await as('operator')).overview()).partners, undefined)
+})
+
+test('of many partners that cannot be reached the worst are shown, and how many there are', async (t) => {
+  const { node, admin } = await platformOf(t)
+  await node.store.write(async (tx) => {
+    for (let failures = 3; failures < 153; failures++) {
+      const contactId = `partner${failures}`
+      await putContact(tx, contactOf(contactId, `P${failures}`, []))
+      await putHealth(tx, { contactId, failures, openUntil: 0, error: null }, Date.now())
+    }
+  })
+  const { partners = [], partnersTotal } = await admin.overview()
+  assert.deepEqual([partners.length, partnersTotal, partners[0]?.contactId], [100, 150, 'partner152'])
 })
 
 test('the session tells who is signed in, what the user may do now and until when', async (t) => {

@@ -11,6 +11,7 @@ import { HOUR_MS } from '../../store/transfers/transfer-stats.ts'
 import { describeActive, describeFailures, partnersDown, sumHour } from '../../store/overview.ts'
 import type { ActiveRow, HourSums } from '../../store/overview.ts'
 import { FAILURES_TO_BE_DOWN } from '../../store/partner-health.ts'
+import type { Health } from '../../store/partner-health.ts'
 import type { Board } from './channel-board.ts'
 import type { Context } from '../context.ts'
 import { countStates, dayToWire, visibleDays } from '../notifications/expectations.ts'
@@ -20,6 +21,7 @@ import { pausesToWire, waitingOf } from './waiting.ts'
 const ACTIVE_SHOWN = 50
 const FAILURES_SHOWN = 10
 const EXPECTED_SHOWN = 50
+const PARTNERS_SHOWN = 100
 
 export async function overview(
   context: Context,
@@ -29,11 +31,11 @@ export async function overview(
 ): Promise<Overview> {
   const { db } = context.store
   const channels = { total: board.view.codes.length, byStatus: board.counts() }
-  const partners = user.auths.contactChannels ? await unreachable(context, board) : undefined
+  const partners = user.auths.contactChannels ? await unreachable(context, board) : {}
   const subscriptionsOff = user.auths.administration ? await switchedOff(context) : []
   const pauses = await pausesToWire(context, user, board)
   const troubles = {
-    ...(partners && { partners }),
+    ...partners,
     ...(pauses.length > 0 && { pauses }),
     ...(subscriptionsOff.length > 0 && { subscriptionsOff }),
   }
@@ -113,9 +115,12 @@ export function makeHours(): Hours {
   }
 }
 
-async function unreachable(context: Context, board: Board): Promise<UnreachablePartner[]> {
+async function unreachable(
+  context: Context,
+  board: Board,
+): Promise<Pick<Overview, 'partners' | 'partnersTotal'>> {
   const down = await partnersDown(context.store.db, FAILURES_TO_BE_DOWN)
-  return down.map(({ contactId, failures, openUntil, error }) => {
+  const toWire = ({ contactId, failures, openUntil, error }: Health): UnreachablePartner => {
     const name = board.catalogue.contactNames.get(contactId)
     return {
       contactId,
@@ -125,7 +130,8 @@ async function unreachable(context: Context, board: Board): Promise<UnreachableP
       ...(error !== null && { error }),
       channels: board.view.codesByContact.get(contactId)?.length ?? 0,
     }
-  })
+  }
+  return { partners: down.slice(0, PARTNERS_SHOWN).map(toWire), partnersTotal: down.length }
 }
 
 function activeToWire(
