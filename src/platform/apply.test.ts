@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { parse } from 'yaml'
 import { closeAfter, sqlite, tempFolder, testOnBoth, waitFor, withStore } from '../../test/support/harness.ts'
 import type { TestDatabase } from '../../test/support/harness.ts'
 import { verifyPassword } from '../accounts/password.ts'
@@ -568,6 +569,20 @@ testOnBoth('five thousand channels are applied, changed and removed', async (t, 
   assert.deepEqual(await apply(renamed as Platform), { added: 0, changed: 5000, removed: 0 })
   assert.equal((await pageOfHistory(store.db, 'BANCO-ACME-A04999', { offset: 0, size: 10 })).total, 2)
   assert.deepEqual(await apply({ ...platform, channels: [] }, true), { added: 0, changed: 0, removed: 5000 })
+})
+
+test('a large platform is written piece by piece, and others have their turn in between', async (t) => {
+  const store = await withStore(t, sqlite)
+  await applyPlatform(store, seal, manyChannels(400, await tempFolder(t)), { now: NOW })
+  let turns = 0
+  let turn = setImmediate(function next() {
+    turns++
+    turn = setImmediate(next)
+  })
+  const text = await exportPlatform(store.db, seal, { secrets: false })
+  clearImmediate(turn)
+  assert.ok(turns >= 20, `${turns} turns`)
+  assert.deepEqual(parse(text), await describePlatform(store.db, undefined))
 })
 
 test('the lines that apply prints hold no secret', async (t) => {

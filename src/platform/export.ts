@@ -1,6 +1,7 @@
 // The platform as a file. The same platform always gives the same text, in an order in which people find things,
 // without default values. Secrets are left out unless asked for. Applying an export changes nothing.
 
+import { setImmediate } from 'node:timers/promises'
 import type { TSchema } from 'typebox'
 import { AUTHS } from '../contract/user.ts'
 import { authsOf } from '../domain/user.ts'
@@ -35,8 +36,21 @@ export async function exportPlatform(db: Db, seal: Seal, options: ExportOptions)
     ? '# A platform file WITH its secrets: keep it as you keep a key.\n'
     : '# A platform file without its secrets: applied to the same platform it keeps those that are there.\n'
   const platform = await describePlatform(db, options.secrets ? seal : undefined, options)
-  return head + toYaml(platform)
+  const parts = [head]
+  for (const [section, items] of Object.entries(platform)) {
+    if (items.length === 0) parts.push(toYaml({ [section]: items }))
+    for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
+      const text = toYaml({ [section]: items.slice(at, at + ITEMS_AT_ONCE) })
+      // The section's name stands above its first items alone.
+      parts.push(at === 0 ? text : text.slice(section.length + 2))
+      await setImmediate()
+    }
+  }
+  return parts.join('')
 }
+
+/** Writing fifty thousand channels takes seconds, and a node answers others meanwhile: it pauses after so many. */
+const ITEMS_AT_ONCE = 20
 
 /** The platform as the object that such a file holds; with a seal the secrets too. */
 export async function describePlatform(
