@@ -115,20 +115,36 @@ export async function sumHour(db: Db, hour: number, reaches: (code: string) => b
 
 const MOST_FAILURES = 10_000
 
-const failedFrom = hot<{ from: number }, { id: string; channel_code: string }>((db, arg) =>
+type FailedRow = { id: string; channel_code: string; ended_at: number }
+
+const failedFrom = hot<{ from: number; at: number; id: string }, FailedRow>((db, arg) =>
   db
     .selectFrom('transfer')
-    .select(['id', 'channel_code'])
+    .select(['id', 'channel_code', sql<number>`ended_at`.as('ended_at')])
     .where(sql<boolean>`state = 'FAILED'`)
     .where('ended_at', '>=', arg('from'))
+    .where(sql<boolean>`(ended_at, id) < (${arg('at')}, ${arg('id')})`)
     .orderBy('ended_at', 'desc')
     .orderBy('id', 'desc')
     .limit(MOST_FAILURES),
 )
 
-/** Newest first. */
-export async function failuresSince(db: Db, from: number): Promise<{ id: string; channelCode: string }[]> {
-  return (await failedFrom(db, { from })).map((row) => ({ id: row.id, channelCode: row.channel_code }))
+/** Newest first. Those of channels that are not wanted take no place: they may be many more. */
+export async function failuresSince(
+  db: Db,
+  from: number,
+  wants: (channelCode: string) => boolean,
+): Promise<{ id: string; channelCode: string }[]> {
+  const found: { id: string; channelCode: string }[] = []
+  for (let at = Number.MAX_SAFE_INTEGER, id = ''; ;) {
+    const rows = await failedFrom(db, { from, at, id })
+    for (const row of rows)
+      if (wants(row.channel_code) && found.length < MOST_FAILURES)
+        found.push({ id: row.id, channelCode: row.channel_code })
+    const last = rows.at(-1)
+    if (!last || rows.length < MOST_FAILURES || found.length === MOST_FAILURES) return found
+    ;({ ended_at: at, id } = last)
+  }
 }
 
 export type Failure = {

@@ -32,10 +32,11 @@ export async function visibleFailures(
   board: Board,
   { hours, search, contactId }: Wanted,
 ): Promise<string[]> {
-  const all = await failuresSince(context.store.db, firstHour(context.now(), hours) * HOUR_MS)
   const matches = matcher({ contactId })
-  const some = all.filter(
-    ({ channelCode }) => board.reaches(channelCode) && matches(board.catalogue.channels.get(channelCode)),
+  const some = await failuresSince(
+    context.store.db,
+    firstHour(context.now(), hours) * HOUR_MS,
+    (code) => board.reaches(code) && matches(board.catalogue.channels.get(code)),
   )
   const found = search === undefined ? some : await withWords(context, board, some, wordsOf(search))
   return found.map(({ id }) => id)

@@ -13,6 +13,7 @@ import { insertTransfer, moveTransfer } from '../../store/transfers/transfers.ts
 import { recountEnded } from '../../store/transfers/transfer-stats.ts'
 import { newFile } from '../../transfers/request.ts'
 import { applyPlatform } from '../../platform/apply.ts'
+import { batches } from '../../store/database/batches.ts'
 import { putContact } from '../../store/contacts.ts'
 import { putHealth } from '../../store/partner-health.ts'
 
@@ -382,4 +383,31 @@ test('failures are found by the words of their channel, reason and files togethe
   assert.equal(await found('Connection'), 2)
   assert.equal(await found('connect_failed a.txt factura'), 1)
   assert.equal(await found('A.TXT nothing'), 0)
+})
+
+testOnBoth('more failures than are read at once do not hide those of other channels', async (t, database) => {
+  const { node, as } = await platformOf(t, database)
+  await leave(node, 'own', FULL, 'FAILED', Date.now() - 60_000)
+  await leave(node, 'others-0', CLOSED, 'FAILED')
+  await node.store.write(async (tx) => {
+    const first = tx.selectFrom('transfer').selectAll().where('id', '=', 'others-0')
+    const { position, ...row } = await first.executeTakeFirstOrThrow()
+    const copies = Array.from({ length: 10_000 }, (_, index) => ({
+      ...row,
+      id: `others-${index + 1}`,
+      position: position + index + 1,
+    }))
+    for (const some of batches(copies))
+      await tx
+        .insertInto('transfer')
+        .values([...some])
+        .execute()
+  })
+  const advanced = await as('advoperator')
+  const { content } = await advanced.failedTransfers({ size: 10 })
+  assert.deepEqual(
+    content.map(({ transferId }) => transferId),
+    ['own'],
+  )
+  assert.equal((await advanced.overview()).failures?.total, 1)
 })
