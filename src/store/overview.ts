@@ -4,11 +4,13 @@
 // The states are part of the statements' text. Only then do both databases see that a partial index can be used.
 
 import { sql } from 'kysely'
+import type { Compilable } from 'kysely'
 import type { ProtocolName } from '../contract/contact-settings.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../contract/transfer.ts'
 import { batches } from './database/batches.ts'
 import type { Health } from './partner-health.ts'
 import { hot } from './database/prepared-queries.ts'
+import type { Arg } from './database/prepared-queries.ts'
 import type { Db } from './database/store.ts'
 
 export type UnderWay = {
@@ -116,18 +118,24 @@ export async function sumHour(db: Db, hour: number, reaches: (code: string) => b
 const MOST_FAILURES = 10_000
 
 type FailedRow = { id: string; channel_code: string; ended_at: number }
+type FailedSpan = { from: number; at: number; id: string }
 
-const failedFrom = hot<{ from: number; at: number; id: string }, FailedRow>((db, arg) =>
-  db
+/**
+ * Both bounds are pairs: SQLite takes a plain comparison of `ended_at` for a reason to go through all failures that there
+ * ever were, by the index of what is over.
+ */
+export function failedRows(db: Db, arg: Arg<FailedSpan>): Compilable<FailedRow> {
+  return db
     .selectFrom('transfer')
     .select(['id', 'channel_code', sql<number>`ended_at`.as('ended_at')])
     .where(sql<boolean>`state = 'FAILED'`)
-    .where('ended_at', '>=', arg('from'))
+    .where(sql<boolean>`(ended_at, id) >= (${arg('from')}, '')`)
     .where(sql<boolean>`(ended_at, id) < (${arg('at')}, ${arg('id')})`)
     .orderBy('ended_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(MOST_FAILURES),
-)
+    .limit(MOST_FAILURES)
+}
+const failedFrom = hot(failedRows)
 
 /** Newest first. Those of channels that are not wanted take no place: they may be many more. */
 export async function failuresSince(

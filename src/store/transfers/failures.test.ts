@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
+import type { Compilable } from 'kysely'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sqlite, testOnBoth, withStore } from '../../../test/support/harness.ts'
@@ -8,8 +9,10 @@ import { contactOf, seedChannel } from '../../../test/support/seed.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../../contract/transfer.ts'
 import { putContact, putLocalEntity } from '../contacts.ts'
 import { makeSeal } from '../seal.ts'
+import { failedRows } from '../overview.ts'
 import {
   channelsInError,
+  failedEmissionRows,
   isInError,
   lastEnded,
   lastRetriable,
@@ -155,4 +158,12 @@ test('each of these reads goes along an index of its own, whatever the length of
     ),
     /channel_state_errors/,
   )
+  const planOf = async (query: Compilable) => {
+    const { sql: text, parameters } = query.compile()
+    const { rows } = await db.executeQuery(CompiledQuery.raw(`explain query plan ${text}`, [...parameters]))
+    return JSON.stringify(rows)
+  }
+  assert.match(await planOf(failedEmissionRows(db, 'x')), /transfer_(unsettled|retriable)/)
+  const given = { from: 1, at: 2, id: 'x' }
+  assert.match(await planOf(failedRows(db, (name) => given[name])), /COVERING INDEX transfer_failed /)
 })
