@@ -26,3 +26,25 @@ test(
     assert.equal(reads, 2)
   },
 )
+
+test('changes that come faster than answers do not keep what was read from being shown', async () => {
+  const queries = new QueryClient()
+  const queryKey = ['platform', 'overview']
+  const answers: ((value: number) => void)[] = []
+  const asked = () => new Promise<number>((resolve) => void answers.push(resolve))
+  const shown = [1, 2, 3].map(() => Promise.withResolvers<void>())
+  const observer = new QueryObserver(queries, { queryKey, queryFn: asked })
+  const stop = observer.subscribe(({ data = 0 }) => shown[data - 1]?.resolve())
+  answers[0]?.(1)
+  await shown[0]?.promise
+  readAgain(queries)
+  for (let change = 0; change < 3; change++) readAgain(queries)
+  assert.equal(answers.length, 2)
+  answers[1]?.(2)
+  await shown[1]?.promise
+  answers[2]?.(3)
+  await shown[2]?.promise
+  stop()
+  queries.clear()
+  assert.equal(answers.length, 3)
+})

@@ -1,19 +1,20 @@
-// Reads again what a change concerns. The query library alone would not do for a first read that is under way: it leaves
-// it be, though that may have been answered before the change, and then what is shown would stay old.
+// Reads again what a change concerns. A read that is under way may have been answered before the change: another follows
+// it. It is not broken off, as the query library would do: where changes come faster than answers, none would ever be
+// shown.
 
 import type { QueryClient, QueryFilters } from '@tanstack/react-query'
 
-/** First reads that are awaited already. */
-const awaited = new WeakSet<Promise<unknown>>()
+/** Reads that another one follows already. */
+const followed = new WeakSet<Promise<unknown>>()
 
 export function readAgain(queries: QueryClient, concerned: QueryFilters = {}): void {
   for (const { state, promise, queryKey } of queries.getQueryCache().findAll(concerned)) {
-    const first = state.fetchStatus === 'fetching' && state.data === undefined ? promise : undefined
-    if (!first || awaited.has(first)) continue
-    awaited.add(first)
+    const underWay = state.fetchStatus === 'fetching' ? promise : undefined
+    if (!underWay || followed.has(underWay)) continue
+    followed.add(underWay)
     const then = () => queries.invalidateQueries({ queryKey, exact: true })
-    // One that fails is told of on the page, with a button to try again.
-    first.then(then, () => {})
+    // A first one that fails is told of on the page, with a button to try again.
+    underWay.then(then, state.data === undefined ? () => {} : then)
   }
-  void queries.invalidateQueries(concerned)
+  void queries.invalidateQueries(concerned, { cancelRefetch: false })
 }
