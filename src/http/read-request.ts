@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
-import type { Server } from 'node:http'
+import type { IncomingHttpHeaders, Server } from 'node:http'
 import { Type } from '../contract/type.ts'
 import type { Operation } from '../contract/operations.ts'
 import { NodeError } from '../errors.ts'
@@ -37,6 +37,13 @@ export function parseBodies(app: FastifyInstance<Server>): void {
 export function leaveBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+}
+
+/** Bodies are taken as they come: one that is compressed on its way would be kept, and sent on, compressed. */
+export function codingFault({ headers }: FastifyRequest): NodeError | undefined {
+  const coding = headers['content-encoding']?.trim() ?? ''
+  if (coding === '' || coding.toLowerCase() === 'identity' || hasNoBody(headers)) return undefined
+  return new NodeError('unsupported_media', `the body must come without Content-Encoding, not in ${coding}`)
 }
 
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)/g
@@ -99,8 +106,11 @@ function placeOf([, ...way]: readonly Level[]): string {
 
 /** A content type that cannot be parsed is refused at once. Where there is no body it does not matter. */
 export function forgetTypeOfNothing({ headers }: FastifyRequest): void {
-  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
-    delete headers['content-type']
+  if (hasNoBody(headers)) delete headers['content-type']
+}
+
+function hasNoBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 }
 
 export function notEmpty(body: unknown): NodeError | undefined {

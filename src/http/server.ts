@@ -27,6 +27,7 @@ import { lazyCompilers } from './document/lazy-schemas.ts'
 import { answerBrokenPath, noRoute } from './no-route.ts'
 import { makePlatform } from './platform/operations.ts'
 import {
+  codingFault,
   forgetTypeOfNothing,
   leaveBodies,
   NO_QUERY,
@@ -175,11 +176,14 @@ function addOperation(
     },
     onRequest: async (request, reply) => {
       if (operation.deprecated) void reply.header('Deprecation', DEPRECATED_SINCE)
-      if (operation.roles === 'public') return
-      const user = await authenticate(context, request)
-      request.account = user
-      authorise(operation, user)
-      if (operation.emptyBody) forgetTypeOfNothing(request)
+      if (operation.roles !== 'public') {
+        const user = await authenticate(context, request)
+        request.account = user
+        authorise(operation, user)
+        if (operation.emptyBody) forgetTypeOfNothing(request)
+      }
+      const fault = codingFault(request)
+      if (fault) throw fault
     },
     preValidation: (request, _reply, done) => {
       const refusal = readQuery(request, shape)

@@ -8,6 +8,7 @@ import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { createClient } from '../../sdk/index.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { limitBodies, unhurried } from '../../src/http/body-deadline.ts'
@@ -86,6 +87,22 @@ testOnBoth(
     ])
   },
 )
+
+test('a file that is compressed on its way is refused, and not kept compressed', async (t) => {
+  const node = await startTestHttp(t)
+  const authorization = `Bearer ${await node.token('operator')}`
+  const upload = (coding: string) =>
+    request(node.url + pathOf('a.txt'), {
+      method: 'PUT',
+      headers: { authorization, 'content-encoding': coding },
+      body: new Uint8Array(gzipSync('hello')),
+    })
+  const refused = await upload('gzip')
+  assert.equal(refused.status, 415, refused.text)
+  assert.match(refused.body.message, /Content-Encoding/)
+  assert.deepEqual(await readdir(join(node.files, 'out')), [])
+  assert.equal((await upload('identity')).status, 200)
+})
 
 test('what a send would not take, and where nobody may send, is refused', async (t) => {
   const node = await startTestHttp(t)
