@@ -8,7 +8,7 @@ import type { PageName } from '../../console/src/pages.ts'
 import { rightsOf } from '../../console/src/session/rights.ts'
 import { authsOf } from '../../src/domain/user.ts'
 import { fill, press, save } from './admin-forms.ts'
-import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
+import { axeViolations, go, setScene, sharedScene, whyNot } from './browser.ts'
 import { USERS } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -39,6 +39,22 @@ test('calendars, expectations and subscriptions are made and removed', { skip },
   await press(page, 'Remove: madrid')
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
   await page.getByText(/calendar madrid is used by expectation payroll-out/).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('a partner beyond what one list shows is searched for and chosen', { skip }, async (t) => {
+  const { node, as, faults } = await setScene(t)
+  node.context.maxPageSize = 1
+  const page = await as('marta')
+  await go(page, '/channels/new')
+  await page.getByText(/^The first 1 of \d+: search for the others/).waitFor()
+  await page.getByLabel('Search: Partner').fill('puerto')
+  await page.locator('option[value=puerto]').waitFor({ state: 'attached' })
+  await page.getByLabel('Partner', { exact: true }).selectOption('puerto')
+  await page.getByLabel('Search: Partner').fill('')
+  await page.locator('option[value=PUERTO]').waitFor({ state: 'attached' })
+  assert.equal(await page.getByLabel('Partner', { exact: true }).inputValue(), 'puerto')
+  assert.deepEqual(await axeViolations(page), [])
   assert.deepEqual(faults, [])
 })
 

@@ -39,6 +39,8 @@ export const newChannelEn = {
   copyTitle: (code: string) => `New channel like ${code}`,
   about: 'Its code is made of the local entity, the remote code and the application.',
   choose: 'Choose…',
+  narrow: (label: string) => `Search: ${label}`,
+  firstOf: (shown: string, total: string) => `The first ${shown} of ${total}: search for the others.`,
   ends: 'The two ends',
   entity: 'Local entity',
   contact: 'Partner',

@@ -40,6 +40,8 @@ export const newChannelEs: Words['newChannel'] = {
   copyTitle: (code) => `Nuevo canal como ${code}`,
   about: 'Su código se compone de la entidad local, el código remoto y la aplicación.',
   choose: 'Elija…',
+  narrow: (label) => `Buscar: ${label}`,
+  firstOf: (shown, total) => `Las primeras ${shown} opciones de ${total}: busque las demás.`,
   ends: 'Los dos extremos',
   entity: 'Entidad local',
   contact: 'Interlocutor',

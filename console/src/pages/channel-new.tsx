@@ -13,6 +13,7 @@ import { useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
 import { labelled } from '../parts/filter-controls.tsx'
 import { goToFirst, REFUSAL_ID } from '../parts/first-fault.ts'
+import { LongChoice } from '../parts/long-choice.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -51,7 +52,7 @@ export default function NewChannelPage() {
   const [fault, setFault] = useState<Refusal>()
   const [saved, setSaved] = useState(false)
   useUnsaved(!saved && draft.application !== '')
-  const choices = useChoices(draft.contact)
+  const remotes = useRemotes(draft.contact)
   const code = [draft.entity, draft.remote, draft.application].join('-')
   const send = (dryRun: 'true' | 'false') =>
     from === undefined
@@ -88,20 +89,9 @@ export default function NewChannelPage() {
     setFault(undefined)
     review.mutate()
   }
-  const set = (name: keyof Draft) => (event: { currentTarget: { value: string } }) => {
-    const { value } = event.currentTarget
-    setDraft((old) => ({ ...old, [name]: value, ...(name === 'contact' && { remote: '' }) }))
-  }
-  const select = (name: keyof Draft, label: string, data: { value: string; label: string }[]) => (
-    <NativeSelect
-      label={label}
-      value={draft[name]}
-      onChange={set(name)}
-      required
-      withAsterisk={false}
-      data={[{ value: '', label: words.newChannel.choose }, ...data]}
-    />
-  )
+  const put = (changes: Partial<Draft>) => setDraft((old) => ({ ...old, ...changes }))
+  const set = (name: keyof Draft) => (event: { currentTarget: { value: string } }) =>
+    put({ [name]: event.currentTarget.value })
   const { name, outbound, inbound, automation } = draft
   const field = words.newChannel
   return (
@@ -115,9 +105,34 @@ export default function NewChannelPage() {
         )}
         <Panel title={field.ends} note={draft.application && code}>
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-            {select('entity', field.entity, choices.entities)}
-            {select('contact', field.contact, choices.contacts)}
-            {select('remote', field.remote, choices.remotes)}
+            <LongChoice
+              label={field.entity}
+              value={draft.entity}
+              set={(entity) => put({ entity })}
+              queryKey={['admin', 'entities']}
+              read={client.platform.listEntities}
+              option={(one) => ({ value: one.code, label: `${one.code} · ${one.name}` })}
+              none={field.choose}
+              required
+            />
+            <LongChoice
+              label={field.contact}
+              value={draft.contact}
+              set={(contact) => put({ contact, remote: '' })}
+              queryKey={['admin', 'partners']}
+              read={client.platform.searchContacts}
+              option={(one) => ({ value: one.id, label: one.name ?? one.id })}
+              none={field.choose}
+              required
+            />
+            <NativeSelect
+              label={field.remote}
+              value={draft.remote}
+              onChange={set('remote')}
+              required
+              withAsterisk={false}
+              data={[{ value: '', label: field.choose }, ...remotes]}
+            />
             <TextInput
               label={field.application}
               description={field.applicationHelp}
@@ -191,27 +206,15 @@ export default function NewChannelPage() {
   )
 }
 
-/** What there is to choose from: a thousand of each at the most. */
-function useChoices(contactId: string) {
+/** Where the partner receives. */
+function useRemotes(contactId: string): { value: string; label: string }[] {
   const { client } = useSession()
-  const all = { size: 1000 }
-  const entities = useQuery({
-    queryKey: ['admin', 'entities', all],
-    queryFn: ({ signal }) => client.platform.listEntities(all, { signal }),
+  const { data } = useQuery({
+    queryKey: ['admin', 'partner', contactId],
+    queryFn: ({ signal }) => client.platform.readContact({ contactId }, { signal }),
+    enabled: contactId !== '',
   })
-  const contacts = useQuery({
-    queryKey: ['admin', 'partners', all],
-    queryFn: ({ signal }) => client.platform.searchContacts(all, { signal }),
-  })
-  const contact = contacts.data?.content.find(({ id }) => id === contactId)
-  return {
-    entities: (entities.data?.content ?? []).map(({ code, name }) => ({
-      value: code,
-      label: `${code} · ${name}`,
-    })),
-    contacts: (contacts.data?.content ?? []).map(({ id, name }) => ({ value: id, label: name ?? id })),
-    remotes: (contact?.remoteCodes ?? []).map((code) => ({ value: code, label: code })),
-  }
+  return (data?.remoteCodes ?? []).map(({ code }) => ({ value: code, label: code }))
 }
 
 function bodyOf(code: string, draft: Draft): object {

@@ -14,7 +14,6 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -24,6 +23,7 @@ import { PROTOCOLS } from '../../../src/contract/contact-settings.ts'
 import { useWords } from '../i18n/language.tsx'
 import { labelled } from '../parts/filter-controls.tsx'
 import { goToFirst } from '../parts/first-fault.ts'
+import { LongChoice } from '../parts/long-choice.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -248,32 +248,19 @@ function FirstChannel(part: Part) {
   const { wizard, newChannel } = words
   const { draft, set } = part
   const { client } = useSession()
-  const all = { size: 1000 }
-  const entities = useQuery({
-    queryKey: ['admin', 'entities', all],
-    queryFn: ({ signal }) => client.platform.listEntities(all, { signal }),
-  })
-  const channels = useQuery({
-    queryKey: ['channels', all],
-    queryFn: ({ signal }) => client.platform.searchChannels(all, { signal }),
-  })
   const isNew = draft.like === ''
   return (
     <>
-      <NativeSelect
+      <LongChoice
         label={newChannel.entity}
         value={draft.entity}
+        set={(entity) => set({ entity })}
+        queryKey={['admin', 'entities']}
+        read={client.platform.listEntities}
+        option={({ code, name }) => ({ value: code, label: `${code} · ${name}` })}
+        none={newChannel.choose}
+        last={{ value: NEW, label: wizard.newEntity }}
         required
-        withAsterisk={false}
-        onChange={(event) => set({ entity: event.currentTarget.value })}
-        data={[
-          { value: '', label: newChannel.choose },
-          ...(entities.data?.content ?? []).map(({ code, name }) => ({
-            value: code,
-            label: `${code} · ${name}`,
-          })),
-          { value: NEW, label: wizard.newEntity },
-        ]}
       />
       <TextField
         {...part}
@@ -290,14 +277,14 @@ function FirstChannel(part: Part) {
           )}
         </>
       )}
-      <NativeSelect
+      <LongChoice
         label={wizard.like}
         value={draft.like}
-        onChange={(event) => set({ like: event.currentTarget.value })}
-        data={[
-          { value: '', label: wizard.fromNothing },
-          ...(channels.data?.content ?? []).map(({ code }) => ({ value: code, label: code })),
-        ]}
+        set={(like) => set({ like })}
+        queryKey={['channels']}
+        read={client.platform.searchChannels}
+        option={({ code }) => ({ value: code, label: code })}
+        none={wizard.fromNothing}
       />
       {isNew && (
         <NativeSelect
