@@ -30,6 +30,8 @@ const SILENT: ReadonlySet<string> = new Set([
 const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03)$/
 /** It answers, and takes no writes: it was told so, or has become another one's copy. */
 const READ_ONLY = '25006'
+/** A file of the database cannot be read, written, synced or opened. */
+const DISK_FAULT = /^(SQLITE_(IOERR|CANTOPEN)|58030$)/
 
 export function translate(thrown: unknown): unknown {
   if (thrown instanceof NodeError) return thrown
@@ -38,6 +40,11 @@ export function translate(thrown: unknown): unknown {
   if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
   if (code === READ_ONLY)
     return new NodeError('unavailable', 'the database is read-only: its server may be a standby', {
+      cause: thrown,
+      retryAfterSeconds: 1,
+    })
+  if (DISK_FAULT.test(code))
+    return new NodeError('unavailable', 'the disk of the database reports an error', {
       cause: thrown,
       retryAfterSeconds: 1,
     })

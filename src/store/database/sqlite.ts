@@ -41,7 +41,7 @@ export function openSqlite(dataDir: string): Store {
     urgent: { db, write },
     notify: () => Promise.resolve(),
     close: async () => {
-      snapshot.end()
+      snapshot.endQuietly()
       await db.destroy()
       await writes.destroy()
     },
@@ -71,26 +71,34 @@ function sharedSnapshot(reader: Database.Database) {
   let version: unknown
   let shared = false
   let commitsThen = 0
+  // SQLite is asked whether there is anything to end: after an error of the disk it may have done so by itself.
   const end = () => {
-    if (!shared) return
     shared = false
-    commit.run()
+    if (reader.inTransaction) commit.run()
+  }
+  /** Nobody waits for this end. If the disk refuses it, the next read tries once more, and whoever reads hears of it. */
+  const endQuietly = () => {
+    try {
+      end()
+    } catch {
+      // Nothing was written.
+    }
   }
   const endIfOld = () => {
-    if (commitCount() !== commitsThen) end()
+    if (!shared || commitCount() !== commitsThen) end()
   }
   /** Returns the version of the data. It is another one as soon as any process has committed. */
   const share = (): unknown => {
     endIfOld()
-    if (shared) return version
+    if (shared && reader.inTransaction) return version
     commitsThen = commitCount()
     begin.run()
     shared = true
-    setImmediate(end)
+    setImmediate(endQuietly)
     version = dataVersion.get()
     return version
   }
-  return { share, end, endIfOld }
+  return { share, endQuietly, endIfOld }
 }
 
 const REMEMBERED = 500
@@ -131,17 +139,31 @@ function connect(file: string): Database.Database {
   database.pragma('cache_size = -32000')
   // Compiling a statement costs ten times as much as running a small one. So they are kept, by text, up to a limit.
   const prepared = new Map<string, Database.Statement>()
-  const prepare = database.prepare.bind(database)
+  const prepare = translated(database.prepare.bind(database))
   return Object.assign(database, {
     prepare: (sql: string) => {
       const known = prepared.get(sql)
       if (known) return known
       const made = prepare(sql)
+      made.all = translated(made.all.bind(made))
+      made.get = translated(made.get.bind(made))
+      made.run = translated(made.run.bind(made))
       if (prepared.size >= 500) prepared.clear()
       prepared.set(sql, made)
       return made
     },
   })
+}
+
+/** What it throws are our own errors. */
+function translated<P extends unknown[], R>(run: (...parameters: P) => R): (...parameters: P) => R {
+  return (...parameters) => {
+    try {
+      return run(...parameters)
+    } catch (thrown) {
+      throw translate(thrown)
+    }
+  }
 }
 
 /** Reads that the query builder makes, in the snapshot that others share at the moment, if there is any. */
