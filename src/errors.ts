@@ -132,6 +132,12 @@ export const ERROR_CODES = {
     exit: 1,
     means: 'There is no room: a disk is full (also that of the database), or the partner’s quota is met.',
   },
+  disk_fault: {
+    status: 500,
+    retry: true,
+    exit: 1,
+    means: 'A disk reports an error, or too many files are open at once.',
+  },
   no_rights: { status: 500, retry: false, exit: 1, means: 'The node may not read or write there.' },
   script_failed: {
     status: 500,
@@ -240,11 +246,30 @@ export function fromFileError(thrown: unknown, path: string): NodeError {
   const code = systemCode(thrown)
   if (code === 'ENOENT') return new NodeError('file_missing', `${path} does not exist`, { cause: thrown })
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
-    return new NodeError('no_space', `no space left to write ${path}`, { cause: thrown })
+    return new NodeError('no_space', `no space left to write to ${path}`, { cause: thrown })
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return new NodeError('no_rights', `the node has no rights on ${path} (${code})`, { cause: thrown })
   if (code === 'EEXIST') return new NodeError('name_taken', `${path} exists already`, { cause: thrown })
-  return new NodeError('internal', `${path}: ${messageOf(thrown)}`, { cause: thrown })
+  return (
+    diskFault(thrown, ` at ${path}`) ??
+    new NodeError('internal', `${path}: ${messageOf(thrown)}`, { cause: thrown })
+  )
+}
+
+/** Undefined: it is something else. The system's own message is not shown, it may name paths of the data folder. */
+function diskFault(thrown: unknown, where: string): NodeError | undefined {
+  const code = systemCode(thrown)
+  if (code === 'EIO' || code === 'ESTALE')
+    return new NodeError('disk_fault', `the disk reports an error${where} (${code})`, { cause: thrown })
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return new NodeError('disk_fault', `too many files are open at once (${code})`, { cause: thrown })
+  return undefined
+}
+
+/** Whatever ended a transfer. What nobody expected is a fault of the node. */
+export function toNodeError(thrown: unknown): NodeError {
+  if (thrown instanceof NodeError) return thrown
+  return diskFault(thrown, '') ?? new NodeError('internal', messageOf(thrown), { cause: thrown })
 }
 
 /** Translates an error of a TCP or TLS socket where it enters a transport. */

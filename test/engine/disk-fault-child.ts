@@ -1,37 +1,64 @@
-// Receives a file while strace makes one call of the system fail; disk-fault.test.ts runs it. The file is in its place by
-// then, so it must be neither taken back nor refused, and whoever claims the reception next records it.
+// Sends or receives a file while strace makes calls of the system fail; disk-fault.test.ts runs it.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { waitFor } from '../support/harness.ts'
 import { CODE, startRig } from './rig.ts'
+import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
 
-const [folder = ''] = process.argv.slice(2)
+const [scenario = '', folder = ''] = process.argv.slice(2)
 const BYTES = randomBytes(3_000_000)
 
-test('a file comes in', async (t) => {
+async function rigOn(t: TestContext, direction: 'EMISION' | 'RECEPCION'): Promise<Rig> {
   const rig = (await startRig(t)).run()
   Object.assign(rig.context.roots, { fileRoots: [folder] })
   await rig.putChannel(CODE, {
-    direction: 'RECEPCION',
-    directories: [{ direction: 'RECEPCION', filePath: folder }],
+    direction,
+    directories: [{ direction, filePath: folder }],
+    connection: { advancedConfigurationConnection: { retries: 1 } },
   })
-  const offered = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
-  const incoming = await rig.host().offer(offered)
-  await incoming.write(BYTES, 0)
-  await assert.rejects(incoming.complete({ size: BYTES.length }), {
-    code: 'unavailable',
-    message: 'a.bin is here, but that could not be recorded',
-  })
+  return rig
+}
+
+const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
+  /** The file is in its place by then, so it must be neither taken back nor refused. */
+  received: async (t) => {
+    const rig = await rigOn(t, 'RECEPCION')
+    const offered = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
+    const incoming = await rig.host().offer(offered)
+    await incoming.write(BYTES, 0)
+    await assert.rejects(incoming.complete({ size: BYTES.length }), {
+      code: 'unavailable',
+      message: 'a.bin is here, but that could not be recorded',
+    })
+    await isFinished(rig)
+    assert.equal((await rig.host().offer(offered)).position, BYTES.length, 'it is not known that it is here')
+  },
+  sent: async (t) => {
+    const rig = await rigOn(t, 'EMISION')
+    await rig.put('a.bin', BYTES, folder)
+    const { state, error } = await rig.sendAndEnd()
+    assert.deepEqual([state, error], ['COMPLETED', null])
+    assert.ok((await rig.delivered('a.bin')).equals(BYTES))
+    const told = `the disk reports an error at ${join(folder, 'a.bin')} (EIO)`
+    assert.ok(rig.events.some((event) => event.kind === 'state' && event.error === told))
+  },
+}
+
+async function isFinished(rig: Rig): Promise<void> {
   assert.deepEqual(await readdir(folder), ['a.bin'])
   rig.dispatcher.wake()
   await waitFor('it is finished', async () => (await rig.lastReception()).state === 'COMPLETED')
   assert.deepEqual(await readdir(folder), ['a.bin'])
   assert.ok((await readFile(join(folder, 'a.bin'))).equals(BYTES))
   assert.deepEqual(await readdir(join(rig.place.dataDir, 'partial')), [])
-  assert.equal((await rig.host().offer(offered)).position, BYTES.length, 'it is not known that it is here')
+}
+
+test(scenario, async (t) => {
+  await scenarios[scenario]?.(t)
 })

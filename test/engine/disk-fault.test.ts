@@ -1,10 +1,11 @@
-// A disk that fails in the very moment in which a received file gets its name. strace makes the call fail, once, in a
-// process that receives the file (disk-fault-child.ts).
+// A disk that fails in one moment of a transfer, and is sound again after it. strace makes the calls fail, in a process that
+// sends or receives a file (disk-fault-child.ts).
 
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { tempFolder } from '../support/harness.ts'
@@ -15,17 +16,31 @@ const STRACE = ['--seccomp-bpf', '-f', '-o', '/dev/null']
 const probe = spawnSync('strace', [...STRACE, '-e', 'inject=fsync:error=EIO', 'true'])
 const skip = probe.status === 0 ? false : 'SKIPPED: strace is not here, or may not trace'
 
+/** `calls` fail, `when` strace counts so far, on that path inside the folder that the child is given. */
+async function failing(t: TestContext, scenario: string, path: string, calls: string, when: string) {
+  const folder = join(await tempFolder(t), 'files')
+  await mkdir(folder)
+  const fault = [
+    '-P',
+    join(folder, path),
+    '-e',
+    `trace=${calls}`,
+    '-e',
+    `inject=${calls}:error=EIO:when=${when}`,
+  ]
+  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
+  await promisify(execFile)('strace', [...STRACE, ...fault, process.execPath, CHILD, scenario, folder], {
+    // strace counts the calls of each thread: with one for the disk, as many fail as are meant.
+    env: { ...env, UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' },
+  })
+}
+
 test(
   'a received file whose folder does not take its name stays, and the next claim records it',
   { skip },
-  async (t) => {
-    const folder = join(await tempFolder(t), 'in')
-    await mkdir(folder)
-    const fault = ['-P', folder, '-e', 'trace=fsync', '-e', 'inject=fsync:error=EIO:when=1']
-    const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
-    await promisify(execFile)('strace', [...STRACE, ...fault, process.execPath, CHILD, folder], {
-      // strace counts the calls of each thread: with one for the disk, one call fails.
-      env: { ...env, UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' },
-    })
-  },
+  (t) => failing(t, 'received', '', 'fsync', '1'),
+)
+
+test('a file that the disk cannot read is tried again, as the channel says', { skip }, (t) =>
+  failing(t, 'sent', 'a.bin', 'read,pread64', '1'),
 )

@@ -1,7 +1,7 @@
 // The end of a reception: COMPLETED, or FAILED by the reason of the file that was refused first. Every file that came is
 // dealt with by then (finish-file.ts). Written once, under the claim; when that is not ours any more, nothing is written.
 
-import { NodeError, messageOf } from '../../errors.ts'
+import { NodeError, toNodeError } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
 import { requireHeld } from '../../store/transfers/leases.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
@@ -32,7 +32,8 @@ export async function failReception(running: RunningTransfer, reason: unknown): 
   // The database did not answer. Whoever claims the transfer next will see how far it got.
   if (reason instanceof NodeError && reason.code === 'unavailable' && !context.stopping.aborted) return
   const now = context.now()
-  const error = { message: messageOf(reason), code: reason instanceof NodeError ? reason.code : 'internal' }
+  const { message, code } = toNodeError(reason)
+  const error = { message, code }
   const moved = await context.store.write(async (tx) => {
     const move = { from: 'IN_PROGRESS', to: 'FAILED', now, fence: held.fence, error } as const
     if (!(await moveTransfer(tx, transfer.id, move))) return false

@@ -85,13 +85,13 @@ export class PartFile {
       if (position > 0) await io.truncate(file, position)
       return new PartFile(path, file, position, every, checkpoint)
     } catch (thrown) {
-      throw fromFileError(thrown, path)
+      throw fromFileError(thrown, 'the data folder')
     }
   }
 
   /** Once it is closed its number belongs to the next file that is opened: whatever used it then would harm that one. */
   get #file(): number {
-    if (this.#closed) throw new NodeError('connection_lost', `${this.path} is closed`)
+    if (this.#closed) throw new NodeError('connection_lost', 'the received file is closed')
     return this.#descriptor
   }
 
@@ -127,7 +127,7 @@ export class PartFile {
         done += await this.#writeSome(chunk.subarray(done), position + done)
       }
     } catch (thrown) {
-      throw fromFileError(thrown, this.path)
+      throw fromFileError(thrown, 'the data folder')
     }
     this.#size = Math.max(this.#size, position + chunk.length)
     const hashed = position === this.#hashed
@@ -188,7 +188,7 @@ export class PartFile {
       const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path)]
       return { size, sha256, synced }
     } catch (thrown) {
-      throw fromFileError(thrown, this.path)
+      throw fromFileError(thrown, 'the data folder')
     }
   }
 
@@ -197,7 +197,7 @@ export class PartFile {
       await Promise.all([this.#use(io.sync(this.#file)), syncFolder(dirname(this.path))])
       await this.close()
     } catch (thrown) {
-      throw fromFileError(thrown, this.path)
+      throw fromFileError(thrown, 'the data folder')
     }
   }
 
@@ -231,7 +231,7 @@ export async function goOnFrom(
     await bring(half, path)
     return true
   } catch (thrown) {
-    if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, half)
+    if (systemCode(thrown) !== 'ENOENT') throw fromFileError(thrown, 'the data folder')
     return false
   }
 }

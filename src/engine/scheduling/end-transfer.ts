@@ -4,7 +4,8 @@
 import { rm } from 'node:fs/promises'
 import { nextAttemptAt } from '../../domain/retry-schedule.ts'
 import type { TransferRecord } from '../../domain/transfer.ts'
-import { NodeError, messageOf } from '../../errors.ts'
+import { toNodeError } from '../../errors.ts'
+import type { NodeError } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
 import { lengthenPause } from '../../store/automation-runs.ts'
 import { parkClaim } from '../../store/transfers/leases.ts'
@@ -25,8 +26,7 @@ export async function ended(
   running: RunningTransfer | undefined,
   thrown: unknown,
 ): Promise<void> {
-  const error =
-    thrown instanceof NodeError ? thrown : new NodeError('internal', messageOf(thrown), { cause: thrown })
+  const error = toNodeError(thrown)
   if (error.code === 'lease_lost') return
   if (error.code === 'cancelled' && (await wasReset(context, held))) return context.staging.clear(transfer.id)
   if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(context, transfer, held)

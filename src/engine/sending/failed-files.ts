@@ -1,7 +1,7 @@
 // The files of one attempt that did not go, and what the attempt comes to by them.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError, naming, systemCode } from '../../errors.ts'
+import { NodeError, naming } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 
 /** Faults of one file, which say nothing of the next. Whoever refuses (remote_refused) may mean the session. */
@@ -13,19 +13,11 @@ const OF_THE_FILE: ReadonlySet<ErrorCode> = new Set([
   'name_taken',
   'no_rights',
   'remote_refused',
+  // A disk that cannot read one file, or write its wire form, may well do so with the next.
+  'disk_fault',
 ])
 /** So many without a single one that went: it is not the files, and the partner need not hear of all the others. */
 const FIRST_REFUSED = 10
-
-function isOfTheFile(error: NodeError): boolean {
-  return OF_THE_FILE.has(error.code) || isDiskFault(error)
-}
-
-/** A disk that cannot read one file, or write its wire form, may well do so with the next. */
-function isDiskFault(thrown: unknown): boolean {
-  if (systemCode(thrown) === 'EIO') return true
-  return thrown instanceof NodeError && thrown.code === 'internal' && isDiskFault(thrown.cause)
-}
 
 export class FailedFiles {
   readonly #over = new AbortController()
@@ -45,7 +37,8 @@ export class FailedFiles {
   /** `lineEnded`: what the file failed by may be the end of its session. */
   add({ name }: Pick<TransferFileRecord, 'name'>, thrown: unknown, lineEnded = false): void {
     const error = naming(thrown, name)
-    if (!(error instanceof NodeError) || !isOfTheFile(error) || lineEnded) return this.#over.abort(error)
+    if (!(error instanceof NodeError) || !OF_THE_FILE.has(error.code) || lineEnded)
+      return this.#over.abort(error)
     this.#first ??= error
     this.#count += 1
     if (this.#count >= FIRST_REFUSED && !this.#gone) this.#over.abort(this.#error())

@@ -105,7 +105,7 @@ async function spool(
       ? nameTaken(file.name)
       : signal.aborted
         ? signal.reason
-        : fromFileError(thrown, path)
+        : fromFileError(thrown, 'the data folder')
   } finally {
     end()
   }

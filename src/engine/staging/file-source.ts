@@ -57,13 +57,22 @@ export class FileSource implements Source {
   read(into: Uint8Array, position: number): Promise<number> {
     return this.#inTurn(async () => {
       if (position > this.#hashed) await this.#catchUp(position)
-      const { bytesRead } = await this.#file.read(into, 0, into.length, position)
+      const bytesRead = await this.#readAt(position, into, into.length)
       if (bytesRead === 0 && position < this.size) throw this.#changed()
       if (position + bytesRead > this.#hashed) {
         await this.#update(into.subarray(this.#hashed - position, bytesRead))
       }
       return bytesRead
     })
+  }
+
+  /** Whoever sends it writes elsewhere at the same time: what this file's disk says is told of this file. */
+  async #readAt(position: number, into: Uint8Array, length: number): Promise<number> {
+    try {
+      return (await this.#file.read(into, 0, length, position)).bytesRead
+    } catch (thrown) {
+      throw fromFileError(thrown, this.#path)
+    }
   }
 
   async #update(bytes: Uint8Array): Promise<void> {
@@ -90,12 +99,8 @@ export class FileSource implements Source {
   async #catchUp(upTo: number): Promise<void> {
     const piece = Buffer.allocUnsafeSlow(Math.min(CATCH_UP, Math.max(1, upTo - this.#hashed)))
     while (this.#hashed < upTo) {
-      const { bytesRead } = await this.#file.read(
-        piece,
-        0,
-        Math.min(piece.length, upTo - this.#hashed),
-        this.#hashed,
-      )
+      const length = Math.min(piece.length, upTo - this.#hashed)
+      const bytesRead = await this.#readAt(this.#hashed, piece, length)
       if (bytesRead === 0) throw this.#changed()
       await this.#update(piece.subarray(0, bytesRead))
     }

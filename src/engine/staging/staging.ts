@@ -138,7 +138,7 @@ export async function stage(
     }
   } catch (thrown) {
     await rm(path, { force: true })
-    throw fromFileError(thrown, path)
+    throw fromFileError(thrown, 'the data folder')
   }
 }
 

@@ -236,9 +236,14 @@ function pushFault(thrown: unknown, target: string): NodeError {
   return new NodeError('connection_lost', `${target}: ${why}`, { cause: thrown })
 }
 
-/** Whether a later attempt may go on with the `.part`: the fault can pass, and the bytes were not at fault. */
+/**
+ * Whether a later attempt may go on with the `.part`: the fault can pass, and the bytes were not at fault. After an error of
+ * the disk they may be in memory alone, and no later sync would tell.
+ */
 function mayGoOn(fault: unknown): boolean {
-  return fault instanceof NodeError && fault.retry && fault.code !== 'hash_mismatch'
+  return (
+    fault instanceof NodeError && fault.retry && fault.code !== 'hash_mismatch' && fault.code !== 'disk_fault'
+  )
 }
 
 /** Not now; or another fetch is at it. */
