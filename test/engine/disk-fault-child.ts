@@ -6,6 +6,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { PartFile } from '../../src/engine/receiving/part-file.ts'
 import { waitFor } from '../support/harness.ts'
 import { CODE, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
@@ -47,6 +48,19 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
     assert.ok((await rig.delivered('a.bin')).equals(BYTES))
     const told = `the disk reports an error at ${join(folder, 'a.bin')} (EIO)`
     assert.ok(rig.events.some((event) => event.kind === 'state' && event.error === told))
+  },
+  'restart point': async () => {
+    const kept: number[] = []
+    const everyOctet = { octets: 1, pauseMs: 0 }
+    const keep = async (position: number) => void kept.push(position)
+    const part = await PartFile.open(join(folder, 'a.part'), 0, everyOctet, keep)
+    await part.write(BYTES, 0)
+    const told = { code: 'disk_fault', message: 'the disk reports an error at the data folder (EIO)' }
+    const { synced } = await part.finish()
+    await assert.rejects(synced, told)
+    await assert.rejects(part.keepAll())
+    assert.deepEqual(kept, [])
+    await part.close()
   },
 }
 

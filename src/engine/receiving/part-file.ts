@@ -53,6 +53,8 @@ export class PartFile {
   #keptAt = -Infinity
   #keeping: Promise<void> | undefined
   #closed = false
+  /** What the first sync failed by. */
+  #fault: unknown
 
   private constructor(
     path: string,
@@ -171,9 +173,22 @@ export class PartFile {
   }
 
   async #keep(position: number): Promise<void> {
-    await this.#use(io.datasync(this.#file))
+    await this.#soundly(io.datasync(this.#file))
     await this.#checkpoint(position)
     this.#kept = position
+  }
+
+  /**
+   * A system tells once that octets could not be written, and forgets them: the next sync succeeds without them. So after
+   * one that failed nothing of this try counts as being on the disk.
+   */
+  async #soundly(syncing: Promise<void>): Promise<void> {
+    try {
+      await this.#use(syncing)
+    } catch (thrown) {
+      this.#fault ??= thrown
+    }
+    if (this.#fault !== undefined) throw this.#fault
   }
 
   /** Size and hash of the whole. Its sync begins: `synced` resolves when bytes and name are on the disk. */
@@ -194,7 +209,7 @@ export class PartFile {
 
   async #sync(): Promise<void> {
     try {
-      await Promise.all([this.#use(io.sync(this.#file)), syncFolder(dirname(this.path))])
+      await Promise.all([this.#soundly(io.sync(this.#file)), syncFolder(dirname(this.path))])
       await this.close()
     } catch (thrown) {
       throw fromFileError(thrown, 'the data folder')
