@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { PartFile } from '../../src/engine/receiving/part-file.ts'
-import { waitFor } from '../support/harness.ts'
+import { NAME_ALONE } from '../../src/engine/transports/transport.ts'
 import { CODE, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
@@ -40,6 +40,15 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
     await isFinished(rig)
     assert.equal((await rig.host().offer(offered)).position, BYTES.length, 'it is not known that it is here')
   },
+  /** Told otherwise, it would bring the file again, and meet the name of its own. */
+  'received by name': async (t) => {
+    const rig = await rigOn(t, 'RECEPCION')
+    const key = { name: 'a.bin', date: NAME_ALONE, time: '0000000000' }
+    const incoming = await rig.host().offer(offerOf('a.bin', { key }))
+    await incoming.write(BYTES, 0)
+    await incoming.complete({ size: BYTES.length })
+    await isFinished(rig)
+  },
   sent: async (t) => {
     const rig = await rigOn(t, 'EMISION')
     await rig.put('a.bin', BYTES, folder)
@@ -67,7 +76,7 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
 async function isFinished(rig: Rig): Promise<void> {
   assert.deepEqual(await readdir(folder), ['a.bin'])
   rig.dispatcher.wake()
-  await waitFor('it is finished', async () => (await rig.lastReception()).state === 'COMPLETED')
+  assert.equal((await rig.lastReception()).state, 'COMPLETED')
   assert.deepEqual(await readdir(folder), ['a.bin'])
   assert.ok((await readFile(join(folder, 'a.bin'))).equals(BYTES))
   assert.deepEqual(await readdir(join(rig.place.dataDir, 'partial')), [])

@@ -28,7 +28,7 @@ import { abandonFile, isHereAlready } from './abandon-file.ts'
 import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
-import { isConflict, isUnavailable, leftToNext } from './refusal.ts'
+import { isConflict, isUnavailable, leftToNext, throwUnlessTaken } from './refusal.ts'
 import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -235,7 +235,8 @@ export class IncomingFile implements Incoming {
     } catch (thrown) {
       if (await isHereAlready(this.#abandoned(), thrown, end.size)) return this.#end()
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
-      if (this.#come.placed || unsure) throw await this.#leaveToNext(thrown)
+      if (this.#come.placed || unsure)
+        return throwUnlessTaken(await this.#leaveToNext(thrown), this.#key, this.#come.placed)
       await this.abandon(thrown, false)
       // It may have become part of a reception while it was being abandoned.
       this.#reception?.refuse(naming(thrown, this.#record.name))

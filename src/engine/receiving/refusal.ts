@@ -1,6 +1,7 @@
 // What the reason says for which a file or a reception does not come to its end.
 
 import { NodeError } from '../../errors.ts'
+import { namesOneFile } from '../transports/transport.ts'
 
 /** The database does not answer, or the node stops: how far it got is to be seen later. */
 export function isUnavailable(thrown: unknown): boolean {
@@ -23,4 +24,14 @@ export function isConflict(thrown: unknown): boolean {
 export function leftToNext(name: string, reason: unknown): unknown {
   if (isLeft(reason)) return reason
   return new NodeError('unavailable', `${name} is here, but that could not be recorded`, { cause: reason })
+}
+
+/**
+ * A partner that names its files by their names alone (SFTP) would bring the file again and meet its own. So once it is in
+ * place such a partner is told that it is here, unless it was reset: octets and row are durable, and whoever claims the
+ * transfer next does the rest. Other partners hear `told`, offer it again by its key, and are told then.
+ */
+export function throwUnlessTaken(told: unknown, key: { date: string }, placed: boolean): void {
+  const isReset = told instanceof NodeError && told.code === 'cancelled'
+  if (!placed || namesOneFile(key) || isReset) throw told
 }

@@ -13,7 +13,7 @@ import { nextOpening } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { PARKED } from '../../domain/transfer.ts'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
-import { NodeError, naming } from '../../errors.ts'
+import { NodeError, naming, toNodeError } from '../../errors.ts'
 import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { endPause, findPause } from '../../store/automation-runs.ts'
@@ -37,7 +37,7 @@ import { endReception } from '../receiving/end-reception.ts'
 import { finishFile } from '../receiving/finish-file.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import type { Receptions } from '../receiving/receptions.ts'
-import { isLeft } from '../receiving/refusal.ts'
+import { isLeft, leftToNext } from '../receiving/refusal.ts'
 import { receivedPath, removeReceived } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Capabilities, Protocol, Session } from '../transports/transport.ts'
@@ -264,15 +264,22 @@ async function settleReceived(
   running: RunningTransfer,
   owesReceipts: boolean,
 ): Promise<{ reason: unknown } | undefined> {
+  const { context, transfer } = running
   let refused: { reason: unknown } | undefined
-  for (const file of running.transfer.files) {
+  let left: unknown
+  for (const file of transfer.files) {
     try {
       await settleFile(running, file, owesReceipts)
     } catch (thrown) {
       if (isLeft(thrown)) throw thrown
-      refused ??= { reason: naming(thrown, file.name) }
+      if (file.phase === 'WHOLE' && toNodeError(thrown).code === 'disk_fault') {
+        // It is here, and its partner may know that. Given up, it would stand in the way of itself when it comes again.
+        context.log.warn({ err: thrown, transfer: transfer.id }, 'a received file cannot be put in place yet')
+        left ??= leftToNext(file.name, thrown)
+      } else refused ??= { reason: naming(thrown, file.name) }
     }
   }
+  if (left !== undefined) throw left
   return refused
 }
 
