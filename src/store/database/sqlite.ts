@@ -93,9 +93,9 @@ function sharedSnapshot(reader: Database.Database) {
     if (shared && reader.inTransaction) return version
     commitsThen = commitCount()
     begin.run()
-    shared = true
     setImmediate(endQuietly)
     version = dataVersion.get()
+    shared = true
     return version
   }
   return { share, endQuietly, endIfOld }
