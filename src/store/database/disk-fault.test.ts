@@ -50,7 +50,7 @@ test(
       await put(other, 'changed')
       fails(true)
       for (let nth = 0; nth < 3; nth++) {
-        await assert.rejects(value())
+        await assert.rejects(value(), { code: 'unavailable' })
         await turn()
       }
       fails(false)
@@ -66,7 +66,7 @@ test(
     await onDisk(
       await tempFolder(t),
       'ESTALE',
-      `const told = { code: 'unavailable', message: 'the disk of the database reports an error' }
+      `const told = { code: 'unavailable', message: 'the database cannot be used: its disk reports an error, or its file is damaged' }
       const all = () => store.db.selectFrom('meta').selectAll().execute()
       await Promise.all([value(), all(), put(store, 'before')])
       await put(other, 'changed')

@@ -30,8 +30,11 @@ const SILENT: ReadonlySet<string> = new Set([
 const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03)$/
 /** It answers, and takes no writes: it was told so, or has become another one's copy. */
 const READ_ONLY = '25006'
-/** A file of the database cannot be read, written, synced or opened. */
-const DISK_FAULT = /^(SQLITE_(IOERR|CANTOPEN)|58030$)/
+/**
+ * A file of the database cannot be read, written, synced or opened. Where the disk cannot be read, SQLite says that the file is
+ * damaged (SQLITE_CORRUPT). Neither is a reason to fail transfers for good.
+ */
+const DISK_FAULT = /^(SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)|58030$)/
 
 export function translate(thrown: unknown): unknown {
   if (thrown instanceof NodeError) return thrown
@@ -44,10 +47,14 @@ export function translate(thrown: unknown): unknown {
       retryAfterSeconds: 1,
     })
   if (DISK_FAULT.test(code))
-    return new NodeError('unavailable', 'the disk of the database reports an error', {
-      cause: thrown,
-      retryAfterSeconds: 1,
-    })
+    return new NodeError(
+      'unavailable',
+      'the database cannot be used: its disk reports an error, or its file is damaged',
+      {
+        cause: thrown,
+        retryAfterSeconds: 1,
+      },
+    )
   if (code === 'SQLITE_FULL' || code === '53100')
     return new NodeError('no_space', 'the database’s disk is full', { cause: thrown, retryAfterSeconds: 60 })
   return thrown
