@@ -6,7 +6,7 @@ import type { Command, CommandOf } from './protocol/commands.ts'
 import type { Conversation } from './conversation.ts'
 import { Credit } from './protocol/credit.ts'
 import { DataDecoder } from './data/decode.ts'
-import { fault, fileFault, fileReasonOf, offerReasonOf } from './protocol/reasons.ts'
+import { endsSession, fault, fileFault, fileReasonOf, offerReasonOf } from './protocol/reasons.ts'
 import { readReceipt } from './receipts.ts'
 import type { WireShape } from './restart.ts'
 import { restartPoint } from './restart.ts'
@@ -152,9 +152,7 @@ export class ListenerRole {
       await file.incoming.complete({ size: file.decoder.size })
     } catch (error) {
       if (conversation.isOver) return
-      // Nobody knows whether the file is here. An EFNA would say that it is not; a session that ends says nothing, and the
-      // partner offers the file again.
-      if (error instanceof NodeError && error.code === 'unavailable') throw error
+      if (endsSession(error)) throw error
       const { reason, text } = fileReasonOf(error)
       conversation.say({ kind: 'EFNA', reason, text })
       return

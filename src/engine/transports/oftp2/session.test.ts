@@ -522,6 +522,7 @@ test('a refused file leaves the session usable, and says whether to try again', 
     const answers: [NodeError, string, RegExp][] = [
       [new NodeError('not_found', 'no channel takes it'), 'remote_refused', /SFNA 02.*no channel takes it/],
       [new NodeError('no_space', 'no space in /secret/path'), 'remote_busy', /SFNA 06/],
+      [new NodeError('disk_fault', 'the disk of /secret/path'), 'remote_busy', /SFNA 12/],
       [new NodeError('duplicate_file', 'again'), 'duplicate_file', /SFNA 13/],
       [new NodeError('conflict', 'not just now'), 'remote_busy', /SFNA 99.*not just now/],
       [new NodeError('name_taken', '/secret/path exists'), 'remote_refused', /SFNA 01/],
@@ -552,16 +553,20 @@ test('a refused file leaves the session usable, and says whether to try again', 
   })
 })
 
-test('a file that came whole while the database does not answer is not refused: the session ends', async () => {
-  await withEnds({}, async (ends) => {
-    const session = await ends.call()
-    ends.called.before.complete = () =>
-      Promise.reject(new NodeError('unavailable', 'the database does not answer'))
-    // An EFNA would say that the file is not there, and its refusal could not be tried again.
-    await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'remote_busy', message: /ESID 08/ })
-    await session.close()
+for (const [when, fault] of [
+  ['the database does not answer', new NodeError('unavailable', 'the database does not answer')],
+  ['the disk is full', new NodeError('no_space', 'no space left')],
+  ['the disk fails', new NodeError('disk_fault', 'the disk reports an error (EIO)')],
+] as const)
+  test(`a file that came whole while ${when} is not refused: the session ends`, async () => {
+    await withEnds({}, async (ends) => {
+      const session = await ends.call()
+      ends.called.before.complete = () => Promise.reject(fault)
+      // An EFNA would say that the file is not there, and its refusal could not be tried again.
+      await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'remote_busy', message: /ESID 08/ })
+      await session.close()
+    })
   })
-})
 
 test('a file that may be there already and is, counts as sent', async () => {
   await withEnds({}, async (ends) => {

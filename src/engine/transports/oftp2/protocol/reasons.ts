@@ -115,6 +115,7 @@ const ESID_OF_CODE: Partial<Record<ErrorCode, EsidReason>> = {
   unavailable: '08',
   too_many: '08',
   no_space: '08',
+  disk_fault: '08',
   insecure_session: '10',
   remote_refused: '10',
   timed_out: '09',
@@ -135,6 +136,7 @@ const FILE_REASON_OF_CODE: Partial<Record<ErrorCode, FileReason>> = {
   too_large: '06',
   no_space: '06',
   no_rights: '12',
+  disk_fault: '12',
   insecure_session: '17',
   bad_signature: '21',
   bad_envelope: '22',
@@ -201,6 +203,17 @@ export function offerReasonOf(error: unknown): ReturnType<typeof fileReasonOf> {
   const answer = fileReasonOf(error)
   return AT_THE_END.has(answer.reason) ? { ...answer, reason: '99' } : answer
 }
+
+/**
+ * Whether a file that came whole is answered by the end of the session (ESID 08) and not by EFNA. An EFNA cannot say that a
+ * later try may succeed, as SFNA does: the partner gives the file up for good. So a full or failing disk is not told by it,
+ * nor that the database does not answer: then nobody knows whether the file is here.
+ */
+export function endsSession(error: unknown): boolean {
+  return error instanceof NodeError && MAY_PASS.has(error.code)
+}
+
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set(['unavailable', 'no_space', 'disk_fault'])
 
 /** What the partner may read of the error that ends the session. */
 export function esidText(error: NodeError): string {
