@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -150,6 +150,26 @@ test('a folder is no encrypted session, and a missing one cannot be called', asy
   await assert.rejects(folderTransport.connect(absent, new MemoryHost()), { code: 'connect_failed' })
   const file = callTo({ inbox: '/etc/hostname' })
   await assert.rejects(folderTransport.connect(file, new MemoryHost()), NodeError)
+})
+
+test('a file in place of a folder is told in plain words, also by a session that is open', async (t) => {
+  const { inbox, outbox, connect } = await folderPartner(t)
+  const session = await connect(new MemoryHost())
+  for (const folder of [inbox, outbox]) {
+    await rm(folder, { recursive: true })
+    await writeFile(folder, 'no folder')
+  }
+  const told = (path: string) => ({
+    code: 'connect_failed',
+    message: `the partner’s folder ${path} is not a folder`,
+  })
+  const file = fileOf('a.bin', new MemorySource(sampleBytes(3_000_000)))
+  await assert.rejects(session.push(file, new Told(), never), told(inbox))
+  const small = fileOf('b.bin', new MemorySource(sampleBytes(10)))
+  await assert.rejects(session.push(small, new Told(), never), told(inbox))
+  await assert.rejects(session.fetch(never), told(outbox))
+  const below = join(inbox, 'below')
+  await assert.rejects(folderTransport.connect(callTo({ inbox: below }), new MemoryHost()), told(below))
 })
 
 test('a folder that a link has led into the data folder is not used, neither to send, to fetch nor to sweep', async (t) => {

@@ -80,14 +80,23 @@ export function createFolder(places: NodePlaces): Transport<Settings> {
 
 async function requireFolder(path: string, places: NodePlaces): Promise<void> {
   const found = await stat(path).catch((thrown: unknown) => {
-    if (systemCode(thrown) === 'ENOENT')
-      throw new NodeError('connect_failed', `the partner’s folder ${path} does not exist`, { cause: thrown })
-    throw fromFileError(thrown, path)
+    throw folderFault(thrown, path)
   })
-  if (!found.isDirectory())
-    throw new NodeError('connect_failed', `the partner’s folder ${path} is not a folder`)
+  if (!found.isDirectory()) throw noFolder(path)
   // Only now: this waits for the disk, and a disk that does not answer would hold up the whole engine.
   requirePartnerFolder(path, places)
+}
+
+/** What the partner's folder itself throws. */
+function folderFault(thrown: unknown, path: string): NodeError {
+  const code = systemCode(thrown)
+  if (code === 'ENOENT')
+    return new NodeError('connect_failed', `the partner’s folder ${path} does not exist`, { cause: thrown })
+  return code === 'ENOTDIR' ? noFolder(path, thrown) : fromFileError(thrown, path)
+}
+
+function noFolder(path: string, cause?: unknown): NodeError {
+  return new NodeError('connect_failed', `the partner’s folder ${path} is not a folder`, { cause })
 }
 
 class FolderSession implements Session {
@@ -154,8 +163,9 @@ class FolderSession implements Session {
       await placePart(names, inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
-      const fault = signal.aborted ? (signal.reason as unknown) : pushFault(thrown, target)
-      if (!mayGoOn(fault)) await rm(part, { force: true })
+      const fault = signal.aborted ? (signal.reason as unknown) : pushFault(thrown, names, inbox)
+      // What cannot be removed is taken over by a later attempt; the first fault is the one to tell.
+      if (!mayGoOn(fault)) await rm(part, { force: true }).catch(() => {})
       throw fault
     }
   }
@@ -230,7 +240,8 @@ class FolderSession implements Session {
  * A name that is gone is its own `.part`: a node that slept and has lost the transfer took it over before it found out. It
  * can give it no real name. Or it is the real name, taken away while it was looked at. The next attempt finds out anew.
  */
-function pushFault(thrown: unknown, target: string): NodeError {
+function pushFault(thrown: unknown, { target }: Names, inbox: string): NodeError {
+  if (systemCode(thrown) === 'ENOTDIR') return noFolder(inbox, thrown)
   if (systemCode(thrown) !== 'ENOENT') return fromFileError(thrown, target)
   const why = 'what was being written there is gone, or was taken over by another node'
   return new NodeError('connection_lost', `${target}: ${why}`, { cause: thrown })
@@ -254,7 +265,7 @@ type Ready = { name: string; found: Stats }
 /** What lies in the outbox and is not still being written. */
 async function readyFiles(outbox: string): Promise<Ready[]> {
   const names = await readdir(outbox).catch((thrown: unknown) => {
-    throw fromFileError(thrown, outbox)
+    throw folderFault(thrown, outbox)
   })
   const files: Ready[] = []
   for (const name of names.sort()) {
