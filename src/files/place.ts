@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, lstatSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import type { Stats } from 'node:fs'
-import { copyFile, link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
@@ -170,6 +170,24 @@ async function copyAcross(from: string, target: string, copied = () => {}): Prom
 /** A new name for each call: several files of one folder may be copied at the same time. */
 function hiddenBeside(target: string): string {
   return join(dirname(target), `.esclusa-${randomUUID()}.part`)
+}
+
+/** Copies between file systems, and uploads. */
+const PART = /^\.esclusa-(upload-)?[0-9a-f-]{36}\.part$/
+/** Octets come to a living one at least once a minute. */
+const STALE_MS = 3_600_000
+
+/** Removes what copies and uploads that a crash ended have left in a folder. */
+export async function sweepParts(folder: string, now = Date.now()): Promise<void> {
+  const names = await readdir(folder).catch((thrown: unknown) => {
+    if (systemCode(thrown) === undefined) throw thrown
+    return [] // not there, or not to be read: nothing to sweep
+  })
+  for (const name of names) {
+    if (!PART.test(name)) continue
+    const part = await lstat(join(folder, name)).catch(() => undefined)
+    if (part?.isFile() && part.mtimeMs < now - STALE_MS) await rm(join(folder, name), { force: true })
+  }
 }
 
 /** Whether an earlier try already put these bytes there: it is the same file, or has the same size and hash. */

@@ -9,9 +9,9 @@ import { basename, dirname, join } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
 import { nameFault } from '../domain/names/received-name.ts'
-import { NodeError, systemCode } from '../errors.ts'
+import { NodeError } from '../errors.ts'
 import { DiskRoom } from './disk-room.ts'
-import { ensureFolder, exists, placeFile } from './place.ts'
+import { ensureFolder, exists, placeFile, sweepParts } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
 import { groupMatcher, isSendable } from './send-set.ts'
 
@@ -23,10 +23,6 @@ export type UploadLimits = {
   diskReserveOctets: number
 }
 export type Uploaded = { path: string; size: number; sha256: string }
-
-const PART = /^\.esclusa-upload-[0-9a-f-]{36}\.part$/
-/** Octets come to a living one at least once a minute. */
-const STALE_MS = 3_600_000
 
 /** The place of a file of that name: in the first outbound directory that takes it. Throws what is wrong with it. */
 export async function uploadPlace(
@@ -82,7 +78,7 @@ export class Upload {
     requireFits(size ?? 0, limits)
     await ensureFolder(dirname(target))
     if (await exists(target)) throw taken(target)
-    await sweepUploads(dirname(target))
+    await sweepParts(dirname(target))
     const upload = new Upload(target, limits)
     await upload.#room(size ?? 0)
     return upload
@@ -158,17 +154,4 @@ async function waitingIn(folder: string, most: number): Promise<{ files: number;
   const stats = await Promise.all(names.map((name) => lstat(join(folder, name)).catch(() => undefined)))
   const files = stats.filter((one) => one?.isFile())
   return { files: files.length, octets: files.reduce((sum, one) => sum + (one?.size ?? 0), 0) }
-}
-
-/** Removes what uploads that a crash ended have left in a folder. */
-export async function sweepUploads(folder: string, now = Date.now()): Promise<void> {
-  const names = await readdir(folder).catch((thrown: unknown) => {
-    if (systemCode(thrown) === undefined) throw thrown
-    return [] // not there, or not to be read: nothing to sweep
-  })
-  for (const name of names) {
-    if (!PART.test(name)) continue
-    const part = await lstat(join(folder, name)).catch(() => undefined)
-    if (part?.isFile() && part.mtimeMs < now - STALE_MS) await rm(join(folder, name), { force: true })
-  }
 }

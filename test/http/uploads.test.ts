@@ -201,6 +201,28 @@ test('an upload that breaks off leaves nothing; what a crash left is swept, what
   )
 })
 
+test('half copies between file systems that a crash left are swept from inbound and post-action folders', async (t) => {
+  const node = await startTestHttp(t)
+  const longAgo = new Date(Date.now() - 7_200_000)
+  const uuid = '0b5fd1c2-8f0a-4c53-9d2e-6f1f0e0a7c11'
+  // The last one is what a partner's node writes; it is its own to sweep.
+  const names = [`.esclusa-${uuid}.part`, `.esclusa-${'a'.repeat(32)}.part`]
+  const folders = ['in', 'done'].map((name) => join(node.files, name))
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true })
+    for (const name of names) {
+      await writeFile(join(folder, name), 'half')
+      await utimes(join(folder, name), longAgo, longAgo)
+    }
+  }
+  const { store, roots, now } = node.context
+  await attempt(
+    { store, owner: 'test', log: makeLog('silent', 'test'), now },
+    uploadsTask({ store, fileRoots: roots.fileRoots, now }),
+  )
+  for (const folder of folders) assert.deepEqual(await readdir(folder), [names[1]])
+})
+
 test('a slow body is cut off, unless it is an upload that keeps moving', async (t) => {
   let taken: (() => void) | undefined
   const server = createServer((request, response) => {
