@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, publicEncrypt } from 'node:crypto'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { generateSelfSigned } from './engine/transforms/cms/self-signed.ts'
-import { fromSocketError, messageOf } from './errors.ts'
+import { fromSocketError, messageOf, toNodeError } from './errors.ts'
 
 const RAW = /error:|SSL|routines|openssl|\.c:\d|EPROTO/
 
@@ -25,6 +26,12 @@ async function listening(t: TestContext, server: ReturnType<typeof createServer>
   t.after(() => server.close())
   return (server.address() as AddressInfo).port
 }
+
+test('a full disk that nobody has translated is told as such, and is no fault of the node', async () => {
+  const thrown: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
+  const { code, message } = toNodeError(thrown)
+  assert.deepEqual([code, message], ['no_space', 'no space left'])
+})
 
 test('a partner that does not speak TLS is told in our words, with the cause kept', async (t) => {
   const port = await listening(

@@ -245,15 +245,21 @@ export function fromFileError(thrown: unknown, path: string): NodeError {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown)
   if (code === 'ENOENT') return new NodeError('file_missing', `${path} does not exist`, { cause: thrown })
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
-    return new NodeError('no_space', `no space left to write to ${path}`, { cause: thrown })
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return new NodeError('no_rights', `the node has no rights on ${path} (${code})`, { cause: thrown })
   if (code === 'EEXIST') return new NodeError('name_taken', `${path} exists already`, { cause: thrown })
   return (
+    noSpace(thrown, ` to write to ${path}`) ??
     diskFault(thrown, ` at ${path}`) ??
     new NodeError('internal', `${path}: ${messageOf(thrown)}`, { cause: thrown })
   )
+}
+
+/** Undefined: it is something else, as below. */
+function noSpace(thrown: unknown, where: string): NodeError | undefined {
+  const code = systemCode(thrown)
+  if (code !== 'ENOSPC' && code !== 'EDQUOT' && code !== 'EFBIG') return undefined
+  return new NodeError('no_space', `no space left${where}`, { cause: thrown })
 }
 
 /** Undefined: it is something else. The system's own message is not shown, it may name paths of the data folder. */
@@ -269,7 +275,11 @@ function diskFault(thrown: unknown, where: string): NodeError | undefined {
 /** Whatever ended a transfer. What nobody expected is a fault of the node. */
 export function toNodeError(thrown: unknown): NodeError {
   if (thrown instanceof NodeError) return thrown
-  return diskFault(thrown, '') ?? new NodeError('internal', messageOf(thrown), { cause: thrown })
+  return (
+    noSpace(thrown, '') ??
+    diskFault(thrown, '') ??
+    new NodeError('internal', messageOf(thrown), { cause: thrown })
+  )
 }
 
 /** Translates an error of a TCP or TLS socket where it enters a transport. */

@@ -6,7 +6,8 @@ import { fromFileError } from '../errors.ts'
 
 const PIECE = 256 * 1024
 
-export async function hashFile(path: string): Promise<string> {
+/** `named`: what errors call the file. */
+export async function hashFile(path: string, named = path): Promise<string> {
   const hash = createHash('sha256')
   try {
     await using file = await open(path, 'r')
@@ -17,6 +18,6 @@ export async function hashFile(path: string): Promise<string> {
       hash.update(piece.subarray(0, bytesRead))
     }
   } catch (thrown) {
-    throw fromFileError(thrown, path)
+    throw fromFileError(thrown, named)
   }
 }

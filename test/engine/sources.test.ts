@@ -2,7 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import {
+  appendFile,
+  mkdir,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -128,6 +139,26 @@ test('a change while the wire form is made fails it, and what was staged is gone
   assert.equal(await rig.errorCode(done.id), 'file_changed', done.error ?? '')
   assert.ok(done.error?.includes(path))
   assert.deepEqual(await rig.inbox(), [])
+})
+
+test('a wire form that is cut short fails the transfer without a path of the data folder', async (t) => {
+  let outgoing = ''
+  const rig = await lineRig(
+    t,
+    {
+      onPush: async (push, file) => {
+        await file.source.read(Buffer.alloc(10), 0)
+        for (const name of await readdir(outgoing, { recursive: true }))
+          if (name.includes('/')) await truncate(join(outgoing, name))
+        return push()
+      },
+    },
+    (rig) => withDirectories(rig, { compression: true }),
+  )
+  outgoing = join(rig.place.dataDir, 'outgoing')
+  await rig.put('a.bin', randomBytes(3_000_000))
+  const done = await rig.sendAndEnd()
+  assert.equal(done.error, 'the prepared form of a.bin changed while it was sent')
 })
 
 test('a file replaced after it was sent is neither deleted nor moved', async (t) => {

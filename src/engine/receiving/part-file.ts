@@ -200,7 +200,7 @@ export class PartFile {
       const synced = this.#sync()
       // Whoever is told of the whole waits for it, and hears of it there.
       synced.catch(() => {})
-      const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path)]
+      const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path, 'the received file')]
       return { size, sha256, synced }
     } catch (thrown) {
       throw fromFileError(thrown, 'the data folder')

@@ -78,7 +78,7 @@ export async function runBeforePlacing(
     await syncFile(path)
     Object.assign(file, { size: Number(after.size), hash: await hashFile(path) })
   } catch (thrown) {
-    throw fromFileError(thrown, path)
+    throw fromFileError(thrown, 'the received file')
   }
 }
 

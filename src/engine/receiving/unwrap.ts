@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { NodeError } from '../../errors.ts'
+import { NodeError, fromFileError } from '../../errors.ts'
 import { DiskRoom } from '../../files/disk-room.ts'
 import { UNPACKED } from '../../files/quarantine.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -71,7 +71,7 @@ async function openUnchecked(
       openingLimit(wire, size, maxOpened(context, plan)),
       'unchecked',
     )
-    await using source = await FileSource.open(path)
+    await using source = await FileSource.open(path, undefined, RECEIVED)
     const room = new DiskRoom(dirname(path), context.limits.diskReserveOctets)
     await stage(piecesOf(source, signal), [...steps, room.step], localPath(path))
     if (unpacked) await rename(localPath(path), localPath(path) + UNPACKED)
@@ -131,11 +131,22 @@ function hashedBy(hash: FileHash): Step {
 /** Small files come by the thousand, and are read in this thread. */
 async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   if (isQuick(path)) {
-    yield readFileSync(path)
+    yield readQuick(path)
     return
   }
-  await using source = await FileSource.open(path)
+  await using source = await FileSource.open(path, undefined, RECEIVED)
   yield* piecesOf(source, signal)
+}
+
+/** What errors call it: its path in the data folder tells nobody anything. */
+const RECEIVED = 'the received file'
+
+function readQuick(path: string): Uint8Array {
+  try {
+    return readFileSync(path)
+  } catch (thrown) {
+    throw fromFileError(thrown, RECEIVED)
+  }
 }
 
 function maxOpened({ limits }: EngineContext, { maxOpenedOctets }: TransferPlan): number {

@@ -208,7 +208,8 @@ async function deliverAs(
 }
 
 function openWire(file: TransferFileRecord): Promise<Outgoing> {
-  if (file.stagedPath !== null) return FileSource.open(file.stagedPath)
+  if (file.stagedPath !== null)
+    return FileSource.open(file.stagedPath, undefined, `the prepared form of ${file.name}`)
   const expected = { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 }
   const isSmall = file.position === 0 && expected.size <= READ_AHEAD_OCTETS
   return isSmall ? ReadAhead.open(file.path, expected) : FileSource.open(file.path, expected)

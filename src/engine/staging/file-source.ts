@@ -17,6 +17,8 @@ export type Expected = { size: number; modifiedAt: number }
 export class FileSource implements Source {
   readonly size: number
   readonly #path: string
+  /** What errors call it. */
+  readonly #named: string
   readonly #file: FileHandle
   readonly #expected: Expected | undefined
   #hash: FileHash | undefined
@@ -28,20 +30,29 @@ export class FileSource implements Source {
   #hex: Promise<string[]> | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  private constructor(path: string, file: FileHandle, size: number, expected: Expected | undefined) {
+  private constructor(
+    { path, named }: { path: string; named: string },
+    file: FileHandle,
+    size: number,
+    expected: Expected | undefined,
+  ) {
     this.#path = path
+    this.#named = named
     this.#file = file
     this.size = size
     this.#expected = expected
   }
 
-  /** `expected` is size and time when the file was picked up. A file that has changed since is refused. */
-  static async open(path: string, expected?: Expected): Promise<FileSource> {
+  /**
+   * `expected` is size and time when the file was picked up. A file that has changed since is refused. `named`: what errors
+   * call it, where its path is one of the data folder and tells nobody anything.
+   */
+  static async open(path: string, expected?: Expected, named = path): Promise<FileSource> {
     try {
       const file = await open(path, TO_READ)
       try {
         const found = await file.stat()
-        const source = new FileSource(path, file, found.size, expected)
+        const source = new FileSource({ path, named }, file, found.size, expected)
         await source.requireUnchanged(found)
         return source
       } catch (thrown) {
@@ -49,7 +60,7 @@ export class FileSource implements Source {
         throw thrown
       }
     } catch (thrown) {
-      throw notOpened(path, thrown)
+      throw notOpened(named, thrown)
     }
   }
 
@@ -71,7 +82,7 @@ export class FileSource implements Source {
     try {
       return (await this.#file.read(into, 0, length, position)).bytesRead
     } catch (thrown) {
-      throw fromFileError(thrown, this.#path)
+      throw fromFileError(thrown, this.#named)
     }
   }
 
@@ -129,16 +140,16 @@ export class FileSource implements Source {
 
   async requireUnchanged(found?: Stats): Promise<void> {
     const now = found ?? (await this.#file.stat())
-    requireAsOpened(this.#path, now, this.size, this.#expected)
+    requireAsOpened(this.#named, now, this.size, this.#expected)
     if (!this.#expected) return
     const named = await lstat(this.#path).catch((thrown: unknown) => {
-      throw fromFileError(thrown, this.#path)
+      throw fromFileError(thrown, this.#named)
     })
-    requireSameFile(this.#path, now, named)
+    requireSameFile(this.#named, now, named)
   }
 
   #changed(): NodeError {
-    return changed(this.#path)
+    return changed(this.#named)
   }
 
   close(): Promise<void> {
