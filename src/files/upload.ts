@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
 import { nameFault } from '../domain/names/received-name.ts'
-import { NodeError } from '../errors.ts'
+import { NodeError, fromFileError } from '../errors.ts'
 import { DiskRoom } from './disk-room.ts'
 import { ensureFolder, exists, placeFile, sweepParts } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
@@ -86,7 +86,7 @@ export class Upload {
 
   async write(source: AsyncIterable<Uint8Array>): Promise<Omit<Uploaded, 'path'>> {
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-    const file = await open(this.#part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    const file = await this.#onDisk(open(this.#part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
     const hash = createHash('sha256')
     const disk = this.#disk()
     let size = 0
@@ -96,15 +96,24 @@ export class Upload {
         requireFits(size, this.#limits)
         await disk.wrote(chunk.length)
         hash.update(chunk)
-        await file.writeFile(chunk)
+        await this.#onDisk(file.writeFile(chunk))
       }
-      await file.sync()
+      await this.#onDisk(file.sync())
     } finally {
       await file.close()
     }
     // Others may have put files there meanwhile.
     await this.#room(size)
     return { size, sha256: hash.digest('hex') }
+  }
+
+  /** What the disk says is told of the folder; what the caller's line says is not the disk's. */
+  async #onDisk<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (thrown) {
+      throw fromFileError(thrown, dirname(this.#target))
+    }
   }
 
   /** Throws `conflict` if the name was taken meanwhile. */

@@ -6,9 +6,11 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { closeAfter, waitFor } from '../support/harness.ts'
+import { Upload } from '../../src/files/upload.ts'
+import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
 
@@ -179,4 +181,22 @@ test('a partner’s inbox without rights fails the emission at once', { skip }, 
   )
   await rig.put('a.txt', 'a')
   await fails(rig, (await rig.run().send()).id, 'no_rights')
+})
+
+test('an upload onto a full or read-only disk is told as such, and leaves nothing', { skip }, async (t) => {
+  const folder = join(await tempFolder(t), 'out')
+  await smallDisk(t, folder)
+  const limits = { most: 1e9, quota: { octets: 1e9, files: 10 }, diskReserveOctets: 0 }
+  const upload = async () => {
+    const begun = await Upload.begin(join(folder, 'a.bin'), undefined, limits)
+    try {
+      await begun.write(Readable.from([MANY]))
+    } finally {
+      await begun.discard()
+    }
+  }
+  await assert.rejects(upload(), { code: 'no_space', message: `no space left to write to ${folder}` })
+  assert.deepEqual(await readdir(folder), [])
+  remount(folder, 'ro')
+  await assert.rejects(upload(), { code: 'no_rights' })
 })
