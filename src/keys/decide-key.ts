@@ -19,7 +19,7 @@ import { acceptKeyProposal, refuseKeyProposal } from '../store/keys/proposals.ts
 import type { KeyProposal } from '../store/keys/proposals.ts'
 import type { Seal } from '../store/seal.ts'
 import { unparkTransfers } from '../store/transfers/leases.ts'
-import { plainFingerprint } from './key-facts.ts'
+import { openingPart, plainFingerprint } from './key-facts.ts'
 
 export type Deciding = {
   dialect: Dialect
@@ -93,20 +93,24 @@ function decidedAlready(id: string): NodeError {
 
 export type LocalKey = { pem: string; fingerprint: string; keyName?: string | undefined; replace: boolean }
 
-/** The channel signs with this key from its next transfer on. */
+/**
+ * The channel signs with this key from its next transfer on. The one that it replaces stays behind it: partners encrypt
+ * for that one's certificate until they have the new one.
+ */
 export async function takeLocalKey(tx: Tx, deciding: Deciding, code: string, key: LocalKey): Promise<void> {
   const { dialect, seal, audit, actor, now, mayReach } = deciding
   const before = await lockChannel(tx, dialect, code)
   mayReach?.(before)
   const channel = openChannel(seal, before)
-  if (channel.security?.rsaLocalKey !== undefined && !key.replace)
+  const { rsaLocalKey: replaced } = channel.security ?? {}
+  if (replaced !== undefined && !key.replace)
     throw new NodeError(
       'conflict',
       `channel ${code} has a local key: partners that know it would refuse what a new one signs; say replace to have it all the same`,
     )
   const security = {
     ...channel.security,
-    rsaLocalKey: key.pem,
+    rsaLocalKey: key.pem + ((replaced && openingPart(replaced, now)) ?? ''),
     ...(key.keyName !== undefined && { rsaLocalKeyName: key.keyName }),
   }
   await updateChannel(tx, { ...before, ...sealChannel(seal, code, { ...channel, security }, before) })

@@ -1,7 +1,7 @@
 // The public part of a key, as people compare it: fingerprint, names and dates. Of a private key only its certificate or
 // its public half is looked at.
 
-import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { newest } from '../domain/newest.ts'
 
@@ -49,6 +49,38 @@ function readPublicPart(pem: string): PublicPart | undefined {
 
 export function certificatesIn(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+}
+
+function privateKeysIn(pem: string): string[] {
+  return pem.match(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/g) ?? []
+}
+
+/** Behind the first: the chain that leads to it. Certificates of keys that were at work before are no part of it. */
+export function chainBehind(pem: string): string[] {
+  const keys = privateKeysIn(pem)
+  return certificatesIn(pem)
+    .slice(1)
+    .filter((one) => !keys.some((key) => belongs(one, key)))
+}
+
+/**
+ * Of a key that is replaced: what still opens files that partners encrypt for its certificate. One without a certificate
+ * that is valid is encrypted for by nobody.
+ */
+export function openingPart(pem: string, now: number): string | undefined {
+  const [key] = privateKeysIn(pem)
+  const certificate = key && certificatesIn(pem).find((one) => belongs(one, key))
+  if (certificate === undefined || new X509Certificate(certificate).validToDate.getTime() <= now)
+    return undefined
+  return `${key}\n${certificate}\n`
+}
+
+function belongs(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
+  }
 }
 
 function ofCertificate(certificate: X509Certificate): PublicPart {

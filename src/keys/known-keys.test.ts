@@ -26,10 +26,12 @@ const [OURS, THEIRS, NONE, DAMAGED] = [
 const OLD = '0'.repeat(32)
 let one: TestKey
 let other: TestKey
+let replaced: TestKey
 
 before(async () => {
   one = await makeTestKey('One')
   other = await makeTestKey('Other')
+  replaced = await makeTestKey('Replaced')
 })
 
 /** Written as any version writes channels: nothing is known of their keys yet. */
@@ -38,8 +40,12 @@ async function seed(store: Store): Promise<void> {
   await store.write(async (tx) => {
     await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
     await putContact(tx, contactOf('acme', 'ACME', []))
-    const rsaLocalKey = one.privateKeyPem + one.certificatePem + other.certificatePem
-    await seedChannel(tx, seal, OURS, 'acme', { security: { rsaLocalKey } })
+    // Behind a key stand the chain of its certificate and a key of before, which is looked after no more.
+    const rsaLocalKey = [one, other, replaced].flatMap((key) => [
+      ...(key === other ? [] : [key.privateKeyPem]),
+      key.certificatePem,
+    ])
+    await seedChannel(tx, seal, OURS, 'acme', { security: { rsaLocalKey: rsaLocalKey.join('\n') } })
     await seedChannel(tx, seal, THEIRS, 'acme', { security: { rsaRemoteKey: other.publicKeyPem } })
     await seedChannel(tx, seal, NONE, 'acme', {})
   })

@@ -9,7 +9,7 @@ import type { Db, Store } from '../store/database/store.ts'
 import { findKnownKeys, nextKnownKeys, putKnownKeys } from '../store/keys/known-keys.ts'
 import type { ChannelVersion, KeysOfVersion, KnownKey } from '../store/keys/known-keys.ts'
 import type { Seal } from '../store/seal.ts'
-import { certificatesIn, publicPartOf } from './key-facts.ts'
+import { chainBehind, publicPartOf } from './key-facts.ts'
 import type { PublicPart } from './key-facts.ts'
 
 const FIELDS = { LOCAL: 'rsaLocalKey', REMOTE: 'rsaRemoteKey' } as const
@@ -83,9 +83,7 @@ function keysOf(seal: Seal, record: ChannelRecord): KnownKey[] {
     if ('unreadable' in opened) return { side, fingerprint: '', ...opened }
     const { pem } = opened
     const own = publicPartOf(pem)
-    const behind = certificatesIn(pem)
-      .slice(1)
-      .flatMap((one) => publicPartOf(one) ?? [])
+    const behind = chainBehind(pem).flatMap((one) => publicPartOf(one) ?? [])
     return [
       ...(own ? [known(side, own)] : []),
       ...behind.map((one) => ({ ...known(side, one), isBehind: true as const })),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
+import { decryptBuffer, encryptBuffer } from '../../src/engine/transforms/cms/messages.ts'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
 import { publicPartOf } from '../../src/keys/key-facts.ts'
 import type { ChannelKeys, KeyInUse, ProposedKey } from '../../src/contract/administration/keys.ts'
@@ -230,6 +231,42 @@ testOnBoth(
     assert.doesNotMatch(full.text, /PRIVATE/)
   },
 )
+
+test('a key that is replaced still opens what partners encrypt for it, until its certificate has ended', async (t) => {
+  const node = await startTestHttp(t)
+  const certificates: string[] = []
+  const replace = async () => {
+    const made = await callPlatform(node, 'generateChannelKey', 'adminff', {
+      params: { channelCode: PLAIN },
+      body: { bits: 2048, days: 30, replace: true },
+    })
+    assert.equal(made.status, 200, made.text)
+    assert.doesNotMatch(made.text, /PRIVATE/)
+    certificates.push(made.body.pem as string)
+  }
+  const opens = async (nth: number) => {
+    const privateKeyPem = (await keyOf(node, PLAIN, 'rsaLocalKey')) ?? ''
+    const certificateOrPublicKeyPem = certificates[nth] ?? ''
+    const sealed = await encryptBuffer(Buffer.from('x'), { certificateOrPublicKeyPem, cipher: 'AES-256-CBC' })
+    return decryptBuffer(sealed, { privateKeyPem }).then(
+      () => true,
+      () => false,
+    )
+  }
+  await replace()
+  await replace()
+  assert.deepEqual([await opens(0), await opens(1)], [true, true])
+  await replace()
+  assert.deepEqual(
+    [await opens(0), await opens(1), await opens(2)],
+    [false, true, true],
+    'one of before is enough',
+  )
+  const { now } = node.context
+  node.context.now = () => now() + 31 * 86_400_000
+  await replace()
+  assert.deepEqual([await opens(2), await opens(3)], [false, true])
+})
 
 testOnBoth('a partner cannot fill the list of proposed keys', async (t, database) => {
   const node = await startTestHttp(t, { database })

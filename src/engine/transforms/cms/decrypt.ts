@@ -14,12 +14,12 @@ import type { Step } from '../step.ts'
 import { cipherByOid, OID, type ContentCipher } from './algorithms.ts'
 import { BerReader, parseAs, type Fail } from './ber.ts'
 import * as der from './der.ts'
-import { readPrivateKey, type LocalKey } from './keys.ts'
+import { readOpeningKeys, type LocalKey } from './keys.ts'
 import { cipherFault, type CmsPolicy } from './policy.ts'
 import { readGcmParameters, readOaepDigest } from './parameters.ts'
 
 export type DecryptOptions = {
-  /** May hold the certificate too. */
+  /** May hold the certificate too, and behind them keys of before, which open what is encrypted for them. */
   privateKeyPem: string
   /** Tells which recipient of a message is us; without it every recipient named by issuer and serial may be. */
   certificatePem?: string
@@ -34,14 +34,14 @@ const fail: Fail = (what, cause) =>
 const changed = (): NodeError => fail('it was changed, or its key is not for us')
 
 export function decrypt(options: DecryptOptions): Step {
-  const key = readPrivateKey(options.privateKeyPem, options.certificatePem)
+  const keys = readOpeningKeys(options.privateKeyPem, options.certificatePem)
   return async function* decrypted(source) {
     const reader = new BerReader(source, fail)
     try {
       const { authenticated, recipients, algorithm } = await openEnvelope(reader)
       const weak = cipherFault(cipherByOid(algorithm.algorithm)?.name ?? '', options.policy)
       if (weak !== undefined) throw fail(weak)
-      const running = new Decryption(algorithm, authenticated, recipients, key)
+      const running = new Decryption(algorithm, authenticated, recipients, keys)
       for await (const piece of reader.octets(der.TAG.context(0), 'the encrypted content')) {
         const plain = running.update(piece)
         if (plain.length > 0) yield plain
@@ -62,13 +62,13 @@ class Decryption {
     algorithm: AlgorithmIdentifier,
     authenticated: boolean,
     recipients: readonly KeyTransRecipientInfo[],
-    key: LocalKey,
+    keys: readonly LocalKey[],
   ) {
     const cipher = cipherByOid(algorithm.algorithm)
     if (cipher === undefined || cipher.authenticated !== authenticated)
       throw fail(`its cipher ${algorithm.algorithm} is not supported`)
     const { iv, tagOctets } = readParameters(cipher, algorithm)
-    const contentKey = unwrap(recipients, key, cipher.keyOctets)
+    const contentKey = unwrap(recipients, keys, cipher.keyOctets)
     this.#tagOctets = tagOctets
     const options = authenticated ? { authTagLength: tagOctets } : {}
     this.#decipher = createDecipheriv(cipher.name as 'aes-256-gcm', contentKey, iv, options) // CBC has no tag to set
@@ -166,13 +166,17 @@ function readParameters(
   return { iv, tagOctets: 0 }
 }
 
-function unwrap(recipients: readonly KeyTransRecipientInfo[], key: LocalKey, keyOctets: number): Buffer {
-  const ours = recipients.filter((recipient) => mayBeFor(recipient, key))
+function unwrap(
+  recipients: readonly KeyTransRecipientInfo[],
+  keys: readonly LocalKey[],
+  keyOctets: number,
+): Buffer {
+  const ours = ourShares(recipients, keys)
   if (ours.length === 0) throw fail('it is not for this key')
   // Drawn in every case, so that needing it cannot be told from not needing it.
   let contentKey: Buffer = randomBytes(keyOctets)
   let found = false
-  for (const recipient of ours) {
+  for (const { recipient, key } of ours) {
     const opened = tryUnwrap(recipient, key)
     if (opened?.length !== keyOctets || found) continue
     contentKey = opened
@@ -181,13 +185,26 @@ function unwrap(recipients: readonly KeyTransRecipientInfo[], key: LocalKey, key
   return contentKey
 }
 
-function mayBeFor({ rid }: KeyTransRecipientInfo, { certificate, keyId }: LocalKey): boolean {
+type Share = { recipient: KeyTransRecipientInfo; key: LocalKey }
+
+/** What is named as one of our keys; where the key at work has no certificate, whatever is named by issuer and serial. */
+function ourShares(recipients: readonly KeyTransRecipientInfo[], keys: readonly LocalKey[]): Share[] {
+  const named = recipients.flatMap((recipient) =>
+    keys.filter((key) => isFor(recipient, key)).map((key) => ({ recipient, key })),
+  )
+  const [key] = keys
+  if (named.length > 0 || key === undefined || key.certificate !== undefined) return named
+  return recipients
+    .filter(({ rid }) => rid.issuerAndSerialNumber !== undefined)
+    .map((recipient) => ({ recipient, key }))
+}
+
+function isFor({ rid }: KeyTransRecipientInfo, { certificate, keyId }: LocalKey): boolean {
   if (rid.subjectKeyIdentifier !== undefined) {
     const named = Buffer.from(rid.subjectKeyIdentifier.buffer)
     return named.equals(keyId) || (certificate?.subjectKeyId.equals(named) ?? false)
   }
-  if (rid.issuerAndSerialNumber === undefined) return false
-  if (certificate === undefined) return true
+  if (rid.issuerAndSerialNumber === undefined || certificate === undefined) return false
   const { issuer, serialNumber } = rid.issuerAndSerialNumber
   return Buffer.from(serialNumber).equals(certificate.serial) && sameName(issuer, certificate.issuer)
 }

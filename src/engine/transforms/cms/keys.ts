@@ -31,19 +31,62 @@ export type PartnerKey = {
 
 export type LocalKey = PartnerKey & { privateKey: KeyObject }
 
-/** A private key in PEM, followed or preceded by certificates; the one that fits the key is taken. */
+/**
+ * A private key in PEM, followed or preceded by certificates; the one that fits the key is taken. Of several keys the first
+ * is at work.
+ */
 export function readPrivateKey(pem: string, certificatePem?: string): LocalKey {
-  const block = pemBlocks(pem).find(({ label }) => label.endsWith('PRIVATE KEY'))
+  const [block] = pemBlocks(pem).filter(isPrivateKey)
   if (block === undefined) throw badKey('there is no private key in the PEM')
   const privateKey = parsed('private key', () => createPrivateKey(block.pem))
   checkRsa(privateKey)
-  const publicKey = createPublicKey(privateKey)
   const offered = [...pemBlocks(certificatePem ?? ''), ...pemBlocks(pem)].filter(isCertificate)
   const own = offered.find(({ pem }) =>
     parsed('certificate', () => new X509Certificate(pem)).checkPrivateKey(privateKey),
   )
   if (offered.length > 0 && own === undefined)
     throw badKey('no certificate in the PEM belongs to the private key')
+  return localKey(privateKey, own)
+}
+
+/**
+ * All that opens what is encrypted for us: the key at work, and behind it what was at work before it, because partners may
+ * still encrypt for those certificates. CMS names keys by certificate, so each is told by its own.
+ */
+export function readOpeningKeys(pem: string, certificatePem?: string): LocalKey[] {
+  const atWork = readPrivateKey(pem, certificatePem)
+  const blocks = pemBlocks(pem)
+  if (blocks.length <= 2) return [atWork]
+  const certificates = blocks.filter(isCertificate)
+  const earlier = blocks.filter(isPrivateKey).slice(1).flatMap(readableKey)
+  const all = [atWork.privateKey, ...earlier].flatMap((privateKey) =>
+    certificates.filter((one) => fits(one, privateKey)).map((one) => localKey(privateKey, one)),
+  )
+  const isAtWork = ({ certificate }: LocalKey) => certificate?.fingerprint === atWork.certificate?.fingerprint
+  return [atWork, ...all.filter((one) => !isAtWork(one))]
+}
+
+// What stands behind the key at work must not stop that one, whatever it is.
+
+function readableKey({ pem }: PemBlock): KeyObject[] {
+  try {
+    const key = createPrivateKey(pem)
+    return key.asymmetricKeyType === 'rsa' ? [key] : []
+  } catch {
+    return []
+  }
+}
+
+function fits({ pem }: PemBlock, privateKey: KeyObject): boolean {
+  try {
+    return new X509Certificate(pem).checkPrivateKey(privateKey)
+  } catch {
+    return false
+  }
+}
+
+function localKey(privateKey: KeyObject, own: PemBlock | undefined): LocalKey {
+  const publicKey = createPublicKey(privateKey)
   const certificate = own === undefined ? undefined : readCertificate(own.pem)
   return { privateKey, publicKey, keyId: keyIdOf(publicKey), certificate }
 }
@@ -105,6 +148,10 @@ type PemBlock = { label: string; pem: string }
 function pemBlocks(text: string): PemBlock[] {
   const found = text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g)
   return [...found].map(([pem, label]) => ({ pem, label: label! }))
+}
+
+function isPrivateKey({ label }: PemBlock): boolean {
+  return label.endsWith('PRIVATE KEY')
 }
 
 function isCertificate({ label }: PemBlock): boolean {

@@ -111,6 +111,32 @@ describe('with openssl cms', { skip: noOpenssl }, () => {
     }
   })
 
+  test('what is for a key or certificate of before opens with what was put in front of it, which alone signs', async () => {
+    const [before, fresh] = [await makeTestKey('Before'), await makeTestKey('Fresh')]
+    folder.openssl('req -x509 -key key.pem -out renewed.pem -days 10 -subj /CN=renewed')
+    folder.write('before.pem', before.certificatePem)
+    folder.write('fresh.pem', fresh.certificatePem)
+    const renewed = folder.read('renewed.pem').toString()
+    const old = `${before.privateKeyPem.trim()}\n${before.certificatePem}`
+    // Broken ones behind it do not stop the key at work.
+    const broken = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'
+    const privateKeyPem = `${key.privateKeyPem.trim()}\n${renewed}${key.certificatePem}${old}${broken}`
+    folder.write('in', 'hola')
+    for (const name of ['renewed', 'cert', 'before'])
+      for (const form of ['', ' -keyid']) {
+        folder.cms(`-encrypt -outform DER -aes256${form} -in in -out out -recip fresh.pem -recip ${name}.pem`)
+        const got = await run(folder.read('out'), decrypt({ privateKeyPem }))
+        assert.equal(got.toString(), 'hola', name + form)
+      }
+    folder.cms('-encrypt -outform DER -aes256 -in in -out out -recip fresh.pem')
+    await assert.rejects(run(folder.read('out'), decrypt({ privateKeyPem })), /it is not for this key/)
+    const signed = await run(
+      Buffer.from('hola'),
+      sign({ privateKeyPem, digest: 'sha256', includeCertificate: false }),
+    )
+    await run(signed, verify({ certificateOrPublicKeyPem: key.certificatePem }))
+  })
+
   const OAEP = [
     '',
     ' -keyopt rsa_padding_mode:oaep',

@@ -65,12 +65,22 @@ export function pinnedCertificate(pem: string | undefined): X509Certificate | un
 
 /** A private key with its certificate in front of others, as TLS wants them; undefined where there is none. */
 export function ownIdentity(pem: string | undefined): { key: string; cert: string } | undefined {
-  const [key] = pem?.match(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/) ?? []
+  const keys = pem?.match(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/g) ?? []
+  const [key] = keys
   if (pem === undefined || key === undefined) return undefined
-  const privateKey = createPrivateKey(key)
   const all = certificatesIn(pem)
-  const own = all.find((one) => one.checkPrivateKey(privateKey))
+  const fitting = keys.map((one) => all.filter((certificate) => belongs(certificate, one)))
+  const own = fitting[0]?.[0]
   if (own === undefined) return undefined
-  const chain = [own, ...all.filter((one) => one !== own)]
+  // Certificates of keys that were at work before are no part of the chain.
+  const chain = [own, ...all.filter((one) => !fitting.flat().includes(one))]
   return { key, cert: chain.map((one) => one.toString()).join('') }
+}
+
+function belongs(certificate: X509Certificate, key: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
+  }
 }
