@@ -125,9 +125,9 @@ export const keyListEn = {
   makeText:
     'The channel signs with the new key, and opens what is encrypted for us, from its next transfer on. The partner must get the new certificate, which is shown here afterwards: until it has it, it refuses what we sign. The private part never leaves the node.',
   replaces: (subject: string, fingerprint: string) =>
-    `It replaces our key ${[subject, fingerprint].filter(Boolean).join(', ')}, which cannot be brought back: what the partner still encrypts for it can no longer be opened.`,
+    `It replaces our key ${[subject, fingerprint].filter(Boolean).join(', ')}, which signs nothing more. What the partner still encrypts for it is opened until the next one is made; a key whose certificate has ended opens nothing more.`,
   mayReplace:
-    'If the channel has a key of ours, it is replaced and cannot be brought back: what the partner still encrypts for it can no longer be opened.',
+    'If the channel has a key of ours, it is replaced and signs nothing more. What the partner still encrypts for it is opened until the next one is made; a key whose certificate has ended opens nothing more.',
   made: (code: string) => `${code} has a new key: give its certificate to the partner`,
 }
 

@@ -133,9 +133,9 @@ export const keyListEs: Words['keyList'] = {
   makeText:
     'El canal firma con la clave nueva, y abre con ella lo que nos cifran, desde su próxima transferencia. El interlocutor debe recibir el nuevo certificado, que se muestra aquí después: mientras no lo tenga, rechazará lo que firmemos. La parte privada no sale nunca del nodo.',
   replaces: (subject, fingerprint) =>
-    `Sustituye a nuestra clave ${[subject, fingerprint].filter(Boolean).join(', ')}, que no se puede recuperar: lo que el interlocutor siga cifrando para ella ya no se podrá abrir.`,
+    `Sustituye a nuestra clave ${[subject, fingerprint].filter(Boolean).join(', ')}, que ya no firma. Lo que el interlocutor siga cifrando para ella se abre hasta que se genere otra; una clave cuyo certificado ha caducado ya no abre nada.`,
   mayReplace:
-    'Si el canal tiene una clave propia, se sustituye y no se puede recuperar: lo que el interlocutor siga cifrando para ella ya no se podrá abrir.',
+    'Si el canal tiene una clave propia, se sustituye y ya no firma. Lo que el interlocutor siga cifrando para ella se abre hasta que se genere otra; una clave cuyo certificado ha caducado ya no abre nada.',
   made: (code) => `${code} tiene una clave nueva: dé su certificado al interlocutor`,
 }
 
