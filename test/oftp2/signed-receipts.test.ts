@@ -307,26 +307,62 @@ async function recordsReceived(t: TestContext, { node, keys }: Bench): Promise<v
   }
 }
 
+/** The partner takes the file and sends no receipt until the deadline has passed. */
+async function passDeadline(foreign: Foreign, id: string): Promise<Sent> {
+  const { line } = await foreign.called('5')
+  const sent = await takeFile(line)
+  line.say('F00000\r')
+  await waitFor(
+    'the transfer to wait for its receipt',
+    async () => (await foreign.transfer(id)).receipts_until,
+    60_000,
+  )
+  const { store, context } = foreign.node
+  await store.db.updateTable('transfer').set({ receipts_until: 1, due_at: 1 }).where('id', '=', id).execute()
+  context.wake({ kind: 'due' })
+  assert.equal((await foreign.ended(id)).error_code, 'receipt_late')
+  return sent
+}
+
+/** Exchanged after the deadline: nobody has the key any more that the partner signed with before. */
+async function lateByOldKey(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const foreign = await node.relate(t, { validationHashFiles: true, security: keysOf(keys) })
+  const id = await foreign.send('a.bin', CONTENT)
+  const sent = await passDeadline(foreign, id)
+  const { code } = foreign
+  const body = { security: { rsaRemoteKey: (await makeTestKey('foreign')).certificatePem } }
+  assert.equal((await node.call('updateChannel', { code, as: 'admin', body })).status, 200)
+  const { line } = await foreign.calls(t, '5')
+  const hash = hashOf('sha256')
+  for (let time = 0; time < 2; time++) {
+    line.say(eerp(sent, foreign, hash, signed(keys.theirs, covered(sent, foreign, hash), 'sha256')))
+    await line.expect('P')
+  }
+  line.hangUp()
+  const { error } = await foreign.transfer(id)
+  assert.match(
+    error ?? '',
+    /no receipt came [^;]*; a.bin: a receipt came later, at \S+Z, signed with another key [^;]*$/,
+  )
+  assert.equal((await foreign.file(id)).receipt, 'AWAITED')
+  const { status, body: retried } = await node.call('retryTransfer', { code, as: 'admin' })
+  assert.equal(status, 200)
+  assert.deepEqual(
+    [
+      (await foreign.file(String(retried.transferId))).phase,
+      (await foreign.file(String(retried.transferId))).receipt,
+    ],
+    ['ARRIVED', 'AWAITED'],
+    'nothing is sent twice',
+  )
+}
+
 /** The deadline passes; then the partner calls and says what became of the file. */
 async function late(t: TestContext, { node }: Bench): Promise<void> {
   for (const answer of ['EERP', 'NERP'] as const) {
     const foreign = await node.relate(t, awaiting())
     const id = await foreign.send('a.bin', CONTENT)
-    const { line } = await foreign.called('5')
-    const sent = await takeFile(line)
-    line.say('F00000\r')
-    await waitFor(
-      'the transfer to wait for its receipt',
-      async () => (await foreign.transfer(id)).receipts_until,
-      60_000,
-    )
-    await node.store.db
-      .updateTable('transfer')
-      .set({ receipts_until: 1, due_at: 1 })
-      .where('id', '=', id)
-      .execute()
-    node.context.wake({ kind: 'due' })
-    assert.equal((await foreign.ended(id)).error_code, 'receipt_late')
+    const sent = await passDeadline(foreign, id)
     const again = (await foreign.calls(t, '5')).line
     const nerp = octets(
       `N${sent.dataset}${x('', 6)}${sent.stamp}${x(NODE_ID, 25)}${x(foreign.id, 25)}${x(foreign.id, 25)}34006no way`,
@@ -367,6 +403,7 @@ const CASES: readonly [string, (t: TestContext, bench: Bench) => Promise<void>][
   ['and for files that come', recordsReceived],
   ['ours is not signed and has no hash where the partner did not ask', oursUnsigned],
   ['a receipt that comes after its deadline is kept and shown', late],
+  ['one by a key that was exchanged after the deadline is not taken for a negative one', lateByOldKey],
 ]
 
 test('what receipts prove, against a partner that keeps to the standard', { skip: noOpenssl }, async (t) => {

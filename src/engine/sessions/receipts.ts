@@ -6,6 +6,7 @@ import type { ChannelRecord } from '../../store/channels.ts'
 import { isOver } from '../../domain/transfer.ts'
 import type { TransferStatus } from '../../contract/transfer.ts'
 import {
+  addToError,
   awaitingReceipt,
   receiptsOwed,
   recordLateReceipt,
@@ -82,6 +83,7 @@ export async function takeReceipt(
     return
   }
   const verdict = await verdictOn(context, found, receipt)
+  if (verdict === 'unknown') return noteUnknown(context, found)
   const { transfer_id: transferId, idx: index } = found
   const now = context.now()
   if (isOver(found.state as TransferStatus)) {
@@ -97,6 +99,22 @@ export async function takeReceipt(
   }
   await context.store.write((tx) => recordReceipt(tx, transferId, index, verdict, now))
   wake()
+}
+
+/**
+ * Its signature is by another key than the channel has today, and a transfer that is over has no copy of the one before. So
+ * nothing is known: it still counts as awaited, because a negative one would make a retry send the file again.
+ */
+async function noteUnknown({ store, log, now }: EngineContext, found: Found): Promise<void> {
+  const { transfer_id: transferId, error, settled, name } = found
+  const at = new Date(now()).toISOString()
+  const told = `${name}: a receipt came later, at ${at}, signed with another key than the partner has here now: ask the partner whether it has the file`
+  if (error !== null && !error.includes(`${name}: a receipt came later`))
+    await store.write((tx) => addToError(tx, { transferId, settled, error: `${error}; ${told}` }))
+  log.warn(
+    { transfer: transferId },
+    'a receipt after the transfer was over is signed with another key than the partner has here now',
+  )
 }
 
 type Found = Awaited<ReturnType<typeof awaitingReceipt>>[number]
@@ -145,9 +163,13 @@ async function snapshotOfToday({ store }: EngineContext, code: string): Promise<
 /**
  * Positive unless the receipt says no, or does not prove what the channel asks to be proven: with the partner's key that
  * is a signed hash of what was sent. Without its key there is no proof: only a signed receipt has a hash (RFC 5024,
- * 5.3.13). `check` and `apply` warn of that.
+ * 5.3.13). `check` and `apply` warn of that. Unknown: see noteUnknown.
  */
-async function verdictOn(context: EngineContext, found: Found, receipt: Receipt): Promise<Verdict> {
+async function verdictOn(
+  context: EngineContext,
+  found: Found,
+  receipt: Receipt,
+): Promise<Verdict | 'unknown'> {
   const yes: Verdict = { state: 'POSITIVE', reason: null }
   const no = (reason: string): Verdict => ({ state: 'NEGATIVE', reason })
   if (!receipt.positive) return no(receipt.reason)
@@ -159,7 +181,7 @@ async function verdictOn(context: EngineContext, found: Found, receipt: Receipt)
   const { rsaRemoteKey } = plan.security
   if (rsaRemoteKey === undefined) return yes
   const fault = await proofFault(receipt, [rsaRemoteKey, await keyOfToday(context, found)])
-  if (fault !== undefined) return no(fault)
+  if (fault !== undefined) return receipt.signatureFault && found.snapshot === null ? 'unknown' : no(fault)
   return receipt.hash === undefined ? no('it shows no hash') : yes
 }
 

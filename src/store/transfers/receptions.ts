@@ -334,14 +334,22 @@ export async function recordLateReceipt(
     .executeTakeFirst()
   if (!stands) return false
   const file = await putReceipt(tx, late.transferId, late.index, verdict, now)
-  if (!file || late.error === null) return true
+  if (file && late.error !== null) await addToError(tx, { ...late, error: late.error })
+  return true
+}
+
+/** What was told of a failure, with what came to light since; not where somebody has dealt with it meanwhile. */
+export async function addToError(
+  tx: Tx,
+  { transferId, error, settled }: { transferId: string; error: string; settled: number },
+): Promise<void> {
   await tx
     .updateTable('transfer')
-    .set({ error: late.error })
-    .where('id', '=', late.transferId)
+    .set({ error })
+    .where('id', '=', transferId)
     .where('state', '=', 'FAILED')
+    .where('settled', '=', settled)
     .execute()
-  return true
 }
 
 /** For how many files of that transfer a receipt is still to come. */

@@ -73,7 +73,9 @@ export async function readReceipt(
     reasonCode: negative?.reason ?? '',
     hash: command.hash.length === 0 ? undefined : Buffer.from(command.hash).toString('hex'),
     signed: proof === 'valid',
-    signatureFault: (partnerPem) => signatureFault(command, partnerPem, crypto),
+    ...(command.signature.length > 0 && {
+      signatureFault: (partnerPem: string) => signatureFault(command, partnerPem, crypto),
+    }),
     originator: command.destination,
     destination: command.originator,
   }
@@ -95,7 +97,6 @@ async function signatureFault(
   partnerPem: string,
   crypto: SessionCrypto,
 ): Promise<string | undefined> {
-  if (command.signature.length === 0) return 'it is not signed, though a signed one was asked for'
   try {
     return await crypto.signatureFault(partnerPem, command.signature, signedContent(command))
   } catch {
