@@ -106,6 +106,11 @@ async function handsOverAndHearsReceipt(t: TestContext, node: ForeignNode, level
   await waitFor('it to wait for the partner', async () => !(await isDue()))
   const { line, ssid } = await foreign.calls(t, level)
   assert.equal(ssid.slice(1, 27), `${level}${x(NODE_ID, 25)}`, 'the lower level holds')
+  assert.equal(
+    ssid.slice(47, 52),
+    level === '5' ? 'N    ' : '     ',
+    'SSIDAUTH, which older levels do not have',
+  )
   line.say('R')
   await waitFor('it to begin', async () => (await foreign.transfer(id)).state === 'IN_PROGRESS')
   assert.ok(await isDue(), 'if the node dies here, the next one does not find it')

@@ -91,6 +91,7 @@ const COMMANDS: { [K in CommandKind]: fc.Arbitrary<Extract<Command, { kind: K }>
 /** What a level drops from a command, as the value the reader puts in its place. */
 function asSaidAt(command: Command, level: Level): Command {
   if (level === 5) return command
+  if (command.kind === 'SSID') return { ...command, authentication: 'N' }
   if (command.kind === 'SFID') {
     const none = { originalBlocks: 0, security: '00', suite: '00', compression: '0', envelope: '0' } as const
     return { ...command, ...none, signedReceipt: 'N', description: '' }

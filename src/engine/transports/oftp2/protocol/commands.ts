@@ -12,7 +12,7 @@ export type Level = 1 | 2 | 4 | 5
 
 const YN = ['Y', 'N'] as const
 
-const SSID = [
+const SSID_HEAD = [
   f.number('level', 1),
   f.text('code', 25),
   f.text('password', 8),
@@ -22,11 +22,9 @@ const SSID = [
   f.choice('restart', YN, 'N'),
   f.choice('special', YN, 'N'),
   f.number('credit', 3),
-  f.choice('authentication', YN, 'N'),
-  f.reserved(4),
-  f.text('user', 8),
-  f.carriageReturn(),
 ] as const
+const SSID_TAIL = [f.text('user', 8), f.carriageReturn()] as const
+const SSID = [...SSID_HEAD, f.choice('authentication', YN, 'N'), f.reserved(4), ...SSID_TAIL] as const
 
 const FULL_STAMP = [f.reserved(3), f.digits('date', 8), f.digits('time', 10)] as const
 const SHORT_STAMP = [f.reserved(9), f.shortDate('date'), f.shortTime('time')] as const
@@ -100,6 +98,7 @@ export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 type Older = Partial<Record<CommandKind, Layout | 'none'>>
 
 const LEVEL_4: Older = {
+  SSID: [...SSID_HEAD, f.reserved(5), ...SSID_TAIL],
   SFID: [f.text('dataset', 26), ...FULL_STAMP, ...SFID_ENDS, ...SFID_OLD_TAIL],
   SFPA: [f.counter('position', 9)],
   SFNA: [...ANSWERED, f.choice('retry', YN, 'N')],
