@@ -33,6 +33,9 @@ test('a real name never leaves its directory', () => {
   assert.equal(realName('..', 'A/B'), 'A-B')
   assert.equal(realName('a\u0000b\nc', 'DATASET'), 'abc')
   assert.equal(realName('bad \uFFFD octets', 'DATASET'), 'DATASET')
+  const long = realName(`${'ñ'.repeat(200)}.tar.gz`, 'DATASET')
+  assert.equal(long, `${'ñ'.repeat(126)}.gz`, 'one that is too long keeps its extension')
+  assert.equal(realName(`${'a '.repeat(130)}.b c`, 'DATASET').length, 255)
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', maxLength: 400 }),

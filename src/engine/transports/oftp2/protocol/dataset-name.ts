@@ -21,10 +21,21 @@ export function datasetName(name: string): string {
   return `${plain.slice(0, WIDTH - MARK - 1)}-${mark}`
 }
 
+const LONGEST = 255
+const EXTENSION = /\.[^\s.]{1,32}$/u
+
+/** A name too long for a file system loses of its middle: what a file is, and where it belongs, is told by its extension. */
+function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= LONGEST) return name
+  const [extension = ''] = EXTENSION.exec(name) ?? []
+  const stem = name.slice(0, name.length - extension.length)
+  return cutUtf8(stem, LONGEST - Buffer.byteLength(extension)) + extension
+}
+
 /** A name that can stand alone in a directory: no path, no control characters, at most 255 octets; '' if none is left. */
 function bareName(text: string): string {
   const base = text.slice(Math.max(text.lastIndexOf('/'), text.lastIndexOf('\\')) + 1)
-  const clean = cutUtf8(base.replace(/[\p{Cc}\u2028\u2029]/gu, '').trim(), 255)
+  const clean = shortened(base.replace(/[\p{Cc}\u2028\u2029]/gu, '').trim())
   return clean === '.' || clean === '..' ? '' : clean
 }
 
