@@ -351,10 +351,7 @@ export interface Receipt {
   /** Hash of the transmitted bytes, hex, and whether a valid signature covers it. */
   hash: string | undefined
   signed: boolean
-  /**
-   * Of one that has a signature: why it is not proven by that key, undefined where it is. The file's channel may have
-   * another key than the session.
-   */
+  /** Of a signed one: why that key does not prove it. The file's channel may have another key than the session. */
   signatureFault?: (partnerPem: string) => Promise<string | undefined>
   /** Identification codes as they travelled: who made the file, who received it. */
   originator: string
