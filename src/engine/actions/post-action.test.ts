@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,6 +38,33 @@ for (const action of ['deleted', 'moved'])
       if (existsSync(moved)) assert.equal(readFileSync(moved, 'utf8'), 'old')
     }
   })
+
+test('a file that is gone was moved only if what lies at the target is that file', async (t) => {
+  const root = await tempFolder(t)
+  const [out, done] = [join(root, 'out'), join(root, 'done')]
+  for (const folder of [out, done]) await mkdir(folder)
+  const path = join(out, 'm1.txt')
+  const hash = createHash('sha256').update('today').digest('hex')
+  const file = { path, size: 5, modifiedAt: 1_000_000, hash }
+  const to = { directory: done, fileRoots: [root], rename: false, at: 0, zone: zoneOf('UTC') }
+  const put = async () => {
+    await writeFile(path, 'today')
+    await utimes(path, 1000, 1000)
+  }
+  await writeFile(join(done, 'm1.txt'), 'other')
+  await put()
+  await assert.rejects(moveOriginal(file, to), { code: 'name_taken' })
+  renameSync(path, join(root, 'aside'))
+  await assert.rejects(moveOriginal(file, to), { code: 'file_missing' })
+  await assert.rejects(moveOriginal(file, { ...to, rename: true }), { code: 'file_missing' })
+  // What an earlier try moved is found, under a stamp too.
+  await put()
+  const moved = await moveOriginal(file, { ...to, rename: true })
+  assert.notEqual(moved, join(done, 'm1.txt'))
+  assert.equal(await moveOriginal(file, { ...to, rename: true }), moved)
+  renameSync(moved, join(done, 'm1.txt'))
+  assert.equal(await moveOriginal(file, to), join(done, 'm1.txt'))
+})
 
 function unlessChanged(thrown: unknown): void {
   if ((thrown as { code?: string }).code !== 'file_changed') throw thrown

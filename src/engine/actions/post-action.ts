@@ -43,15 +43,23 @@ export type MoveTo = {
   zone: Zone
 }
 
+const MOST_STAMPED = 99
+
 /** Moves the file into the directory. If its name is taken there it gets a stamp, or this throws. Returns the new path. */
 export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
   requireConfined(to.directory, to.fileRoots)
   await ensureFolder(to.directory)
   const name = basename(file.path)
-  const plain = join(to.directory, name)
+  const targetOf = (nth: number) =>
+    join(to.directory, nth === 0 ? name : stampedName(name, 17, to.at, to.zone, nth - 1))
+  const size = file.size ?? 0
+  const sha256 = file.hash ?? ''
+  const isMoved = (target: string) => isPlaced(file.path, target, { size, sha256 })
   if (!(await exists(file.path))) {
-    // An earlier try may have died after moving it.
-    if (to.mayBeTaken || (await exists(plain))) return plain
+    // An earlier try may have died after moving it. What else lies under its name there is another file.
+    for (let nth = 0; nth <= (to.rename ? MOST_STAMPED : 0); nth++)
+      if (await isMoved(targetOf(nth))) return targetOf(nth)
+    if (to.mayBeTaken) return targetOf(0)
     throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
   }
   const isIt = (found: Stats) => isSame(found, file)
@@ -59,17 +67,16 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
   // Where it lies is where it should go: to take its old name away would be to lose it.
   if (await isSameFolder(dirname(file.path), to.directory)) return file.path
   for (let nth = 0; ; nth++) {
-    const target = nth === 0 ? plain : join(to.directory, stampedName(name, 17, to.at, to.zone, nth - 1))
+    const target = targetOf(nth)
     try {
       // An earlier try may have died after it made the new name and before it removed the old one.
-      if (await isPlaced(file.path, target, { size: file.size ?? 0, sha256: file.hash ?? '' }))
-        await deleteOriginal(file)
+      if (await isMoved(target)) await deleteOriginal(file)
       else await placeFile(file.path, target, isIt)
       return target
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
-      if (thrown.code === 'file_missing' && (await exists(target))) return target
-      if (thrown.code !== 'name_taken' || !to.rename || nth > 99) throw thrown
+      if (thrown.code === 'file_missing' && (await isMoved(target))) return target
+      if (thrown.code !== 'name_taken' || !to.rename || nth > MOST_STAMPED) throw thrown
     }
   }
 }
