@@ -95,6 +95,26 @@ field(
   },
 )
 
+field(
+  'connection.advancedConfigurationConnection.rotations',
+  'false: nothing goes over an open session with another address',
+  async (t) => {
+    const ips = ['192.0.2.1', '192.0.2.2']
+    let firstIsAway = true
+    const { rig, line } = await lineRig(t, connection({ rotations: true }, ips), {
+      onConnect: (call) => {
+        if (firstIsAway && call.host === ips[0]) refuses()
+      },
+    })
+    await rig.sendAndEnd()
+    firstIsAway = false
+    await rig.putChannel('BANCO-ACME-OTRA', channelOf(rig, connection({ rotations: false }, ips)))
+    await rig.put('b.txt', 'b')
+    await rig.sendAndEnd('BANCO-ACME-OTRA')
+    assert.deepEqual(line.addresses, ['192.0.2.1:22', '192.0.2.2:2222', '192.0.2.1:22'])
+  },
+)
+
 field('connection.advancedConfigurationConnection.retries', 'so many attempts after the first', async (t) => {
   for (const retries of [0, 2]) {
     const { rig, line } = await lineRig(t, connection({ retries }), { onConnect: refuses })

@@ -81,7 +81,7 @@ export class SessionPool {
 
   /** Opens a session, or lends an open one. `attempt` picks the first address where the channel rotates them. */
   async lend(plan: TransferPlan, attempt: number, use: 'push' | 'fetch' = 'push'): Promise<Lent> {
-    const key = keyOf(plan)
+    const key = this.#keyOf(plan)
     const kept = this.#opened.get(key)
     if (use === 'fetch' && kept?.session.spent) await this.#close(key, kept)
     const known = this.#opened.get(key)
@@ -99,6 +99,19 @@ export class SessionPool {
     this.#opened.set(key, fresh)
     session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
     return this.#use(key, fresh, plan, attempt)
+  }
+
+  /**
+   * Channels share a session when everything that was agreed at its start is the same. Without `rotations` a channel may
+   * call its first address alone, and does not go on over a session with the second.
+   */
+  #keyOf(plan: TransferPlan): string {
+    const { contact, localId, remoteId, security, channel, timeouts } = plan
+    const transport = this.#transports.get(contact.protocol)
+    const addresses = transport ? addressesOf(plan, transport, 0) : []
+    const compresses = channel.connection?.advancedConfigurationTransmission?.compression === 'SI'
+    const agreed = [security, addresses, timeouts, compresses]
+    return JSON.stringify([contact.id, localId, remoteId, agreed, contact.settings])
   }
 
   #forget(key: string, kept: Kept): void {
@@ -232,13 +245,6 @@ export class SessionPool {
     this.#over.abort(new NodeError('unavailable', 'the node is stopping'))
     await Promise.allSettled([...this.#opening.values(), ...this.#extraCalls])
   }
-}
-
-/** Channels share a session when everything that was agreed at its start is the same. */
-function keyOf({ contact, localId, remoteId, security, channel, timeouts }: TransferPlan): string {
-  const { ips = [], advancedConfigurationTransmission: transmission } = channel.connection ?? {}
-  const agreed = [security, ips, timeouts, transmission?.compression === 'SI']
-  return JSON.stringify([contact.id, localId, remoteId, agreed, contact.settings])
 }
 
 /** A session serves all channels that would have opened the same one. */
