@@ -42,12 +42,18 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   }
   // Whoever stops this process means the other one, which drains.
   const ran = spawn(own, command, { stdio: 'inherit' })
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ran.kill(signal))
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']
+  for (const signal of signals) process.on(signal, () => ran.kill(signal))
   ran.on('error', (cause) => {
     console.error(`${own} could not be started: ${cause.message}`)
     process.exit(1)
   })
-  ran.on('exit', (status) => process.exit(status ?? 1))
+  ran.on('exit', (status, signal) => {
+    if (signal === null) process.exit(status)
+    // A shell stops its script at Ctrl-C only if the command ends by the signal too.
+    for (const one of signals) process.removeAllListeners(one)
+    process.kill(process.pid, signal)
+  })
 }
 
 /** A user whom the machine does not know by name (a container's) may have no home: then every run compiles anew. */

@@ -1,9 +1,15 @@
 // The end of a node: what must not hold it up, and what must not cut it short.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/store/database/open.ts'
 import { launch } from '../crash/node-process.ts'
 import { closeAfter, startTestNode, tempFolder } from '../support/harness.ts'
@@ -44,3 +50,63 @@ test('a node that is stopped before it is ready is drained, and leaves no sign o
   closeAfter(t, () => store.close())
   assert.deepEqual(await store.db.selectFrom('sign_of_life').selectAll().execute(), [])
 })
+
+test('a Ctrl-C that comes twice does not cut the drain short', async (t) => {
+  const dataDir = await tempFolder(t)
+  const node = launch({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_PORT: '0' }, ['serve'])
+  const gone = once(node, 'exit')
+  closeAfter(t, async () => {
+    node.kill('SIGKILL')
+    await gone
+  })
+  assert.ok(node.stdout)
+  for await (const line of createInterface(node.stdout)) {
+    if (line.includes('"msg":"ready"')) node.kill('SIGINT')
+    if (line.includes('"msg":"draining"')) node.kill('SIGINT')
+  }
+  await gone
+  assert.deepEqual([node.exitCode, node.signalCode], [0, null])
+})
+
+const ownNode = new URL(
+  `../../node_modules/node-${process.platform}-${process.arch}/bin/node`,
+  import.meta.url,
+)
+
+test(
+  'a command that an older Node hands over ends by the signal that ended it',
+  { skip: existsSync(ownNode) ? false : 'npm has brought no Node along' },
+  async (t) => {
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`
+    const command = fileURLToPath(new URL('../../bin/esclusa.js', import.meta.url))
+    // A node that never answers.
+    const silent = createServer().listen(0, '127.0.0.1')
+    closeAfter(t, async () => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    await once(silent, 'listening')
+    const asked = once(silent, 'request')
+    const child = spawn(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(older)}`, command, 'channels'],
+      {
+        env: {
+          PATH: process.env['PATH'],
+          HOME: process.env['HOME'],
+          ESCLUSA_URL: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+          ESCLUSA_TOKEN: 'any',
+        },
+        stdio: 'ignore',
+      },
+    )
+    const gone = once(child, 'exit')
+    closeAfter(t, async () => {
+      child.kill('SIGKILL')
+      await gone
+    })
+    await asked
+    child.kill('SIGINT')
+    assert.deepEqual(await gone, [null, 'SIGINT'])
+  },
+)

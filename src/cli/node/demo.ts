@@ -37,6 +37,7 @@ import { openStore } from '../../store/database/open.ts'
 import { makeSeal } from '../../store/seal.ts'
 import { remark, say } from '../print.ts'
 import { DAY_MS, zoneOf } from '../../domain/time.ts'
+import { stopSignal } from './stop-signal.ts'
 
 const MARK = 'made-by-esclusa-demo'
 const READY_MS = 60_000
@@ -235,7 +236,7 @@ function welcome({ bank, partner, password }: DemoParts, folder: string): void {
 /** Until somebody ends it, or a node ends by itself. */
 function ended(nodes: ChildProcess[]): Promise<void> {
   return new Promise((done, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => done())
+    void stopSignal().then(done)
     for (const node of nodes)
       node.once('exit', (code) =>
         code === 0 ? done() : reject(new NodeError('unavailable', `a node ended with ${code}`)),

@@ -5,6 +5,7 @@ import { readConfig } from '../../config.ts'
 import { firstSecretPaths, removeFirstSecrets } from '../../files/first-secrets.ts'
 import { startNode } from '../../main.ts'
 import type { RunningNode } from '../../main.ts'
+import { stopSignal } from './stop-signal.ts'
 
 export async function serve(): Promise<void> {
   // Set from the first moment: somebody may stop the node as soon as it says that it is ready. It must still drain.
@@ -50,10 +51,4 @@ function shown({ code, password }: FirstAdministrator, dataDir: string): Record<
   const say = (secret: string, path: string) =>
     process.stderr.isTTY ? `${secret}  (shown this once)` : `in ${path}: read it, then remove the file`
   return { code: say(code, paths.code), password: say(password, paths.password) }
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
-  })
 }
