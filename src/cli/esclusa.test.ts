@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -374,6 +374,23 @@ test('apply, export and check by hand', async (t) => {
   assert.match(lines[1] ?? '', new RegExp(`^${file}:2:11: /channels/0/code must have the form`))
   assert.equal(lines[2], `${file}:4:5: /channels/0/colour is not known here`)
   assert.equal((await run(`apply ${file}`)).exit, 2)
+})
+
+test('a dry run of apply where there is no node yet makes nothing', async (t) => {
+  const folder = await tempFolder(t)
+  const [dataDir, own] = [join(folder, 'data'), join(folder, 'tmp')]
+  mkdirSync(own)
+  const file = join(folder, 'platform.yaml')
+  writeFileSync(file, 'localEntities: [{ code: BANCO, name: Banco }]\n')
+  const esclusa = runner({ ESCLUSA_DATA_DIR: dataDir, TMPDIR: own })
+  const dry = await esclusa(`apply ${file} --dry-run`)
+  assert.match(
+    dry.stdout,
+    /would be: 1 added, 0 changed, 0 removed \(dry run: nothing was changed\)/,
+    dry.stderr,
+  )
+  assert.ok(!existsSync(dataDir))
+  assert.deepEqual(readdirSync(own), [])
 })
 
 /** What each shell itself makes of the script: the candidates for the last word of a line. */

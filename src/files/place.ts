@@ -3,9 +3,9 @@
 // folders. Each step can be repeated after a crash; `isPlaced` says whether an earlier try succeeded.
 
 import { randomUUID } from 'node:crypto'
-import { linkSync, lstatSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { linkSync, lstatSync, mkdirSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import type { Stats } from 'node:fs'
-import { copyFile, link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { stamp } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
@@ -212,17 +212,35 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Asked for at every file: making a folder that is there costs as much as a small write, to look costs next to nothing. */
 export async function ensureFolder(path: string): Promise<void> {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   try {
-    await mkdir(path, { recursive: true, mode: 0o750 })
+    makeFolder(path, 0o750)
   } catch (thrown) {
     // Something else is there, or on the way there. The name of the file that is to go into it is not at fault.
     if (systemCode(thrown) === 'EEXIST' || systemCode(thrown) === 'ENOTDIR')
       throw new NodeError('conflict', `${path} is no folder`, { cause: thrown })
     throw fromFileError(thrown, path)
   }
+}
+
+/**
+ * With those above it, level by level: Node's recursive form never ends where a folder that is there says ENOENT to a new
+ * one in it, as /proc does.
+ */
+export function makeFolder(path: string, mode?: number): void {
+  // Asked for at every file: making a folder that is there costs as much as a small write, to look costs next to nothing.
+  if (isFolder(path)) return
+  if (dirname(path) !== path) makeFolder(dirname(path), mode)
+  try {
+    mkdirSync(path, mode)
+  } catch (thrown) {
+    // Somebody else may have made it meanwhile.
+    if (systemCode(thrown) !== 'EEXIST' || !isFolder(path)) throw thrown
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** `report.txt` with a stamp becomes `report.20261115.txt`; names stay within 255 octets. */

@@ -4,11 +4,12 @@
 //
 // One nesting is allowed: the data folder's own `files`, which is the default file root.
 
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { isInside } from '../domain/channel-rules.ts'
 import { messageOf, NodeError, systemCode } from '../errors.ts'
+import { makeFolder } from './place.ts'
 import { realPlace } from './roots.ts'
 
 type Places = Pick<Config, 'dataDir' | 'fileRoots' | 'scriptRoots'> & Partial<Pick<Config, 'archiveDir'>>
@@ -50,21 +51,25 @@ export function makeFolders({
   archiveDir,
 }: Pick<Places, 'dataDir' | 'fileRoots' | 'archiveDir'>): void {
   requireOwnData(dataDir)
-  makeFolder('ESCLUSA_DATA_DIR', dataDir, 0o700)
+  makeDataFolder(dataDir)
   for (const root of fileRoots) {
     // What is there may be for reading alone.
     if (!existsSync(root)) requireRights('ESCLUSA_FILE_ROOTS', root)
-    makeFolder('ESCLUSA_FILE_ROOTS', root)
+    makeFolderOf('ESCLUSA_FILE_ROOTS', root)
   }
   if (archiveDir === undefined) return
   // Retention needs it months later, when nobody looks any more.
   requireRights('ESCLUSA_ARCHIVE_DIR', archiveDir)
-  makeFolder('ESCLUSA_ARCHIVE_DIR', archiveDir, 0o700)
+  makeFolderOf('ESCLUSA_ARCHIVE_DIR', archiveDir, 0o700)
 }
 
-function makeFolder(setting: string, path: string, mode?: number): void {
+export function makeDataFolder(dataDir: string): void {
+  makeFolderOf('ESCLUSA_DATA_DIR', dataDir, 0o700)
+}
+
+function makeFolderOf(setting: string, path: string, mode?: number): void {
   try {
-    mkdirSync(path, { recursive: true, ...(mode !== undefined && { mode }) })
+    makeFolder(path, mode)
   } catch (thrown) {
     const why = systemCode(thrown) ?? messageOf(thrown)
     throw new NodeError('bad_use', `${path} cannot be made (${why}): set ${setting} to another folder`, {

@@ -21,6 +21,6 @@ export async function apply(file: string, options: { dryRun?: boolean; prune?: b
       if (lines.length === 0) say('nothing to change')
       else say(options.dryRun ? `would be: ${what} (dry run: nothing was changed)` : what)
     },
-    { makes: true },
+    { makes: true, dryRun: options.dryRun },
   )
 }

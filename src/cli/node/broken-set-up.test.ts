@@ -16,6 +16,7 @@ function run(args: string[], settings: Record<string, string>, how: { uid?: numb
     env,
     encoding: 'utf8',
     timeout: 60_000,
+    killSignal: 'SIGKILL',
     ...how,
   })
   return { exit: ran.status, stdout: ran.stdout, stderr: ran.stderr }
@@ -46,6 +47,28 @@ test('a folder that cannot be made is refused by its setting', async (t) => {
     assert.deepEqual([exit, stderr], [2, `esclusa: ${says}\n`])
   }
 })
+
+test(
+  'a folder that a file system does not let be made is refused, and nothing waits for it',
+  { skip: process.platform === 'linux' ? false : 'needs /proc' },
+  async (t) => {
+    const folder = await tempFolder(t)
+    const path = '/proc/nowhere'
+    for (const [name, command] of [
+      ['ESCLUSA_FILE_ROOTS', ['serve']],
+      ['ESCLUSA_DATA_DIR', ['user', 'add', 'ana', '--email', 'ana@example.org', '--role', 'ROLE_ADMIN']],
+    ] as const) {
+      const settings = {
+        ESCLUSA_DATA_DIR: join(folder, 'data'),
+        ESCLUSA_PASSWORD: 'x'.repeat(16),
+        [name]: path,
+      }
+      const { exit, stderr } = run([...command], settings)
+      assert.equal(exit, 2, stderr)
+      assert.match(stderr, new RegExp(`/proc.*\\(E[A-Z]+\\).* set ${name} to another folder`))
+    }
+  },
+)
 
 test('output that cannot be written is one line and exit 1', async (t) => {
   const { dataDir } = await startTestNode(t)

@@ -1,13 +1,15 @@
 // Opens the database that the settings name, for a command that works on it directly, and closes it again.
 
-import { hostname, userInfo } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { hostname, tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
 import { keepHead, sealAudit } from '../../audit/sealer.ts'
 import { makeAuditTrail } from '../../audit/trail.ts'
 import type { Actor, AuditTrail } from '../../audit/trail.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { refuseHalfRestored } from '../../files/half-restored.ts'
-import { requireOwnData } from '../../files/root-overlap.ts'
+import { makeDataFolder, requireOwnData } from '../../files/root-overlap.ts'
 import { missingSecrets, readSecrets, requireMasterKey } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
 import { openStore } from '../../store/database/open.ts'
@@ -15,7 +17,7 @@ import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
 import { requireKeyOf, usesMasterKey } from '../../store/sealed-values.ts'
-import { requireNode } from './data-folder.ts'
+import { hasNode, requireNode } from './data-folder.ts'
 
 export type OpenPlatform = {
   config: Config
@@ -31,19 +33,25 @@ const LEAST_PATIENCE_SECONDS = 30
 
 export async function withPlatform<T>(
   run: (platform: OpenPlatform) => Promise<T>,
-  options: { makes?: boolean; anyKey?: boolean } = {},
+  options: { makes?: boolean; anyKey?: boolean; dryRun?: boolean | undefined } = {},
 ): Promise<T> {
   const config = readConfig(process.env)
   // With PostgreSQL and keys by settings there may be no data folder.
   if (config.databaseUrl === undefined) requireOwnData(config.dataDir)
   refuseHalfRestored(config.dataDir)
   await requireNode(config, options)
+  // A dry run where there is no node yet has a data folder of its own, and leaves nothing.
+  const passing =
+    options.dryRun && !hasNode(config) ? mkdtempSync(join(tmpdir(), 'esclusa-dry-run-')) : undefined
+  const dataDir = passing ?? config.dataDir
+  if (config.databaseUrl === undefined) makeDataFolder(dataDir)
   // A command holds no leases: on a busy machine it may pause for longer than the shortest of them.
   const leaseSeconds = Math.max(config.leaseSeconds, LEAST_PATIENCE_SECONDS)
-  const store = await openStore({ ...config, leaseSeconds })
+  let store: Store | undefined
   try {
+    store = await openStore({ ...config, dataDir, leaseSeconds })
     if (missingSecrets(config).master && (await usesMasterKey(store))) requireMasterKey(config)
-    const secrets = readSecrets(config)
+    const secrets = readSecrets({ ...config, dataDir })
     const seal = makeSeal(secrets.master)
     if (!options.anyKey) await requireKeyOf(store.db, seal)
     const audit = makeAuditTrail(secrets.master, `${hostname()}-${process.pid}`, Date.now)
@@ -56,10 +64,11 @@ export async function withPlatform<T>(
       actor: { who: callerName(), via: 'COMMAND', address: hostname() },
     })
     const head = await sealAudit(store, audit.keys, Date.now())
-    if (head) keepHead(config.dataDir, head)
+    if (head) keepHead(dataDir, head)
     return done
   } finally {
-    await store.close()
+    await store?.close()
+    if (passing !== undefined) rmSync(passing, { recursive: true, force: true })
   }
 }
 
