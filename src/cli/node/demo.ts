@@ -235,11 +235,11 @@ function welcome({ bank, partner, password }: DemoParts, folder: string): void {
 
 /** Until somebody ends it, or a node ends by itself. */
 function ended(nodes: ChildProcess[]): Promise<void> {
-  return new Promise((done, reject) => {
-    void stopSignal().then(done)
+  const byItself = new Promise<void>((done, reject) => {
     for (const node of nodes)
       node.once('exit', (code) =>
         code === 0 ? done() : reject(new NodeError('unavailable', `a node ended with ${code}`)),
       )
   })
+  return Promise.race([stopSignal(), byItself])
 }
