@@ -3,9 +3,10 @@
 // sends the same mail again, under the same name.
 
 import { randomUUID } from 'node:crypto'
+import type { Db } from '../store/database/store.ts'
 import { dueDeliveries, setBatch } from '../store/events/deliveries.ts'
 import type { DueDelivery } from '../store/events/deliveries.ts'
-import { findSubscription, setMailAfter } from '../store/events/subscriptions.ts'
+import { findSubscription, lockHeld, setMailAfter } from '../store/events/subscriptions.ts'
 import type { SubscriptionRecord } from '../store/events/subscriptions.ts'
 import { composeMail } from './mail/compose.ts'
 import { writeTogether } from './outcomes.ts'
@@ -16,17 +17,28 @@ const MAIL_EVERY_MS = 5 * 60_000
 /** In one mail; more follow in the next. */
 const MOST = 1000
 
+type NamedMail = { subscription: SubscriptionRecord; some: DueDelivery[]; batch: string }
+
 export class MailRunner {
   readonly #parts: NotifyParts
   readonly #id: string
   readonly #publicUrl: string | undefined
+  #heldUntil: number
   #sending: Promise<void> | undefined
   #stopped = false
 
-  constructor(parts: NotifyParts, id: string, publicUrl: string | undefined) {
+  constructor(
+    parts: NotifyParts,
+    { id, publicUrl, heldUntil }: { id: string; publicUrl: string | undefined; heldUntil: number },
+  ) {
     this.#parts = parts
     this.#id = id
     this.#publicUrl = publicUrl
+    this.#heldUntil = heldUntil
+  }
+
+  get heldUntil(): number {
+    return this.#heldUntil
   }
 
   get idle(): boolean {
@@ -40,14 +52,15 @@ export class MailRunner {
   }
 
   async #sendNext(): Promise<void> {
-    const { store, now } = this.#parts
-    const subscription = await findSubscription(store.db, this.#id)
-    if (subscription?.state !== 'ON' || !subscription.settings.mail) return
-    const due = await dueDeliveries(store.db, this.#id, { now: now(), limit: MOST })
-    const some = nextBatch(due, subscription.mailAfter, now())
-    if (some.length === 0) return
-    const batch = some[0]?.batch ?? randomUUID()
-    await store.write(async (tx) => {
+    const { store, owner, now } = this.#parts
+    // Looked at without a lock first: most looks find that it is not time yet.
+    if ((await this.#next(store.db)).some.length === 0) return
+    const named = await store.write(async (tx) => {
+      if (!(await lockHeld(tx, this.#id, owner))) return undefined
+      // Read again: another node may have mailed it since, if this one did nothing for a while.
+      const { subscription, some } = await this.#next(tx)
+      if (!subscription || some.length === 0) return undefined
+      const batch = some[0]?.batch ?? randomUUID()
       await setBatch(
         tx,
         this.#id,
@@ -55,12 +68,22 @@ export class MailRunner {
         batch,
       )
       if (!some.every(isTest)) await setMailAfter(tx, this.#id, now() + MAIL_EVERY_MS)
+      return { subscription, some, batch }
     })
-    await this.#send(subscription, some, batch)
+    // Past the hold another node may be sending it.
+    if (named && now() < this.#heldUntil) await this.#send(named)
   }
 
-  async #send(subscription: SubscriptionRecord, some: DueDelivery[], batch: string): Promise<void> {
-    const { store, mailer, zone, now, log } = this.#parts
+  async #next(db: Db): Promise<{ subscription?: SubscriptionRecord; some: DueDelivery[] }> {
+    const { now } = this.#parts
+    const subscription = await findSubscription(db, this.#id)
+    if (subscription?.state !== 'ON' || !subscription.settings.mail) return { some: [] }
+    const due = await dueDeliveries(db, this.#id, { now: now(), limit: MOST })
+    return { subscription, some: nextBatch(due, subscription.mailAfter, now()) }
+  }
+
+  async #send({ subscription, some, batch }: NamedMail): Promise<void> {
+    const { store, owner, mailer, zone, now, log } = this.#parts
     const { to = [], language = 'en' } = subscription.settings.mail ?? {}
     const [at, began] = [now(), performance.now()]
     const letter = composeMail(
@@ -80,14 +103,15 @@ export class MailRunner {
     else if (attempt.error !== undefined)
       log.warn({ subscription: this.#id }, 'the mail server refused addresses: the deliveries name them')
     await store.write(async (tx) => {
-      await writeTogether(tx, this.#id, subscription, made)
+      const written = await writeTogether(tx, { id: this.#id, owner }, made)
       // Nobody has got anything: the next may come as soon as it is due.
-      if (!ok) await setMailAfter(tx, this.#id, 0)
+      if (!ok && written !== 'elsewhere') await setMailAfter(tx, this.#id, 0)
     })
   }
 
-  /** False: it is no longer told by mail. */
-  refresh({ settings }: SubscriptionRecord): boolean {
+  /** Held anew. False: it is no longer told by mail. */
+  refresh({ settings }: SubscriptionRecord, heldUntil: number): boolean {
+    this.#heldUntil = heldUntil
     return settings.mail !== undefined
   }
 

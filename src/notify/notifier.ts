@@ -67,7 +67,7 @@ type Runner = WebhookRunner | MailRunner
 export class Notifier {
   readonly #parts: NotifyParts
   readonly #options: NotifierOptions
-  readonly #runners = new Map<string, { runner: Runner; heldUntil: number }>()
+  readonly #runners = new Map<string, Runner>()
   #clockOffset = 0
   #timer: NodeJS.Timeout | undefined
   #nudged = false
@@ -173,8 +173,7 @@ export class Notifier {
   async #deliver(): Promise<void> {
     const { store, owner, leaseMs, now } = this.#parts
     const due = await subscriptionsDue(store.db, now())
-    for (const [id, { runner }] of this.#runners)
-      if (runner.idle && !due.includes(id)) this.#runners.delete(id)
+    for (const [id, runner] of this.#runners) if (runner.idle && !due.includes(id)) this.#runners.delete(id)
     const wanted = [...new Set([...due, ...this.#runners.keys()])]
     const lapsing = wanted.filter((id) => (this.#runners.get(id)?.heldUntil ?? 0) < now() + leaseMs / 2)
     if (lapsing.length > 0) {
@@ -184,7 +183,7 @@ export class Notifier {
       )
       for (const id of lapsing) await this.#hold(id, held.has(id) ? until : undefined)
     }
-    for (const { runner } of this.#runners.values())
+    for (const runner of this.#runners.values())
       runner
         .look()
         .catch((thrown: unknown) =>
@@ -197,28 +196,25 @@ export class Notifier {
     const known = this.#runners.get(id)
     if (until === undefined) {
       this.#runners.delete(id)
-      await known?.runner.stop()
+      await known?.stop()
       return
     }
     const subscription = await findSubscription(this.#parts.store.db, id)
-    if (known && subscription && known.runner.refresh(subscription)) {
-      known.heldUntil = until
-      return
-    }
+    if (known && subscription && known.refresh(subscription, until)) return
     this.#runners.delete(id)
-    await known?.runner.stop()
+    await known?.stop()
     if (!subscription) return
     const runner = subscription.settings.mail
-      ? new MailRunner(this.#parts, id, this.#options.config.publicUrl)
-      : new WebhookRunner(this.#parts, subscription)
-    this.#runners.set(id, { runner, heldUntil: until })
+      ? new MailRunner(this.#parts, { id, publicUrl: this.#options.config.publicUrl, heldUntil: until })
+      : new WebhookRunner(this.#parts, subscription, until)
+    this.#runners.set(id, runner)
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#working
-    await Promise.all([...this.#runners.values()].map(({ runner }) => runner.stop()))
+    await Promise.all([...this.#runners.values()].map((runner) => runner.stop()))
     const { store, zone, owner, poster, mailer } = this.#parts
     await takeEvents(store, zone, this.#parts.now(), this.#tracer?.taken).catch(() => {})
     await this.#tracer?.stop()

@@ -6,7 +6,7 @@ import type { Tx } from '../store/database/store.ts'
 import { giveUpWaiting, recordOutcome, releaseWaiting } from '../store/events/deliveries.ts'
 import type { Delivery, Outcome, Try } from '../store/events/deliveries.ts'
 import { addEvent } from '../store/events/outbox.ts'
-import { setHealth, switchOff } from '../store/events/subscriptions.ts'
+import { lockHeld, setHealth, switchOff } from '../store/events/subscriptions.ts'
 import type { SubscriptionRecord } from '../store/events/subscriptions.ts'
 
 export type Verdict = 'delivered' | 'failed' | 'gone'
@@ -22,6 +22,11 @@ export type Attempted = {
 export const FAILURES_TO_BE_DOWN = 3
 
 export type Health = Pick<SubscriptionRecord, 'failures' | 'failingSince'>
+
+/** `elsewhere`: another node delivers for the subscription by now. */
+export type Written = Health | 'off' | 'elsewhere'
+
+type Held = { id: string; owner: string }
 
 function outcomeOf(
   { delivery, verdict, attempt, retryAfterMs = 0 }: Attempted,
@@ -42,45 +47,47 @@ function outcomeOf(
 }
 
 /** Several that went in one mail: one attempt, whose repetition takes all of them together again. */
-export async function writeTogether(
-  tx: Tx,
-  subscriptionId: string,
-  before: Health,
-  made: readonly Attempted[],
-): Promise<void> {
-  const [first, ...rest] = made
-  if (!first) return
+export async function writeTogether(tx: Tx, held: Held, made: readonly Attempted[]): Promise<Written> {
   const jitter = Math.random()
-  await writeOutcomes(tx, subscriptionId, before, [first], () => jitter)
-  for (const one of rest)
-    await recordOutcome(
-      tx,
-      outcomeOf(one, () => jitter),
-    )
+  const written = await writeOutcomes(tx, held, made.slice(0, 1), () => jitter)
+  for (const one of made.slice(1))
+    if (written !== 'elsewhere' || one.verdict === 'delivered')
+      await recordOutcome(
+        tx,
+        outcomeOf(one, () => jitter),
+      )
+  return written
 }
 
-/** Writes them in their order and returns how the endpoint is doing now; undefined: it is switched off. */
+/**
+ * Writes them in their order and returns how the endpoint is doing now. Of a node that no longer holds the subscription
+ * only what was delivered counts: failures and the endpoint's health are for the one that holds it now.
+ */
 export async function writeOutcomes(
   tx: Tx,
-  subscriptionId: string,
-  before: Health,
+  { id, owner }: Held,
   made: readonly Attempted[],
   random: () => number = Math.random,
-): Promise<Health | undefined> {
+): Promise<Written> {
+  const before = await lockHeld(tx, id, owner)
+  if (!before) {
+    for (const one of made) if (one.verdict === 'delivered') await recordOutcome(tx, outcomeOf(one, random))
+    return 'elsewhere'
+  }
   let health = before
   for (const one of made) {
     const { at } = one.attempt
     await recordOutcome(tx, outcomeOf(one, random))
     const recovers = one.verdict === 'delivered' && health.failures >= FAILURES_TO_BE_DOWN
     health = healthAfter(health, one)
-    if (recovers) await releaseWaiting(tx, subscriptionId, { after: at, now: at })
+    if (recovers) await releaseWaiting(tx, id, { after: at, now: at })
     const why = switchOffReason(health, one)
     if (why !== undefined) {
-      await turnOff(tx, subscriptionId, at, why)
-      return undefined
+      await turnOff(tx, id, at, why)
+      return 'off'
     }
   }
-  if (health !== before) await setHealth(tx, subscriptionId, health)
+  if (health !== before) await setHealth(tx, id, health)
   return health
 }
 

@@ -5,7 +5,8 @@
 // fails too, the ones behind go ahead: an event that the endpoint cannot take must not hold up a channel for days.
 //
 // State: what was read ahead and waits its turn; what is on its way, by lane; what is done and not written down yet.
-// Nobody else delivers for the subscription meanwhile; a node that has lost it stops at `stop`.
+// Nobody else delivers for the subscription until `heldUntil`: past it nothing is begun, because another node may have
+// told it already. A node that has lost the subscription stops at `stop`.
 
 import { showEvent } from '../domain/event.ts'
 import { dueDeliveries, lanesHeld } from '../store/events/deliveries.ts'
@@ -27,6 +28,7 @@ const AHEAD_FOR_MS = 1000
 export class WebhookRunner {
   readonly #parts: NotifyParts
   #subscription: SubscriptionRecord
+  #heldUntil: number
   readonly #onItsWay = new Map<string, Promise<void>>()
   /** Positions that are on their way or done and not written down. */
   readonly #taken = new Set<number>()
@@ -43,9 +45,14 @@ export class WebhookRunner {
   #timer: NodeJS.Timeout | undefined
   readonly #stopping = new AbortController()
 
-  constructor(parts: NotifyParts, subscription: SubscriptionRecord) {
+  constructor(parts: NotifyParts, subscription: SubscriptionRecord, heldUntil: number) {
     this.#parts = parts
     this.#subscription = subscription
+    this.#heldUntil = heldUntil
+  }
+
+  get heldUntil(): number {
+    return this.#heldUntil
   }
 
   get idle(): boolean {
@@ -85,7 +92,8 @@ export class WebhookRunner {
     const busy = new Set(this.#onItsWay.keys())
     for (const delivery of this.#ahead) {
       const mayStart = this.#onItsWay.size < this.#most && !this.#stopping.signal.aborted
-      if (mayStart && !busy.has(delivery.lane)) this.#begin(delivery)
+      const isHeld = this.#parts.now() < this.#heldUntil
+      if (isHeld && mayStart && !busy.has(delivery.lane)) this.#begin(delivery)
       else waiting.push(delivery)
       // Whatever is behind it in its lane waits for it.
       busy.add(delivery.lane)
@@ -151,17 +159,17 @@ export class WebhookRunner {
     const some = this.#attempted
     if (some.length === 0) return
     this.#attempted = []
-    const { store, log } = this.#parts
+    const { store, owner, log } = this.#parts
     const { id } = this.#subscription
     try {
-      const health = await store.write((tx) => writeOutcomes(tx, id, this.#subscription, some))
-      if (health) {
-        const recovered = health.failures < this.#subscription.failures
-        this.#subscription = { ...this.#subscription, ...health }
-        if (recovered) this.#readAnew()
-      } else {
+      const written = await store.write((tx) => writeOutcomes(tx, { id, owner }, some))
+      if (written === 'off') {
         log.warn({ subscription: id }, 'a subscription is switched off')
         this.#stopping.abort(new Error('switched off'))
+      } else if (written !== 'elsewhere') {
+        const recovered = written.failures < this.#subscription.failures
+        this.#subscription = { ...this.#subscription, ...written }
+        if (recovered) this.#readAnew()
       }
     } finally {
       // What could not be written is sent again: it is due as it was.
@@ -169,10 +177,13 @@ export class WebhookRunner {
     }
   }
 
-  /** Settings and health as the database has them now. False: it is no longer told by a webhook. */
-  refresh(found: SubscriptionRecord): boolean {
-    if (!found.settings.webhook) return false
+  /** Held anew, with settings and health as the database has them now. False: this one can tell it no longer. */
+  refresh(found: SubscriptionRecord, heldUntil: number): boolean {
+    if (!found.settings.webhook || this.#stopping.signal.aborted) return false
     if (this.#attempted.length === 0) this.#subscription = found
+    this.#heldUntil = heldUntil
+    // The hold may have lapsed before: another node may have told what was read then.
+    this.#readAnew()
     return true
   }
 

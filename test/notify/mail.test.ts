@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SMTPServer } from 'smtp-server'
+import { zoneOf } from '../../src/domain/time.ts'
+import { takeEvents } from '../../src/notify/take-events.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { findSubscription } from '../../src/store/events/subscriptions.ts'
@@ -191,6 +193,44 @@ test('a mail that the server does not take is tried again, with whatever happene
   const mail = await found('the mail', () => post.mails[0])
   assert.equal(header(mail, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
   await waitFor('the note', async () => (await pending(store)).length === 0)
+})
+
+testOnBoth('what another node has mailed since it was read is not mailed again', async (t, database) => {
+  const store = await withStore(t, database)
+  const post = await startPost(t)
+  await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+  await fail(store, 2)
+  await takeEvents(store, zoneOf('UTC'), Date.now())
+  const settings = settingsFor(post)
+  const isHeldBy = async (owner: string) =>
+    (await store.db.selectFrom('subscription').select('lease_owner').executeTakeFirst())?.lease_owner ===
+    owner
+  // One does nothing between its reading and its next transaction, for longer than its lease; the other goes on.
+  let meanwhile: Promise<void> | undefined
+  const otherMails = async () => {
+    await store.write((tx) => tx.updateTable('subscription').set({ lease_until: 0 }).execute())
+    const other = await startNotifier(t, store, { settings, owner: 'other' })
+    await waitFor('the mail to be noted', async () => (await pending(store)).length === 0)
+    await other.stop()
+  }
+  await startNotifier(
+    t,
+    {
+      ...store,
+      write: async (change) => {
+        if (await isHeldBy('one')) await (meanwhile ??= otherMails())
+        return store.write(change)
+      },
+    },
+    { settings, owner: 'one' },
+  )
+  await waitFor('the first mail', async () => post.mails.length > 0 && !(await isHeldBy('other')))
+  await fail(store, 1, 'OTHER-A-B')
+  await store.write((tx) => tx.updateTable('subscription').set({ mail_after: 0 }).execute())
+  await waitFor('the next mail', () =>
+    post.mails.some((mail) => header(mail, 'Subject').includes('OTHER-A-B')),
+  )
+  assert.equal(post.mails.length, 2)
 })
 
 test('an address that the server refuses is told of with the delivery; the others get their mail once', async (t) => {

@@ -11,7 +11,8 @@ import type { SubscriptionSettings } from '../../src/store/events/subscriptions.
 import { makeSeal } from '../../src/store/seal.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 
-export const seal = makeSeal('0'.repeat(32))
+export const MASTER_KEY = '0'.repeat(32)
+export const seal = makeSeal(MASTER_KEY)
 
 export type SceneOptions = { settings?: Record<string, string>; owner?: string; postMs?: number }
 

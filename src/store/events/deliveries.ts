@@ -183,10 +183,16 @@ const writeOutcome = hot<OutcomeRow, object>((db, arg) =>
     })
     .where('subscription_id', '=', arg('subscription_id'))
     .where('position', '=', arg('position'))
-    .where('state', '=', 'PENDING'),
+    .where('state', '=', 'PENDING')
+    .where((eb) =>
+      eb.or([eb(eb('attempts', '+', 1), '=', arg('attempts')), sql<boolean>`${arg('state')} = 'DELIVERED'`]),
+    ),
 )
 
-/** After an attempt. One that was given up meanwhile stays so. */
+/**
+ * After an attempt. One that was given up meanwhile stays so, and a failure that comes late takes back no attempt that
+ * another node has made since.
+ */
 export async function recordOutcome(tx: Tx, made: Outcome): Promise<void> {
   await writeOutcome(tx, {
     subscription_id: made.subscriptionId,

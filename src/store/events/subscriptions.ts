@@ -138,6 +138,22 @@ export async function holdSubscriptions(tx: Tx, ids: readonly string[], lease: L
   return held.map((row) => row.id)
 }
 
+/** How its endpoint is doing, for the node that still holds it; undefined: it is another's by now. Nobody takes it meanwhile. */
+export async function lockHeld(
+  tx: Tx,
+  id: string,
+  owner: string,
+): Promise<Pick<SubscriptionRecord, 'failures' | 'failingSince'> | undefined> {
+  const row = await tx
+    .updateTable('subscription')
+    .set({ lease_owner: owner })
+    .where('id', '=', id)
+    .where('lease_owner', '=', owner)
+    .returning(['failures', 'failing_since'])
+    .executeTakeFirst()
+  return row && { failures: row.failures, failingSince: row.failing_since }
+}
+
 export async function releaseSubscriptions(tx: Tx, owner: string): Promise<void> {
   await tx
     .updateTable('subscription')
