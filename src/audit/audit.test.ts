@@ -138,6 +138,30 @@ testOnBoth('a forged entry gets its place in the chain, marked for good', async 
   assert.match(findings[0] ?? '', /place 1 was changed, or not written by the node/)
 })
 
+testOnBoth('entries of a node with another master key are told of in the log', async (t, database) => {
+  const store = await withStore(t, database)
+  const dataDir = await tempFolder(t)
+  const [one, other] = [MASTER, MASTER.replaceAll(/./g, 'x')].map((key, nth) =>
+    makeAuditTrail(key, `node-${nth}`, Date.now),
+  )
+  assert.ok(one && other)
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const seal = () =>
+    startSealer({ store, trail: one, log, dataDir, keepDays: undefined, now: Date.now }).stop()
+  await write(store, one, 2)
+  await seal()
+  assert.deepEqual(lines, [])
+  await write(store, other, 2)
+  await seal()
+  const told = lines.map((line) => JSON.parse(line) as { msg: string; entries: number; nodes: string[] })
+  assert.deepEqual(
+    told.map(({ entries, nodes }) => ({ entries, nodes })),
+    [{ entries: 2, nodes: ['node-1'] }],
+  )
+  assert.match(told[0]?.msg ?? '', /another master key.*or somebody wrote to the database/)
+})
+
 testOnBoth('retention takes old entries, tells so, and what is left is still proven', async (t, database) => {
   const store = await withStore(t, database)
   let now = Date.now() - 10 * DAY_MS

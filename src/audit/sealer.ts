@@ -20,22 +20,25 @@ const GROUP = 500
 const LOOK_MS = 1000
 const PRUNE_MS = 3_600_000
 
-/** Everything that is open; the head if there was something. */
+/** Everything that is open; the head if there was something. `tellForged` gets what this node's keys do not vouch for. */
 export async function sealAudit(
   store: Store,
   keys: AuditKeys,
   now: number,
+  tellForged: (entries: readonly AuditRecord[]) => void = () => {},
 ): Promise<SignedPoint | undefined> {
   let sealed: SignedPoint | undefined
   for (;;) {
     // Looked at without a lock first: an idle node writes nothing.
     if ((await openAudit(store.db, 1)).length === 0) return sealed
+    let forged: AuditRecord[] = []
     sealed = await store.write(async (tx) => {
       await lockChain(tx, store.dialect)
       const before = await auditPoint(tx, 'last')
       const rows = await openAudit(tx, GROUP)
       if (rows.length === 0) return before
       const chained = link(rows, before, keys)
+      forged = chained.filter(({ mac }) => mac === FORGED)
       const end = chained.at(-1)
       const point = { seq: end?.seq ?? 0, hash: end?.hash ?? '', at: now }
       const signed = { ...point, signature: keys.sign(pointText('last', point)) }
@@ -43,7 +46,21 @@ export async function sealAudit(
       await putAuditPoint(tx, 'last', signed)
       return signed
     })
+    if (forged.length > 0) tellForged(forged)
   }
+}
+
+/** What whoever runs the nodes is to do about entries that are marked. */
+export function warnOfForged(log: Pick<Log, 'warn'>): (entries: readonly AuditRecord[]) => void {
+  return (entries) =>
+    log.warn(
+      {
+        entries: entries.length,
+        first: entries[0]?.id,
+        nodes: [...new Set(entries.map(({ node }) => node))],
+      },
+      'audit entries are marked as not by the node: a node named here has another master key (stop it, give it the master-key and jwt-secret of the others), or somebody wrote to the database',
+    )
 }
 
 export function link(
@@ -77,7 +94,7 @@ export function startSealer({ store, trail, log, dataDir, keepDays, now }: Seale
   let running: Promise<void> | undefined
   let prunedAt = 0
   const look = async () => {
-    const head = await sealAudit(store, trail.keys, now())
+    const head = await sealAudit(store, trail.keys, now(), warnOfForged(log))
     if (head) keepHead(dataDir, head)
     if (keepDays === undefined || now() - prunedAt < PRUNE_MS) return
     prunedAt = now()

@@ -1,7 +1,7 @@
 // The audit trail read: searched, taken out as a file, and checked.
 
 import { Readable } from 'node:stream'
-import { sealAudit, keptHead } from '../../audit/sealer.ts'
+import { keptHead, sealAudit, warnOfForged } from '../../audit/sealer.ts'
 import { csvLines, jsonLines } from '../../audit/export.ts'
 import { verifyAudit } from '../../audit/read-trail.ts'
 import { searchTrail, walkTrail } from '../../audit/search.ts'
@@ -34,7 +34,7 @@ const auditExport: PlatformHandler<'auditExport'> = async (context, { input, use
   await context.store.write((tx) =>
     context.audit.add(tx, actorOf({ user, request }), [{ action: 'AUDIT_EXPORTED', facts: { ...input } }]),
   )
-  await sealAudit(context.store, context.audit.keys, context.now())
+  await sealAudit(context.store, context.audit.keys, context.now(), warnOfForged(request.log))
   const rows = walkTrail(context.store.db, filter, 'asc')
   const lines = format === 'csv' ? csvLines(rows, context.zone) : jsonLines(rows)
   return reply
