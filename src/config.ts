@@ -187,7 +187,8 @@ export const SETTINGS = {
   ESCLUSA_KEEP_EVENTS_DAYS: ['90', 'how long events and their deliveries are kept'],
 } as const satisfies Record<string, readonly [string, string]>
 
-type Name = keyof typeof SETTINGS
+export type SettingName = keyof typeof SETTINGS
+type Name = SettingName
 
 type SecretSetting = readonly [name: Name, minBytes: number, countsOnlyBeside?: Name]
 

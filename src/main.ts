@@ -12,6 +12,7 @@ import { startSealer } from './audit/sealer.ts'
 import type { Sealer } from './audit/sealer.ts'
 import { BY_ITSELF, makeAuditTrail } from './audit/trail.ts'
 import type { AuditTrail } from './audit/trail.ts'
+import { warnOfOtherSettings } from './compare-settings.ts'
 import type { Config } from './config.ts'
 import { networksOf } from './domain/network/networks.ts'
 import { zoneOf } from './domain/time.ts'
@@ -208,6 +209,10 @@ async function start(config: Config, opened: Opened, { worker, metrics }: Prepar
   const filled = fillAllNameKeys(store, filling.signal).catch((thrown: unknown) =>
     log.warn({ err: thrown }, 'file names could not be made ready for searches'),
   )
+  // Once the engine is up: of nodes that start at about the same time, a later one sees the ones before.
+  const compared = started
+    .then(() => warnOfOtherSettings(opened, config))
+    .catch((thrown: unknown) => log.warn({ err: thrown }, 'settings of other nodes could not be read'))
   notifier.start()
   readiness.ready = true
   const url = addressOf(app, config)
@@ -222,6 +227,7 @@ async function start(config: Config, opened: Opened, { worker, metrics }: Prepar
         filling.abort()
         ending.abort()
         await filled
+        await compared
         await stop(opened)
       })),
   }

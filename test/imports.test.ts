@@ -15,6 +15,7 @@ const MAY: Record<string, string[]> = {
   'src/log.ts': [],
   'src/config.ts': [],
   'src/shown-settings.ts': ['src/config.ts'],
+  'src/compare-settings.ts': ['src/config.ts', 'src/shown-settings.ts', 'src/store'],
   'src/root.ts': [],
   'src/json.ts': [],
   'src/event-loop-lag.ts': [],
