@@ -72,6 +72,8 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     bodyLimit: BODY_LIMIT,
     // limitBodies has this limit: uploads are excused from it.
     requestTimeout: 0,
+    // While the listener closes, a request on an open connection is answered as any other.
+    return503OnClosing: false,
     trustProxy: (address) => proxies.has(address),
     // Longer than any request line, so that the operation itself answers a long path value.
     routerOptions: { maxParamLength: 65_536 },

@@ -12,7 +12,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/store/database/open.ts'
 import { launch } from '../crash/node-process.ts'
-import { closeAfter, startTestNode, tempFolder } from '../support/harness.ts'
+import { closeAfter, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 
 test(
   'a connection on which nothing was asked does not hold up the end of a node',
@@ -30,6 +30,30 @@ test(
     await closed
   },
 )
+
+test('a request that was begun before a node stops is answered', { timeout: 30_000 }, async (t) => {
+  const node = await startTestNode(t, { empty: true })
+  const port = Number(new URL(node.url).port)
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+  t.after(() => socket.destroy())
+  socket.write('GET /healthz HTTP/1.1\r\n')
+  // Answered on another connection: the server has read both.
+  assert.equal((await fetch(`${node.url}/healthz`)).status, 200)
+  const stopped = node.stop()
+  await waitFor('the listener to be closed', async () => {
+    const other = connect(port, '127.0.0.1')
+    const refused = await Promise.race([once(other, 'connect'), once(other, 'error')]).then(
+      () => false,
+      () => true,
+    )
+    other.destroy()
+    return refused
+  })
+  socket.write('Host: here\r\nConnection: close\r\n\r\n')
+  const answer = (await socket.toArray()).join('')
+  assert.match(answer, /^HTTP\/1\.1 200 /)
+  await stopped
+})
 
 test('a node that is stopped before it is ready is drained, and leaves no sign of life', async (t) => {
   const dataDir = await tempFolder(t)

@@ -57,9 +57,10 @@ export function startAutomation(runner: Runner, owed: OwedReceipts, wake: () => 
   const begin = (key: string, turn: () => Promise<void>) => {
     if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
     const running = turn()
-      .catch((thrown: unknown) =>
-        context.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed'),
-      )
+      .catch((thrown: unknown) => {
+        if (!context.stopping.aborted)
+          context.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed')
+      })
       .finally(() => busy.delete(key))
     busy.set(key, running)
   }
@@ -136,7 +137,8 @@ async function takeTurn(
     await send(context, channel, wake)
     await fetch(runner, channel, signal)
   } catch (thrown) {
-    context.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
+    if (!context.stopping.aborted)
+      context.log.warn({ err: thrown, channel: channel.code }, 'automation of a channel failed')
   } finally {
     await context.store.write((tx) => giveAutomationRunBack(tx, channel.code, context.owner))
   }
