@@ -15,9 +15,11 @@ import {
   channelsInUse,
   lockChannels,
   removeChannels,
+  someChannels,
   updateChannels,
 } from '../store/channel-batches.ts'
-import { findChannels, insertChannels, listChannels } from '../store/channels.ts'
+import type { SomeChannels } from '../store/channel-batches.ts'
+import { insertChannels } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import {
   listContacts,
@@ -61,7 +63,7 @@ export type ApplyOptions = {
   /** A user's password is a change even if it is the present one: whoever asks does not learn whether it is. */
   newPasswords?: boolean | undefined
   /** Looks at these channels alone: for a change that concerns no others. */
-  onlyChannels?: readonly string[] | undefined
+  onlyChannels?: SomeChannels | undefined
   /**
    * Called before any password is hashed or compared; throws what forbids even that, since the time it takes tells
    * something. What it sees of accounts is what the transaction finds: if they have changed, everything begins again.
@@ -82,7 +84,7 @@ export async function applyPlatform(
   const prune = options.prune ?? false
   // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
   const { onlyChannels } = options
-  const channels = onlyChannels ? await findChannels(store.db, onlyChannels) : await listChannels(store.db)
+  const channels = await someChannels(store.db, onlyChannels)
   const draft = { ...(await readPresent(store.db)), channels }
   options.forbidFirst?.(draft)
   const hashes = await hashesFor(platform.users ?? [], options.newPasswords ? [] : draft.accounts)
@@ -120,8 +122,11 @@ export async function applyPlatform(
   return applied
 }
 
-/** What a file may refer to without describing it. With prune there is nothing of the kind. */
-export async function readKnown(db: Db, prune: boolean): Promise<Known> {
+/**
+ * What a file may refer to without describing it. With prune there is nothing of the kind. Whoever knows which channels
+ * can be referred to names them: reading all of many thousands holds up everybody else.
+ */
+export async function readKnown(db: Db, prune: boolean, channels?: readonly string[]): Promise<Known> {
   const usernames = new Set((await listAccounts(db)).map((account) => account.username))
   if (prune) return { ...NOTHING_KNOWN, usernames }
   const contacts = (await listContacts(db)).map(
@@ -140,7 +145,7 @@ export async function readKnown(db: Db, prune: boolean): Promise<Known> {
     entityRoots: new Map(entities.flatMap(({ code, fileRoots }) => (fileRoots ? [[code, fileRoots]] : []))),
     contacts: new Map(contacts),
     calendars: new Set((await listCalendars(db)).map(({ id }) => id)),
-    channels: new Map((await listChannels(db)).map(({ code, config }) => [code, config.direction])),
+    channels: new Map((await someChannels(db, channels)).map(({ code, config }) => [code, config.direction])),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Actor, AuditTrail } from '../audit/trail.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import { NodeError } from '../errors.ts'
+import type { SomeChannels } from '../store/channel-batches.ts'
 import type { Store } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { applyPlatform, readKnown } from './apply.ts'
@@ -25,7 +26,7 @@ export type Edit = {
   put?: Platform
   remove?: Removals
   /** The channels it may concern; all of them where it is left out. */
-  onlyChannels?: readonly string[]
+  onlyChannels?: SomeChannels
   /** Looked at before any password is hashed or compared; throws what forbids it. May ask for accounts alone. */
   forbidFirst?: (present: Present) => void
   /** Looked at in the transaction, before anything is written; throws what forbids it. */
@@ -38,7 +39,9 @@ export type Edited = Applied & { warnings: string[] }
 export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited> {
   const { store, seal, roots, trail, actor, now } = editing
   const { put = {}, remove, onlyChannels, forbidFirst, forbid, dryRun } = edit
-  const { faults, warnings } = platformFindings(put, roots, await readKnown(store.db, false))
+  // Expectations alone refer to channels.
+  const named = (put.expectations ?? []).map(({ channel }) => channel)
+  const { faults, warnings } = platformFindings(put, roots, await readKnown(store.db, false, named))
   if (faults.length > 0)
     throw new NodeError(
       'bad_request',

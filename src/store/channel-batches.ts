@@ -4,26 +4,35 @@
 import { batches } from './database/batches.ts'
 import { channelsChanged, toChannel, toRow } from './channels.ts'
 import type { ChannelRecord, HistoryEntry } from './channels.ts'
-import type { Dialect, Tx } from './database/store.ts'
+import type { Db, Dialect, Tx } from './database/store.ts'
 import type { ChannelRow } from './database/tables.ts'
 import { addEvents } from './events/outbox.ts'
 import { tellHistory } from './events/told.ts'
 import { isActive } from './transfers/active.ts'
 
-/** All channels, or these, locked until the transaction ends. An update through the interface waits; none is lost. */
-export async function lockChannels(
-  tx: Tx,
-  dialect: Dialect,
-  codes?: readonly string[],
-): Promise<ChannelRecord[]> {
+/** Channels by their codes, or those of a contact or of a local entity. */
+export type SomeChannels = readonly string[] | { contactId: string } | { localCode: string }
+
+/** All channels, or these, by code. */
+export async function someChannels(db: Db, some?: SomeChannels): Promise<ChannelRecord[]> {
+  return (await readRows(db, some)).map(toChannel)
+}
+
+/** The same, locked until the transaction ends. An update through the interface waits; none is lost. */
+export async function lockChannels(tx: Tx, dialect: Dialect, some?: SomeChannels): Promise<ChannelRecord[]> {
+  return (await readRows(tx, some, dialect.rowLocks)).map(toChannel)
+}
+
+async function readRows(db: Db, some: SomeChannels | undefined, lock = false): Promise<ChannelRow[]> {
+  let query = db.selectFrom('channel').selectAll().orderBy('code')
+  if (lock) query = query.forNoKeyUpdate()
+  if (!some) return query.execute()
+  if ('contactId' in some) return query.where('contact_id', '=', some.contactId).execute()
+  if ('localCode' in some) return query.where('local_code', '=', some.localCode).execute()
   const rows: ChannelRow[] = []
-  for (const some of codes ? batches(codes.toSorted()) : [undefined]) {
-    let query = tx.selectFrom('channel').selectAll().orderBy('code')
-    if (some) query = query.where('code', 'in', some)
-    if (dialect.rowLocks) query = query.forNoKeyUpdate()
-    rows.push(...(await query.execute()))
-  }
-  return rows.map(toChannel)
+  for (const codes of batches(some.toSorted()))
+    rows.push(...(await query.where('code', 'in', codes).execute()))
+  return rows
 }
 
 /** Replaces channels that exist; their revision grows. */

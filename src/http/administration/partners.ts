@@ -60,7 +60,7 @@ const changeEntity: PlatformHandler<'changeEntity'> = (context, call) => {
   return changePlatform(context, call, {
     put: { localEntities: [{ code, ...call.body }] },
     // Its channels must lie inside the file roots it gets.
-    ...(call.body.fileRoots === undefined && { onlyChannels: [] }),
+    onlyChannels: call.body.fileRoots === undefined ? [] : { localCode: code },
     forbid: (present) => void current(call, present, (all) => entityOf(all, code), `local entity ${code}`),
   })
 }
@@ -69,6 +69,7 @@ const removeEntity: PlatformHandler<'removeEntity'> = (context, call) => {
   const { code } = call.input
   return changePlatform(context, call, {
     remove: { entities: [code] },
+    onlyChannels: { localCode: code },
     forbid: (present) => void current(call, present, (all) => entityOf(all, code), `local entity ${code}`),
   })
 }
@@ -145,6 +146,7 @@ const changeContact: PlatformHandler<'changeContact'> = (context, call) => {
   const id = call.input.contactId
   return changePlatform(context, call, {
     put: { contacts: [{ ...call.body, id }] },
+    onlyChannels: { contactId: id },
     forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
   })
 }
@@ -153,6 +155,7 @@ const removeContact: PlatformHandler<'removeContact'> = (context, call) => {
   const id = call.input.contactId
   return changePlatform(context, call, {
     remove: { contacts: [id] },
+    onlyChannels: { contactId: id },
     forbid: (present) => void current(call, present, (all) => contactOf(all, id), `contact ${id}`),
   })
 }
