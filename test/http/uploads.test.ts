@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { pino } from 'pino'
 import { createClient } from '../../sdk/index.ts'
 import { BASE_PATH } from '../../src/contract/operations.ts'
 import { limitBodies, unhurried } from '../../src/http/body-deadline.ts'
@@ -176,12 +177,17 @@ test('an upload stays within its limits: size, quota, room on the disk', async (
 })
 
 test('an upload that breaks off leaves nothing; what a crash left is swept, what is fresh is not', async (t) => {
-  const node = await startTestHttp(t)
+  const errors: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) })
+  const node = await startTestHttp(t, { log })
   const folder = join(node.files, 'out')
   const asked = await begun(node, 'half.txt', Buffer.alloc(100_000))
   await waitFor('a hidden part', async () => (await hidden(folder)).length === 1)
   asked.destroy()
   await waitFor('nothing left', async () => (await readdir(folder)).length === 0)
+  assert.equal((await put(node, 'other.txt', 'x')).status, 200)
+  await rm(join(folder, 'other.txt'))
+  assert.deepEqual(errors, [], 'a client that goes away is nothing that an operator must see to')
 
   const [old, fresh] = ['0', '1'].map((digit) => `.esclusa-upload-${digit.repeat(36)}.part`) as [
     string,

@@ -50,7 +50,8 @@ const uploadFile: PlatformHandler<'uploadFile'> = async (context, call) => {
   } catch (thrown) {
     // What is left of the body is taken and dropped, so that the answer can be read; not for long.
     raw.resume()
-    throw asDiskConflict(thrown)
+    // The request's own error: the client went away, or sent nothing for too long.
+    throw thrown === raw.errored ? brokeOff(thrown) : asDiskConflict(thrown)
   }
 }
 
@@ -64,8 +65,11 @@ function announced({ headers }: IncomingMessage): number | undefined {
 /** A body that broke off ends like one that is complete where the connection was closed in good order. */
 function requireWhole(raw: IncomingMessage, size: number): void {
   const length = announced(raw)
-  if (!raw.complete || (length !== undefined && length !== size))
-    throw new NodeError('bad_request', 'the upload broke off')
+  if (!raw.complete || (length !== undefined && length !== size)) throw brokeOff()
+}
+
+function brokeOff(cause?: unknown): NodeError {
+  return new NodeError('bad_request', 'the upload broke off', { cause })
 }
 
 async function limitsOf({ store, uploads }: Context, { contactId }: ChannelRecord): Promise<UploadLimits> {
