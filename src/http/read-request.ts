@@ -23,14 +23,33 @@ export function parseBodies(app: FastifyInstance<Server>): void {
     const fault = encodingFault(request.headers['content-type'] ?? '', body)
     if (fault) return done(fault)
     const text = body.toString('utf8')
-    void parseJson(request, text, (error, value: unknown) =>
-      done(error ?? (ESCAPED_SURROGATE.test(text) ? surrogateFault(value) : undefined) ?? null, value),
-    )
+    void parseJson(request, text, (error, value: unknown) => {
+      const wrong = error
+        ? (keyFault(text) ?? error)
+        : ESCAPED_SURROGATE.test(text)
+          ? surrogateFault(value)
+          : undefined
+      done(wrong ?? null, value)
+    })
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     if (body.length === 0) done(null, undefined)
     else done(new NodeError('unsupported_media', 'the body must be JSON: Content-Type application/json'))
   })
+}
+
+/** Of a body that was refused although it is JSON: the parser takes no keys that could reach an object's prototype. */
+function keyFault(text: string): NodeError | undefined {
+  let named = 'prototype of constructor'
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      if (key === '__proto__') named = key
+      return value
+    })
+  } catch {
+    return undefined
+  }
+  return new NodeError('bad_request', `the body holds a key that is not taken: ${named}`)
 }
 
 /** In a scope of operations that take octets: the handler reads them, whatever they call themselves. */

@@ -262,6 +262,10 @@ test('a body that is not JSON answers 415, one that is broken JSON 400', async (
     '{"name":"\u0001"}',
   ])
     assert.equal((await send(raw, 'application/json')).status, 400, raw)
+  const named = async (raw: string) => (await send(raw, 'application/json')).body.message
+  assert.match(await named('{"a":{"\\u005f_proto__":1}}'), /a key that is not taken: __proto__$/)
+  assert.match(await named('{"constructor":{"prototype":{}}}'), /not taken: prototype of constructor$/)
+  assert.match(await named('{"__proto__":'), /not well-formed JSON/)
 })
 
 test('reset, retry and send take an empty body of any type or {}, and nothing else', async (t) => {
