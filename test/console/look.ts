@@ -111,6 +111,9 @@ async function lookAtDialogs(page: Page, look: (name: string) => Promise<void>):
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   await go(page, `/channels/${PAYROLL}/configuration`)
   await page.getByRole('button', { name: 'Edit' }).click()
+  // Fields that are disabled are grey on grey, and axe leaves them out.
+  assert.equal(await page.locator('.config input:disabled, form input:disabled').count(), 0)
+  assert.equal(await page.getByLabel('Application', { exact: true }).isEditable(), false)
   await page.getByLabel('Further attempts').fill('many')
   await page.getByRole('button', { name: 'Review changes' }).click()
   await page.getByText('Give a whole number.').waitFor()

@@ -32,7 +32,6 @@ export function FieldInput({ field, draft, error, fixed, isNew, set }: Props) {
     error,
     required,
     withAsterisk: required,
-    disabled: fixed,
     value,
   }
   const valueWords: Record<string, string> = { ...words.roles, ...words.direction, ...words.admin.values }
@@ -68,6 +67,7 @@ export function FieldInput({ field, draft, error, fixed, isNew, set }: Props) {
   return (
     <TextInput
       {...common}
+      readOnly={fixed}
       inputMode={kind === 'number' ? 'numeric' : undefined}
       onChange={(event) => set(event.currentTarget.value)}
     />

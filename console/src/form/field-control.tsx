@@ -48,7 +48,7 @@ export function FieldControl({ pointer, value, error, change }: Props) {
     <TextInput
       {...shared}
       description={field.help(pointer)}
-      disabled={isFixed(pointer)}
+      readOnly={isFixed(pointer)}
       placeholder={isFixed(pointer) ? undefined : field.unset(pointer)}
       inputMode={type === 'integer' ? 'numeric' : undefined}
       spellCheck={false}
