@@ -9,10 +9,24 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/store/database/open.ts'
 import { launch } from '../crash/node-process.ts'
 import { closeAfter, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
+
+/** A node in a process of its own. */
+function serve(t: TestContext, dataDir: string) {
+  const node = launch({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_PORT: '0' }, ['serve'])
+  const gone = once(node, 'exit')
+  closeAfter(t, async () => {
+    node.kill('SIGKILL')
+    await gone
+  })
+  const { stdout } = node
+  assert.ok(stdout)
+  return { node, gone, stdout }
+}
 
 test(
   'a connection on which nothing was asked does not hold up the end of a node',
@@ -57,17 +71,11 @@ test('a request that was begun before a node stops is answered', { timeout: 30_0
 
 test('a node that is stopped before it is ready is drained, and leaves no sign of life', async (t) => {
   const dataDir = await tempFolder(t)
-  const node = launch({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_PORT: '0' }, ['serve'])
-  const gone = once(node, 'exit')
-  closeAfter(t, async () => {
-    node.kill('SIGKILL')
-    await gone
-  })
-  assert.ok(node.stdout)
+  const { node, gone, stdout } = serve(t, dataDir)
   // Its first line of log: the listener is open, the engine is not up.
-  await once(node.stdout, 'data')
+  await once(stdout, 'data')
   node.kill('SIGTERM')
-  node.stdout.resume()
+  stdout.resume()
   await gone
   assert.deepEqual([node.exitCode, node.signalCode], [0, null])
   const store = await openStore({ dataDir, databaseUrl: undefined })
@@ -77,14 +85,8 @@ test('a node that is stopped before it is ready is drained, and leaves no sign o
 
 test('a Ctrl-C that comes twice does not cut the drain short', async (t) => {
   const dataDir = await tempFolder(t)
-  const node = launch({ ESCLUSA_DATA_DIR: dataDir, ESCLUSA_PORT: '0' }, ['serve'])
-  const gone = once(node, 'exit')
-  closeAfter(t, async () => {
-    node.kill('SIGKILL')
-    await gone
-  })
-  assert.ok(node.stdout)
-  for await (const line of createInterface(node.stdout)) {
+  const { node, gone, stdout } = serve(t, dataDir)
+  for await (const line of createInterface(stdout)) {
     if (line.includes('"msg":"ready"')) node.kill('SIGINT')
     if (line.includes('"msg":"draining"')) node.kill('SIGINT')
   }
