@@ -32,10 +32,10 @@ export function publicPartOf(pem: string): PublicPart | undefined {
 }
 
 function readPublicPart(pem: string): PublicPart | undefined {
-  const [certificate] = certificatesIn(pem)
+  const certificate = ownCertificate(pem)
   try {
     if (certificate !== undefined) return ofCertificate(new X509Certificate(certificate))
-    const key = createPublicKey(pem)
+    const key = createPublicKey(privateKeysIn(pem)[0] ?? pem)
     const der = key.export({ type: 'spki', format: 'der' })
     return {
       fingerprint: sha256(der),
@@ -51,16 +51,23 @@ export function certificatesIn(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
+/** The certificate at work: that of the private key, where there is one. Some programs write the chain in front of it. */
+export function ownCertificate(pem: string): string | undefined {
+  const all = certificatesIn(pem)
+  const [key] = privateKeysIn(pem)
+  // A lone certificate needs no comparing, which takes milliseconds.
+  return key === undefined || all.length === 1 ? all[0] : all.find((one) => belongs(one, key))
+}
+
 function privateKeysIn(pem: string): string[] {
   return pem.match(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/g) ?? []
 }
 
-/** Behind the first: the chain that leads to it. Certificates of keys that were at work before are no part of it. */
+/** Beside the one at work: the chain that leads to it. Certificates of keys that were at work before are no part of it. */
 export function chainBehind(pem: string): string[] {
   const keys = privateKeysIn(pem)
-  return certificatesIn(pem)
-    .slice(1)
-    .filter((one) => !keys.some((key) => belongs(one, key)))
+  const own = ownCertificate(pem)
+  return certificatesIn(pem).filter((one) => one !== own && !keys.some((key) => belongs(one, key)))
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before } from 'node:test'
+import { before, test } from 'node:test'
 import { makeTestKey } from '../../test/support/cms-keys.ts'
 import type { TestKey } from '../../test/support/cms-keys.ts'
 import { testOnBoth, withStore } from '../../test/support/harness.ts'
@@ -14,7 +14,7 @@ import { makeSeal } from '../store/seal.ts'
 import type { Seal } from '../store/seal.ts'
 import { RESEAL_START, resealSome } from '../store/sealed-values.ts'
 import type { ResealWalk } from '../store/sealed-values.ts'
-import { publicPartOf } from './key-facts.ts'
+import { chainBehind, ownCertificate, publicPartOf } from './key-facts.ts'
 import { keysOfChannels, knownKeys, UNREADABLE } from './known-keys.ts'
 
 const [OURS, THEIRS, NONE, DAMAGED] = [
@@ -81,6 +81,27 @@ function certificate({ certificatePem }: TestKey) {
   const { fingerprint: found, subject, validTo } = publicPartOf(certificatePem) ?? {}
   return { side: 'LOCAL', fingerprint: found, subject, endsAt: validTo }
 }
+
+test('the certificate of the private key is the one that is shown, wherever its chain stands', () => {
+  const [own, chain] = [one.certificatePem.trim(), other.certificatePem.trim()]
+  const before = `${replaced.privateKeyPem}\n${replaced.certificatePem}`
+  for (const order of [
+    [one.privateKeyPem, own, chain],
+    [one.privateKeyPem, chain, own],
+    [chain, own, one.privateKeyPem],
+    [chain, one.privateKeyPem, own, before],
+  ]) {
+    const pem = order.join('\n')
+    assert.equal(ownCertificate(pem), own)
+    assert.equal(fingerprint(pem), fingerprint(own))
+    assert.deepEqual(chainBehind(pem), [chain])
+  }
+  // A partner's certificate stands in front of its chain.
+  assert.equal(fingerprint(`${chain}\n${own}`), fingerprint(chain))
+  // What belongs to other keys is not shown as ours.
+  const none = [one.privateKeyPem, chain, replaced.certificatePem].join('\n')
+  assert.equal(fingerprint(none), fingerprint(one.publicKeyPem))
+})
 
 testOnBoth(
   'what is public of keys is found out once, and again only of channels that were changed',

@@ -1,8 +1,8 @@
 // What must hold for channels whose files are signed or encrypted, and what is allowed but easily not what was meant.
 
-import { X509Certificate } from 'node:crypto'
 import type { PlatformChannel } from '../contract/administration/platform-file.ts'
 import type { Fault } from '../domain/channel-rules.ts'
+import { publicPartOf } from '../keys/key-facts.ts'
 import { UNREAD } from './references.ts'
 
 type Carried = { protocol: string; suite?: string | undefined }
@@ -62,26 +62,16 @@ function validityWarnings({ security = {} }: PlatformChannel) {
   return (['rsaLocalKey', 'rsaRemoteKey'] as const).flatMap((field) => {
     const pem = security[field]
     if (typeof pem !== 'string' || pem === UNREAD) return []
-    const [block] = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/) ?? []
-    const certificate = block === undefined ? undefined : parsed(block)
-    if (certificate === undefined) return []
-    const { validFromDate, validToDate } = certificate
+    // One that does not parse is told of as a fault elsewhere.
+    const { validFrom, validTo } = publicPartOf(pem) ?? {}
+    if (validFrom === undefined || validTo === undefined) return []
     const pointer = `/security/${field}`
-    const day = (date: Date) => date.toISOString().slice(0, 10)
+    const day = (at: number) => new Date(at).toISOString().slice(0, 10)
     const nothing = 'nothing is signed, encrypted or believed with it'
-    if (validToDate.getTime() <= now)
-      return [{ pointer, message: `holds a certificate that ended on ${day(validToDate)}: ${nothing}` }]
-    return validFromDate.getTime() > now
-      ? [{ pointer, message: `holds a certificate that begins on ${day(validFromDate)}: ${nothing} before` }]
+    if (validTo <= now)
+      return [{ pointer, message: `holds a certificate that ended on ${day(validTo)}: ${nothing}` }]
+    return validFrom > now
+      ? [{ pointer, message: `holds a certificate that begins on ${day(validFrom)}: ${nothing} before` }]
       : []
   })
-}
-
-/** One that does not parse is told of as a fault elsewhere. */
-function parsed(pem: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(pem)
-  } catch {
-    return undefined
-  }
 }

@@ -525,6 +525,12 @@ test('a certificate that has ended or has not begun is warned of', async (t) => 
   const [early = '', ...neither] = await of(year)
   assert.match(early, new RegExp(`^${where} begins on [-\\d]{10}: ${nothing} before$`))
   assert.deepEqual([noMore, neither, await of(0)], [[], [], []])
+  // In front of our own stands a chain that is valid for longer.
+  const now = new Date(Date.now() - year)
+  const own = await generateSelfSigned({ commonName: 'own', bits: 2048, days: 30, now })
+  const rsaLocalKey = [own.privateKeyPem, await certificate(0), own.certificatePem].join('\n')
+  const [ofOurs = ''] = read(withChannel({ security: { rsaLocalKey } })).warnings
+  assert.match(ofOurs, /rsaLocalKey holds a certificate that ended on/)
 })
 
 test('a file in another alphabet than UTF-8 is refused, with the place', async (t) => {

@@ -20,6 +20,7 @@ import { noFolders, overlaps, requireRights } from '../../files/root-overlap.ts'
 import { partnerFolderFault } from '../../files/partner-folders.ts'
 import type { NodePlaces } from '../../files/partner-folders.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
+import { ownCertificate } from '../../keys/key-facts.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { listContacts, listLocalEntities, openProtocolSections } from '../../store/contacts.ts'
@@ -286,7 +287,9 @@ function certificateFindings(about: string, pems: readonly (string | undefined)[
   return pems.flatMap((pem) => {
     const start = pem?.indexOf('-----BEGIN CERTIFICATE-----') ?? -1
     if (pem === undefined || start < 0) return []
-    const { validFromDate, validToDate, subject } = new X509Certificate(pem.slice(start))
+    const { validFromDate, validToDate, subject } = new X509Certificate(
+      ownCertificate(pem) ?? pem.slice(start),
+    )
     const left = validToDate.getTime() - Date.now()
     const day = (date: Date) => date.toISOString().slice(0, 10)
     if (left < 0) return [wrong(about, `the certificate ${subject} expired on ${day(validToDate)}`)]
