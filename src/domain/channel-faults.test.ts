@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import type { Channel } from '../contract/channel.ts'
+import { makeTestKey } from '../../test/support/cms-keys.ts'
 import { channelFaults, valueFaults } from './channel-faults.ts'
 import { isInside } from './channel-rules.ts'
 
@@ -92,6 +93,41 @@ test('keys must parse: ours private, the partner’s public', () => {
     '/security/rsaRemoteKey',
   ])
   assert.deepEqual(pointers({ security: { localKey: 'any text', remoteKey: '' } }), [])
+})
+
+test('what stands beside a key in its PEM must be of use: its certificate, read whole, and no passphrase', async () => {
+  const [ours, theirs] = [await makeTestKey('ours'), await makeTestKey('theirs')]
+  const own = `${ours.privateKeyPem.trim()}\n${ours.certificatePem}`
+  const told = (security: Channel['security']) => channelFaults({ security }, ROOTS)
+  for (const rsaLocalKey of [own, own.replaceAll('\n', '\r\n'), theirs.certificatePem + own, `text\n${own}`])
+    assert.deepEqual(told({ rsaLocalKey, rsaRemoteKey: theirs.certificatePem + ours.certificatePem }), [])
+
+  const key = createPrivateKey(ours.privateKeyPem)
+  const hidden = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+  assert.deepEqual(told({ rsaLocalKey: own + String(key.export({ ...hidden, type: 'pkcs8' })) }), [])
+  const broken = theirs.certificatePem.replace('\nMII', '\nMIX')
+  const half = theirs.certificatePem.slice(0, 300)
+  const old = (pem: string) => pem.replaceAll(' CERTIFICATE', ' X509 CERTIFICATE')
+  const passphrase = 'is not a private key in PEM form without a passphrase: openssl pkey takes it away'
+  const unreadable = 'holds a certificate that cannot be read'
+  const named = 'holds a block X509 CERTIFICATE: openssl x509 makes a CERTIFICATE of it'
+  for (const [rsaLocalKey, message] of [
+    [key.export({ ...hidden, type: 'pkcs8' }), passphrase],
+    [key.export({ ...hidden, type: 'pkcs1' }) + ours.certificatePem, passphrase],
+    [ours.privateKeyPem + theirs.certificatePem, 'holds no certificate that belongs to its private key'],
+    [own + broken, unreadable],
+    [ours.privateKeyPem + half, unreadable],
+    [old(own), named],
+  ] as const)
+    assert.deepEqual(told({ rsaLocalKey: String(rsaLocalKey) }), [
+      { pointer: '/security/rsaLocalKey', message },
+    ])
+  for (const [rsaRemoteKey, message] of [
+    [ours.certificatePem + broken, unreadable],
+    [ours.certificatePem + half, unreadable],
+    [old(ours.certificatePem), named],
+  ] as const)
+    assert.deepEqual(told({ rsaRemoteKey }), [{ pointer: '/security/rsaRemoteKey', message }])
 })
 
 test('an RSA key that can be factored is refused, ours and the partner’s', () => {

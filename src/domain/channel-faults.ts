@@ -1,7 +1,7 @@
 // What a node finds wrong with a channel: the rules of channel-rules.ts, with the node's own roots and its check of
 // keys.
 
-import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../contract/channel.ts'
 import { ruleFaults, valueRuleFaults } from './channel-rules.ts'
@@ -30,7 +30,44 @@ function plain({ pointer, message }: RuleFault): Fault {
 }
 
 function privateKeyFault(pem: string, leastBits: number): string | undefined {
-  return keyFault(() => createPrivateKey(pem), 'a private key in PEM form', leastBits)
+  const wanted = 'a private key in PEM form'
+  const fault = keyFault(() => createPrivateKey(pem), wanted, leastBits)
+  if (fault === undefined) return certificateFault(pem) ?? strangersFault(pem)
+  return PASSPHRASE.test(pem) ? `${fault} without a passphrase: openssl pkey takes it away` : fault
+}
+
+const PASSPHRASE = /-----BEGIN (ENCRYPTED PRIVATE KEY-----|[A-Z ]*PRIVATE KEY-----\s+Proc-Type: 4,ENCRYPTED)/
+
+/** The partner would be shown a certificate whose key we do not have. */
+function strangersFault(pem: string): string | undefined {
+  const certificates = certificatesIn(pem)
+  const key = createPrivateKey(pem)
+  return certificates.length === 0 ||
+    certificates.some((one) => new X509Certificate(one).checkPrivateKey(key))
+    ? undefined
+    : 'holds no certificate that belongs to its private key'
+}
+
+/** What is wrong with the certificates beside a key. Readers take those that are called so and pass over the rest. */
+export function certificateFault(pem: string): string | undefined {
+  const labels = [...pem.matchAll(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----/g)].map(([, label]) => label)
+  const other = labels.find((label) => label !== 'CERTIFICATE')
+  if (other !== undefined) return `holds a block ${other}: openssl x509 makes a CERTIFICATE of it`
+  const certificates = certificatesIn(pem)
+  const readable = certificates.length === labels.length && certificates.every(isCertificate)
+  return readable ? undefined : 'holds a certificate that cannot be read'
+}
+
+function certificatesIn(pem: string): string[] {
+  return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0
+  } catch {
+    return false
+  }
 }
 
 /** createPublicKey would also accept a private key and take its public half. */
@@ -38,7 +75,7 @@ function publicKeyFault(pem: string, leastBits: number): string | undefined {
   const wanted = 'a certificate or public key in PEM form'
   return pem.includes('PRIVATE KEY')
     ? `is not ${wanted}`
-    : keyFault(() => createPublicKey(pem), wanted, leastBits)
+    : (keyFault(() => createPublicKey(pem), wanted, leastBits) ?? certificateFault(pem))
 }
 
 /** A shorter RSA key can be factored. Then anybody who has its public half can sign as its owner. */

@@ -4,6 +4,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
+import { certificateFault } from '../domain/channel-faults.ts'
 import type { Fault } from '../domain/channel-rules.ts'
 import { parseCode } from '../domain/channel.ts'
 import type { ProtocolName } from '../contract/contact-settings.ts'
@@ -129,6 +130,10 @@ function tlsFindings(tls: NonNullable<PlatformContact['oftp2']>['tls'], fault: S
     const pem = tls?.[name]
     if (typeof pem !== 'string' || pem === UNREAD) return
     if (!parses(() => read(pem))) fault(`/oftp2/tls/${name}`, `is not ${what} in PEM form`)
+    else {
+      const message = certificateFault(pem)
+      if (message !== undefined) fault(`/oftp2/tls/${name}`, message)
+    }
   }
   check('ca', 'a certificate', (pem) => new X509Certificate(pem))
   check('cert', 'a certificate', (pem) => new X509Certificate(pem))

@@ -601,3 +601,15 @@ test('encryption that is off, passwords that OFTP2 cannot carry and keys that ar
   assert.deepEqual(tls(other.privateKeyPem), ['/contacts/0/oftp2/tls/key'])
   assert.deepEqual(tls(one.privateKeyPem), [])
 })
+
+test('every certificate of a partner’s TLS must be readable, not the first alone', async (t) => {
+  const { read } = await reader(t)
+  const { certificatePem } = await makeTestKey('authority')
+  const broken = certificatePem.replace('\nMII', '\nMIX')
+  const of = (ca: string) => () => read(withChannel({}, { oftp2: { tls: { ca, cert: ca } } }))
+  assert.throws(of(certificatePem + broken), {
+    message:
+      /oftp2\/tls\/ca holds a certificate that cannot be read[^]*tls\/cert holds a certificate that cannot/,
+  })
+  assert.doesNotThrow(of(certificatePem + certificatePem))
+})
