@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { makeTestKey, noOpenssl, OpensslFolder } from '../../../test/support/cms-keys.ts'
 import { proposedKey } from './propose-key.ts'
@@ -19,7 +20,26 @@ test('a certificate comes alone or in a CMS message, as PEM or DER, and is the s
   assert.deepEqual(der(proposedKey(der(key.certificatePem)).pem), der(key.certificatePem))
 })
 
-test('of a chain in a CMS message the certificate that has issued no other is taken', { skip }, async (t) => {
+test('a public key comes as PEM or DER, and nothing else that came with a key is kept', async () => {
+  const { privateKeyPem, certificatePem, publicKeyPem } = await makeTestKey('partner')
+  const pkcs1 = createPublicKey(publicKeyPem).export({ type: 'pkcs1', format: 'der' })
+  for (const form of [Buffer.from(publicKeyPem), der(publicKeyPem), pkcs1])
+    assert.equal(proposedKey(form).pem, publicKeyPem)
+  const { pem } = proposedKey(Buffer.from(`Año\n${privateKeyPem}\n${certificatePem}${certificatePem}`))
+  assert.equal(pem, certificatePem)
+})
+
+test('a key that cannot be used is refused with the reason', () => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  for (const form of [Buffer.from(pem), der(pem)])
+    assert.throws(() => proposedKey(form), {
+      code: 'file_refused',
+      message: 'the file is no key that can be proposed: the key is of type ec, not RSA',
+    })
+})
+
+test('of a chain the certificate that has issued no other is taken', { skip }, async (t) => {
   const folder = new OpensslFolder(await makeTestKey('unused'))
   t.after(() => folder.remove())
   const made = (name: string, more: string) =>
@@ -34,7 +54,9 @@ test('of a chain in a CMS message the certificate that has issued no other is ta
   ]) {
     const given = files.map((file) => `-certfile ${file}`).join(' ')
     folder.openssl(`crl2pkcs7 -nocrl ${given} -outform DER -out chain`)
-    assert.deepEqual(der(proposedKey(folder.read('chain')).pem), der(folder.read('leaf').toString()))
+    const pem = Buffer.concat(files.map((file) => folder.read(file)))
+    for (const chain of [folder.read('chain'), pem])
+      assert.deepEqual(der(proposedKey(chain).pem), der(folder.read('leaf').toString()))
   }
 })
 

@@ -1,9 +1,10 @@
 // Key-exchange channels receive keys alone. What comes in is kept as the partner's proposed key. It takes effect only
 // when somebody accepts it.
 
+import { createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError } from '../../errors.ts'
+import { NodeError, messageOf } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
 import { newId } from '../../store/database/ids.ts'
 import { insertKeyProposal } from '../../store/keys/proposals.ts'
@@ -49,21 +50,29 @@ export async function proposeKey(
 }
 
 /**
- * Reads a received file as a certificate (PEM, DER, or alone in a CMS message) or public key; throws file_refused if it is
- * neither.
+ * Reads a received file as a certificate or public key (PEM or DER) or as certificates in a CMS message; throws file_refused
+ * if it is none. Nothing else that came with it is kept: partners have sent their private keys along.
  */
 export function proposedKey(bytes: Buffer): { pem: string; fingerprint: string } {
-  const text = bytes.toString('latin1')
   try {
-    const pem = certificateIn(bytes) ?? (text.includes('-----BEGIN') ? text : toPem(bytes))
-    readPartnerKey(pem)
+    const found = certificateIn(bytes) ?? publicKeyIn(bytes) ?? bytes.toString('latin1')
+    const { certificate, publicKey } = readPartnerKey(found)
+    const pem = certificate?.pem ?? publicKey.export({ type: 'spki', format: 'pem' }).toString()
     return { pem, fingerprint: fingerprintOf(pem) }
   } catch (cause) {
-    throw new NodeError('file_refused', 'the file is neither a certificate nor a public key', { cause })
+    throw new NodeError('file_refused', `the file is no key that can be proposed: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
-function toPem(der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+/** In DER, bare or as PKCS#1 writes it. */
+function publicKeyIn(key: Buffer): string | undefined {
+  for (const type of ['spki', 'pkcs1'] as const)
+    try {
+      return createPublicKey({ key, format: 'der', type }).export({ type: 'spki', format: 'pem' }).toString()
+    } catch {
+      // It is no key of this form.
+    }
+  return undefined
 }

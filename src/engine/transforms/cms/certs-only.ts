@@ -1,5 +1,6 @@
-// A CMS message that signs nothing and only carries certificates (RFC 5652, 5.1), as partners exchange them (RFC 5024,
-// 10.4; `openssl crl2pkcs7 -nocrl`). Whom it comes from is not told by it: whoever takes the certificate must compare it.
+// Certificates as partners send them: in PEM, in DER, or in a CMS message that signs nothing and only carries them (RFC
+// 5652, 5.1; RFC 5024, 10.4; `openssl crl2pkcs7 -nocrl`). Whom they come from is not told by it: whoever takes one must
+// compare it.
 
 import { X509Certificate } from 'node:crypto'
 import { NodeError } from '../../../errors.ts'
@@ -7,12 +8,13 @@ import { OID } from './algorithms.ts'
 import { children, definite, dottedOid, readTlv, TAG } from './der.ts'
 
 /**
- * The one certificate that the message is sent for, in PEM: of several the one that has not issued another of them.
- * Undefined if it is no CMS message of that kind, in DER or PEM.
+ * The one certificate that the file is sent for, in PEM: of several the one that has not issued another of them.
+ * Undefined if it holds none.
  */
 export function certificateIn(message: Buffer): string | undefined {
-  const found = certificatesIn(message)
-  if (!found) return undefined
+  const all = certificatesIn(message)
+  const found = [...new Map(all.map((one) => [one.fingerprint256, one])).values()]
+  if (found.length === 0) return undefined
   const last = found.filter((one) => !found.some((other) => other !== one && other.checkIssued(one)))
   const [certificate, ...more] = last
   if (!certificate || more.length > 0)
@@ -20,20 +22,35 @@ export function certificateIn(message: Buffer): string | undefined {
   return certificate.toString()
 }
 
-const PEM = /-----BEGIN (PKCS7|CMS)-----([^-]+)-----END \1-----/
+const MESSAGE = /-----BEGIN (PKCS7|CMS)-----([^-]+)-----END \1-----/
+const CERTIFICATE = /-----BEGIN (X509 )?CERTIFICATE-----[^-]+-----END (X509 )?CERTIFICATE-----/g
 
-function certificatesIn(message: Buffer): X509Certificate[] | undefined {
+function certificatesIn(file: Buffer): X509Certificate[] {
+  const text = file.toString('latin1')
+  const bare = text.match(CERTIFICATE)?.flatMap(certificate) ?? certificate(file)
+  return bare.length > 0 ? bare : certificatesOfMessage(file, text)
+}
+
+function certificate(file: string | Buffer): X509Certificate[] {
   try {
-    const base64 = PEM.exec(message.toString('latin1'))?.[2]
+    return [new X509Certificate(file)]
+  } catch {
+    return []
+  }
+}
+
+function certificatesOfMessage(message: Buffer, text: string): X509Certificate[] {
+  try {
+    const base64 = MESSAGE.exec(text)?.[2]
     const bytes = base64 === undefined ? message : Buffer.from(base64, 'base64')
     const [type, content] = children(readTlv(definite(bytes)).value)
-    if (type?.tag !== TAG.oid || dottedOid(type.value) !== OID.signedData || !content) return undefined
+    if (type?.tag !== TAG.oid || dottedOid(type.value) !== OID.signedData || !content) return []
     const fields = children(readTlv(content.value).value)
     const certificates = fields.find(({ tag }) => tag === TAG.contextConstructed(0))
     const signers = fields.at(-1)
-    if (!certificates || signers?.tag !== TAG.set || signers.value.length > 0) return undefined
+    if (!certificates || signers?.tag !== TAG.set || signers.value.length > 0) return []
     return children(certificates.value).map(({ whole }) => new X509Certificate(whole))
   } catch {
-    return undefined
+    return []
   }
 }
