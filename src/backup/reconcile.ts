@@ -1,7 +1,8 @@
 // Makes a restored database safe to work on. Since the backup files were sent and received of which it knows nothing:
 //
-//   - What the database before it still knows is brought over: memories against duplicates, events, and how far the
-//     transfers got that were active. If it cannot be read, or does not go on from the backup, nothing is known.
+//   - What the database before it still knows is brought over: memories against duplicates, events, how far the
+//     transfers got that were active, and what was still open (open-ends.ts). If it cannot be read, or does not go on from
+//     the backup, nothing is known. If it was itself restored since, it does not know what lay in outbound directories.
 //   - An emission of which nothing is known ends as FAILED (`restored`): a retry sends it, a reset gives it up. One that
 //     only waits for receipts goes on waiting. A reception ends likewise; the partner sends again what it has no
 //     receipt for.
@@ -26,7 +27,7 @@ import {
   halfFiles,
   knownBefore,
   movePaths,
-  outboxBefore,
+  restoredSince,
   takenSince,
 } from '../store/after-restore.ts'
 import type { Before } from '../store/after-restore.ts'
@@ -35,12 +36,13 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
 import { tryInside } from '../store/database/savepoint.ts'
 import type { Tx } from '../store/database/store.ts'
-import { holdFile, holdInOutbox } from '../store/held-files.ts'
-import { allWaitingFiles, takeFromOutbox } from '../store/transfers/outbox.ts'
+import { heldIn, holdFile, holdInOutbox } from '../store/held-files.ts'
+import { allWaitingFiles } from '../store/transfers/outbox.ts'
 import { sentHashes } from '../store/transfers/sent-files.ts'
 import { activeIds } from '../store/transfers/staged-paths.ts'
 import { findTransfer, moveTransfer } from '../store/transfers/transfers.ts'
 import type { Manifest } from './manifest.ts'
+import { takeOverOpenEnds } from './open-ends.ts'
 
 export type Reconciling = {
   manifest: Manifest
@@ -75,15 +77,17 @@ export async function reconcile(tx: Tx, work: Reconciling): Promise<void> {
 }
 
 async function sortOut(tx: Tx, work: Reconciling, before: Before | undefined): Promise<void> {
+  const knowsAll = before !== undefined && !(await restoredSince(tx, before))
   if (before) await bringOver(tx, before)
   for (const id of await activeIds(tx)) {
     const known = before && (await knownBefore(before, id))
     if (known) await catchUp(tx, id, known)
     else await giveUp(tx, id, work)
   }
-  await holdWaiting(tx, work, before)
+  if (before) await takeOverOpenEnds(tx, before, work)
+  else await holdWaiting(tx, work)
   for (const channel of await listChannels(tx))
-    if (goes(channel.config, 'EMISION')) await holdLying(tx, work, channel, before)
+    if (goes(channel.config, 'EMISION')) await holdLying(tx, work, channel, knowsAll ? before : undefined)
 }
 
 async function forgetLostHalves(tx: Tx, { dataDir, unpacked }: Reconciling): Promise<void> {
@@ -119,14 +123,8 @@ function waitsForReceipts({ direction, files, receiptsUntil }: TransferRecord): 
 }
 
 /** Files that a partner would find when it calls. */
-async function holdWaiting(tx: Tx, { now }: Reconciling, before: Before | undefined): Promise<void> {
+async function holdWaiting(tx: Tx, { now }: Reconciling): Promise<void> {
   for (const file of await allWaitingFiles(tx)) {
-    const known = before && (await outboxBefore(before, file.id))
-    if (known === 'waiting') continue
-    if (known === 'taken') {
-      await takeFromOutbox(tx, file, now)
-      continue
-    }
     const { channelCode, path, name, size, modifiedAt } = file
     await holdInOutbox(tx, {
       id: newId(now),
@@ -151,7 +149,9 @@ async function holdLying(
   const found = await findSendSet(channel.config, fileRoots, now).catch((thrown: unknown) => {
     warn(`channel ${code}: nothing could be held, see to it before a node starts: ${messageOf(thrown)}`)
   })
+  const isHeld = await heldIn(tx, code)
   for (const file of found?.files ?? []) {
+    if (isHeld(file)) continue
     if (await isKnownSent(tx, code, file)) continue
     if (before && !(await takenSince(before, code, file, manifest.madeAt))) continue
     const { path, name, size, modifiedAt } = file

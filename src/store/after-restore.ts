@@ -1,6 +1,6 @@
 // What a restored database must be told before a node works on it: who ran what is over, paths may begin otherwise, and
 // whatever the database before it still knows (if it can be read) is brought over: memories against duplicates, ends of
-// transfers, events.
+// transfers, events, and what was still open.
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../contract/transfer.ts'
@@ -8,7 +8,7 @@ import { batches } from './database/batches.ts'
 import { loadRows, rowsOf } from './database/snapshot.ts'
 import type { Row } from './database/snapshot.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
-import type { TransferFileRow, TransferRow } from './database/tables.ts'
+import type { Tables, TransferFileRow, TransferRow } from './database/tables.ts'
 import { moveTransfer } from './transfers/transfers.ts'
 import { isActive } from './transfers/active.ts'
 
@@ -35,6 +35,19 @@ export async function goesOnFrom(tx: Tx, { db, tables }: Before): Promise<boolea
   )
 }
 
+/**
+ * Whether it was itself restored from a backup since, so that it does not know all that was done before that. To be asked
+ * before the trail is brought over.
+ */
+export async function restoredSince(tx: Tx, { db }: Before): Promise<boolean> {
+  const ids = async (from: Db) =>
+    (await from.selectFrom('audit').select('id').where('action', '=', 'BACKUP_RESTORED').execute()).map(
+      ({ id }) => id,
+    )
+  const known = new Set(await ids(tx))
+  return (await ids(db)).some((id) => !known.has(id))
+}
+
 /** No engine of the time of the backup is alive. */
 export async function forgetEngines(tx: Tx): Promise<void> {
   await tx.deleteFrom('sign_of_life').execute()
@@ -49,6 +62,9 @@ export async function movePaths(tx: Tx, from: string, to: string): Promise<void>
     ['partial_file', 'path'],
     ['outbox_file', 'path'],
     ['transfer_file', 'staged_path'],
+    ['held_file', 'path'], // of those that lie ready for a partner; others lie outside
+    ['quarantined_file', 'path'],
+    ['quarantined_file', 'opened_path'],
   ] as const) {
     const path = sql.ref(column)
     await sql`update ${sql.table(table)} set ${path} = ${`${to}/`} || substr(${path}, ${inside.length + 1})
@@ -79,6 +95,115 @@ const MEMORY = {
 /** A newer database may have columns that this program does not know. */
 function only(row: Row, columns: readonly string[]): Row {
   return Object.fromEntries(columns.map((name) => [name, row[name]]))
+}
+
+const OPEN_ENDS = {
+  owed_receipt: ['id', 'contact_id', 'body', 'created_at', 'delivered_at'],
+  outbox_file: [
+    'id',
+    'channel_code',
+    'name',
+    'path',
+    'size',
+    'modified_at',
+    'transfer_id',
+    'idx',
+    'taken_at',
+  ],
+  held_file: [
+    'id',
+    'channel_code',
+    'path',
+    'name',
+    'size',
+    'modified_at',
+    'outbox_id',
+    'held_at',
+    'dropped_at',
+  ],
+  quarantined_file: [
+    'id',
+    'transfer_id',
+    'channel_code',
+    'name',
+    'path',
+    'size',
+    'hash',
+    'opened_path',
+    'opened_size',
+    'opened_hash',
+    'code',
+    'reason',
+    'quarantined_at',
+    'state',
+    'target',
+    'opened_mark',
+    'decided_at',
+    'decided_by',
+  ],
+} as const
+
+type OpenEnds = Pick<Tables, keyof typeof OPEN_ENDS>
+
+/**
+ * The rows of the database before take the place of those of the backup, each as `change` says; without an answer a row
+ * is left out. So are those of channels and contacts that the backup does not have.
+ */
+export async function takeOver<T extends keyof OpenEnds>(
+  tx: Tx,
+  before: Before,
+  table: T,
+  change: (row: OpenEnds[T]) => OpenEnds[T] | undefined | Promise<OpenEnds[T] | undefined>,
+): Promise<void> {
+  if (!before.tables.has(table)) return
+  const codes = (await tx.selectFrom('channel').select('code').execute()).map(({ code }) => code)
+  const contacts = (await tx.selectFrom('contact').select('id').execute()).map(({ id }) => id)
+  const owners = table === 'owed_receipt' ? new Set(contacts) : new Set(codes)
+  await tx.deleteFrom(table).execute()
+  for await (const rows of rowsOf(before.db, before.dialect, before.nameOf(table))) {
+    const taken: Row[] = []
+    for (const row of rows) {
+      // What is quarantined outlives its channel.
+      if (table !== 'quarantined_file' && !owners.has(String(row.channel_code ?? row.contact_id))) continue
+      const changed = await change(only(row, OPEN_ENDS[table]) as OpenEnds[T]) // a row of the very same table
+      if (changed) taken.push(changed)
+    }
+    await loadRows(tx, table, taken)
+  }
+}
+
+/**
+ * Whether a file lies ready for a transfer that waits until it is taken and that the restored database does not have. Its
+ * original lies where it was, and is held there.
+ */
+export async function isOfUnknownTransfer(
+  tx: Tx,
+  { db }: Before,
+  { transfer_id, idx }: Pick<Tables['outbox_file'], 'transfer_id' | 'idx'>,
+): Promise<boolean> {
+  const known = tx.selectFrom('transfer').select('id').where('id', '=', transfer_id)
+  if (await known.executeTakeFirst()) return false
+  const file = await db
+    .selectFrom('transfer_file')
+    .select('receipt')
+    .where('transfer_id', '=', transfer_id)
+    .where('idx', '=', idx)
+    .executeTakeFirst()
+  return file?.receipt === 'AWAITED'
+}
+
+/** The copy that lay ready is lost: it does not count as sent, and there is nothing to hold. */
+export async function forgetLaid(
+  tx: Tx,
+  { id, channel_code, name, size }: Pick<Tables['outbox_file'], 'id' | 'channel_code' | 'name' | 'size'>,
+): Promise<void> {
+  await tx
+    .deleteFrom('sent_file')
+    .where('channel_code', '=', channel_code)
+    .where('name', '=', name)
+    .where('size', '=', size)
+    .execute()
+  await tx.deleteFrom('held_file').where('outbox_id', '=', id).execute()
 }
 
 /** Whoever has read up to a position must not find another event there. */
@@ -203,12 +328,6 @@ export async function takenSince(
     .where('transfer_file.modified_at', '=', file.modifiedAt)
     .executeTakeFirst()
   return row !== undefined
-}
-
-/** Whether a file that lay ready for a partner at the time of the backup still does. */
-export async function outboxBefore({ db }: Before, id: string): Promise<'waiting' | 'taken' | undefined> {
-  const row = await db.selectFrom('outbox_file').select('taken_at').where('id', '=', id).executeTakeFirst()
-  return row && (row.taken_at === null ? 'waiting' : 'taken')
 }
 
 export async function hasChannels(db: Db): Promise<boolean> {

@@ -10,14 +10,14 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import ssh2 from 'ssh2'
 import { databases, startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestDatabase, TestNode } from '../support/harness.ts'
 import { freePort } from '../support/sftp/openssh.ts'
 import { isPasswordHash } from '../../src/accounts/password.ts'
 import { findContact, openProtocolSections } from '../../src/store/contacts.ts'
 import { openChannel, findChannel } from '../../src/store/channels.ts'
-import { ANA_PASSWORD, BETA_PASSWORD, FIXTURE_ROOT, LOCAL_KEY } from './release-platform.ts'
+import { ANA_PASSWORD, FIXTURE_ROOT, LOCAL_KEY } from './release-platform.ts'
+import { takeAsBeta } from './take-as-beta.ts'
 
 const RELEASES = fileURLToPath(new URL('../fixtures/releases/', import.meta.url))
 
@@ -158,24 +158,5 @@ async function ended(node: TestNode, code: string, status: string): Promise<void
   await waitFor(`the last transfer of ${code} to be ${status}`, async () => {
     const { body } = await node.call('listTransfers', { as: 'ana', code })
     return body.content[0].status === status
-  })
-}
-
-/** The partner signs in with the password it always had. */
-function takeAsBeta(port: number, path: string): Promise<string> {
-  const client = new ssh2.Client()
-  return new Promise((resolve, reject) => {
-    client.on('error', reject)
-    client.on('ready', () =>
-      client.sftp((refused, sftp) => {
-        if (refused) return reject(refused)
-        sftp.readFile(path, 'utf8', (failed, text) => {
-          client.end()
-          if (failed) reject(failed)
-          else resolve(String(text))
-        })
-      }),
-    )
-    client.connect({ host: '127.0.0.1', port, username: 'beta', password: BETA_PASSWORD })
   })
 }

@@ -1,0 +1,166 @@
+// What was open when a backup is restored: files that lie ready for partners who call, files held since an earlier
+// restore, receipts owed, quarantine. None of it is lost, and none of it is decided by the restore.
+
+import assert from 'node:assert/strict'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { openStore } from '../../src/store/database/open.ts'
+import type { Store } from '../../src/store/database/store.ts'
+import { listQuarantined, moveQuarantined } from '../../src/store/quarantine.ts'
+import { esclusa } from '../crash/node-process.ts'
+import type { Settings } from '../crash/node-process.ts'
+import { testOnBoth } from '../support/harness.ts'
+import { putIntoQuarantine } from '../support/quarantine.ts'
+import { takeAsBeta } from '../upgrade/take-as-beta.ts'
+import { LEDGER, PAYMENTS, SALARIES, setScene } from './scene.ts'
+import type { Scene } from './scene.ts'
+
+const OUT = '/LIBRO/out'
+
+/** What lies ready for beta counts as sent from then on. */
+async function handsOver(scene: Scene): Promise<void> {
+  const platform = JSON.parse(await readFile(scene.at('platform.yaml'), 'utf8')) as {
+    channels: { code: string; connection?: object }[]
+  }
+  for (const channel of platform.channels) if (channel.code === LEDGER) delete channel.connection
+  await writeFile(scene.at('platform.yaml'), JSON.stringify(platform))
+  await scene.run('apply', scene.at('platform.yaml'))
+}
+
+async function send(scene: Scene, code: string): Promise<void> {
+  assert.equal((await scene.ask('sendTransfer', code)).status, 200)
+  await scene.until(code, 'COMPLETED')
+}
+
+/** But for those of another channel that sends from the same folder. */
+async function held(scene: Scene): Promise<string[]> {
+  const files = JSON.parse(await scene.run('held', 'list', '--json')) as {
+    channelCode: string
+    name: string
+    outboxId: string | null
+  }[]
+  return files
+    .filter(({ channelCode }) => channelCode !== PAYMENTS)
+    .map(({ channelCode, name, outboxId }) => `${channelCode} ${name}${outboxId ? ' (ready)' : ''}`)
+}
+
+async function withStore<T>(settings: Settings, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore({
+    dataDir: settings.ESCLUSA_DATA_DIR ?? '',
+    databaseUrl: settings.ESCLUSA_DATABASE_URL,
+  })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+testOnBoth(
+  'a file laid ready for a partner since the backup still is after the restore, and is held where its copy is lost',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await handsOver(scene)
+    await scene.start()
+    for (const name of ['left', 'taken']) await scene.put(`files/waiting/${name}.txt`, name)
+    await send(scene, LEDGER)
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/taken.txt`), 'taken')
+    for (const name of ['since', 'newest']) await scene.put(`files/waiting/${name}.txt`, name)
+    await send(scene, LEDGER)
+    await scene.stop()
+    for (const name of ['since', 'newest']) await rm(scene.at(`files/waiting/${name}.txt`))
+    assert.match(
+      await scene.run('restore', scene.at('backup.tar.gz'), '--replace'),
+      /nothing is left to decide/,
+    )
+    await scene.start()
+    await assert.rejects(takeAsBeta(scene.sftpPort, `${OUT}/taken.txt`))
+    for (const name of ['left', 'newest'])
+      assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/${name}.txt`), name)
+    await scene.stop()
+    await rm(scene.at('data/outbox'), { recursive: true })
+    await scene.put('files/waiting/since.txt', 'since')
+    await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+    assert.deepEqual(await held(scene), [`${LEDGER} since.txt`])
+    await scene.run('held', 'send', '--all')
+    await scene.start()
+    await send(scene, LEDGER)
+    assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/since.txt`), 'since')
+    await scene.stop()
+  },
+)
+
+testOnBoth(
+  'what a restore holds is held after the next one too, also where the outbound directories were not there at first',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await handsOver(scene)
+    await scene.start()
+    await scene.put('files/waiting/ledger.txt', 'ledger')
+    await send(scene, LEDGER)
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    await scene.put('files/out/one.txt', 'one')
+    await send(scene, SALARIES)
+    await scene.stop()
+    await scene.lose('data')
+    await rename(scene.at('files'), scene.at('elsewhere'))
+    await scene.run('restore', scene.at('backup.tar.gz'))
+    assert.deepEqual(await held(scene), [`${LEDGER} ledger.txt (ready)`])
+    await rename(scene.at('elsewhere'), scene.at('files'))
+    const lying = [`${SALARIES} one.txt`, `${LEDGER} ledger.txt (ready)`]
+    for (const time of ['second', 'third']) {
+      await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+      assert.deepEqual(await held(scene), lying, `after the ${time} restore`)
+    }
+    await scene.start()
+    assert.equal((await scene.ask('sendTransfer', SALARIES)).status, 409)
+    await assert.rejects(takeAsBeta(scene.sftpPort, `${OUT}/ledger.txt`))
+    await scene.run('held', 'send', '--channel', LEDGER)
+    assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/ledger.txt`), 'ledger')
+    await scene.stop()
+  },
+)
+
+testOnBoth(
+  'receipts owed and quarantine are as they were left, and files in quarantine are found in another data folder',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    const dataDir = scene.at('data')
+    const backup = scene.at('backup.tar.gz')
+    const owe = (store: Store, id: string) =>
+      store.db
+        .insertInto('owed_receipt')
+        .values({ id, contact_id: 'acme', body: '{}', created_at: 1, delivered_at: null })
+        .execute()
+    await withStore(scene.settings, async (store) => {
+      for (const id of ['waits', 'decided'])
+        await putIntoQuarantine({ store, dataDir }, id, { channelCode: LEDGER })
+      await owe(store, 'delivered since')
+    })
+    await scene.run('backup', backup)
+    await withStore(scene.settings, async (store) => {
+      await putIntoQuarantine({ store, dataDir }, 'came since', { channelCode: LEDGER })
+      await store.write((tx) => moveQuarantined(tx, 'decided', { from: 'WAITING', to: 'DISCARDED', at: 2 }))
+      await rm(scene.at('data/quarantine/decided'), { recursive: true })
+      await store.db.deleteFrom('owed_receipt').execute()
+      await owe(store, 'owed since')
+    })
+    await scene.run('restore', backup, '--replace')
+    await withStore(scene.settings, async ({ db }) => {
+      const states = (await listQuarantined(db, {})).map(({ id, state }) => `${id}: ${state}`).sort()
+      assert.deepEqual(states, ['came since: WAITING', 'decided: DISCARDED', 'waits: WAITING'])
+      const owed = await db.selectFrom('owed_receipt').select('id').execute()
+      assert.deepEqual(owed, [{ id: 'owed since' }])
+    })
+    await assert.rejects(readFile(scene.at('data/quarantine/decided/pay.txt')), /ENOENT/)
+    await scene.lose('data')
+    const elsewhere = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('elsewhere') }
+    await esclusa(elsewhere, 'restore', backup)
+    await withStore(elsewhere, async ({ db }) => {
+      for (const { id, path, opened } of await listQuarantined(db, {})) {
+        assert.equal(path, scene.at('elsewhere/quarantine', id, 'pay.txt'))
+        assert.equal(await readFile(opened?.path ?? '', 'utf8'), 'the content')
+      }
+    })
+  },
+)
