@@ -11,7 +11,7 @@ import { hasChannels } from '../store/after-restore.ts'
 import { lockMigrations, migrate, missing, ownMigrations } from '../store/database/migrate.ts'
 import { connectTo } from '../store/database/open.ts'
 import { isSetAside, setTablesAside, tablesThere } from '../store/database/set-aside.ts'
-import type { Store } from '../store/database/store.ts'
+import type { Db, Store } from '../store/database/store.ts'
 import type { Before } from '../store/after-restore.ts'
 import { fromLines, fromStore, loadDatabase } from './load-database.ts'
 import type { Source } from './load-database.ts'
@@ -77,6 +77,8 @@ async function begin(path: string, parts: RestoreParts, dataDir: string): Promis
   missing(ownMigrations(), new Set(manifest.migrations))
   const note = { manifest, before: nameOfBefore(parts.now) }
   if (!parts.databaseUrl) await buildSqlite(parts, note, dataDir, place)
+  // All of it may have taken long, and nothing but the note keeps a node from starting.
+  await refuseInUse(parts, dataDir)
   await writeNote(dataDir, note)
   return note
 }
@@ -86,12 +88,7 @@ async function refuseInUse({ databaseUrl, replace, now }: RestoreParts, dataDir:
   if (!databaseUrl && !existsSync(join(dataDir, 'esclusa.db'))) return
   const store = await connectTo({ databaseUrl, dataDir })
   try {
-    const living = await livingOwners(store.db, now).catch(() => new Set<string>())
-    if (living.size > 0)
-      throw new NodeError(
-        'conflict',
-        `nodes are at work on this database (${[...living].join(', ')}): stop them first; one that was killed counts for as long as its lease`,
-      )
+    await refuseAtWork(store.db, now)
     if (!replace && (await hasChannels(store.db).catch(() => false)))
       throw new NodeError(
         'conflict',
@@ -100,6 +97,15 @@ async function refuseInUse({ databaseUrl, replace, now }: RestoreParts, dataDir:
   } finally {
     await store.close()
   }
+}
+
+async function refuseAtWork(db: Db, now: number): Promise<void> {
+  const living = await livingOwners(db, now).catch(() => new Set<string>())
+  if (living.size > 0)
+    throw new NodeError(
+      'conflict',
+      `nodes are at work on this database (${[...living].join(', ')}): stop them first; one that was killed counts for as long as its lease`,
+    )
 }
 
 /** Where the rows of the backup are taken from. */
@@ -164,6 +170,8 @@ async function exchangeTables(
     await withSource(manifest, place, (source) =>
       store.write(async (tx) => {
         await lockMigrations(tx, store.dialect)
+        // Nodes with other data folders do not see the note.
+        await refuseAtWork(store.db, parts.now)
         const tables = await setTablesAside(tx, store.dialect, schema)
         await loadDatabase(tx, store.dialect, manifest, source)
         const before: Before = {

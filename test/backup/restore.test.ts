@@ -2,10 +2,12 @@
 // what nobody can know waits for a person.
 
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { open, readFile, rename, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { restore } from '../../src/backup/restore.ts'
 import { verifyBackup } from '../../src/backup/verify-backup.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import { nameKey } from '../../src/store/transfers/file-names.ts'
@@ -219,6 +221,38 @@ test('after a restore that failed into an empty folder no empty platform is begu
   await esclusa(there, 'restore', scene.at('b.tar.gz'))
   assert.equal(await esclusa(there, 'export', '--secrets'), await scene.run('export', '--secrets'))
 })
+
+testOnBoth(
+  'a node that starts while a backup is being read stops the restore, and keeps its data',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await scene.run('backup', scene.at('b.tar.gz'))
+    const bytes = await readFile(scene.at('b.tar.gz'))
+    execFileSync('mkfifo', [scene.at('slow')])
+    const place = { dataDir: scene.at('data'), databaseUrl: scene.settings.ESCLUSA_DATABASE_URL }
+    const restored = restore(scene.at('slow'), {
+      ...place,
+      fileRoots: [scene.at('files')],
+      passphrase: undefined,
+      replace: true,
+      check: () => Promise.resolve(),
+      warn: () => {},
+      now: Date.now(),
+    })
+    // It opens when the other end does: the restore has looked for nodes by then.
+    const slow = await open(scene.at('slow'), 'w')
+    await scene.start()
+    await slow.writeFile(bytes)
+    await slow.close()
+    await assert.rejects(restored, /nodes are at work on this database/)
+    await scene.put('files/out/one.txt', 'one')
+    await send(scene)
+    await scene.stop()
+    await scene.start()
+    assert.match((await scene.ask('sendTransfer', SALARIES)).message, /was sent already/)
+    await scene.stop()
+  },
+)
 
 function unpacked(packed: Buffer): Buffer {
   try {
