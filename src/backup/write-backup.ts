@@ -32,6 +32,8 @@ export type BackupParts = {
   /** Absent: the backup is not sealed. */
   passphrase?: string | undefined
   now: number
+  /** Somebody wants it to end: nothing is left of it. */
+  signal?: AbortSignal
 }
 
 export type MadeBackup = { bytes: number; files: number }
@@ -59,6 +61,7 @@ export async function writeBackup(target: string, parts: BackupParts): Promise<M
       (packed: AsyncIterable<Uint8Array>) =>
         passphrase === undefined ? packed : sealStream(packed, passphrase),
       file.createWriteStream({ flush: true }),
+      parts.signal ? { signal: parts.signal } : {},
     ).catch((thrown: unknown) => {
       throw isWrite(thrown) ? unwritable(target, thrown) : thrown
     })

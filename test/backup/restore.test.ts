@@ -4,14 +4,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { open, readFile, rename, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, open, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { restore } from '../../src/backup/restore.ts'
 import { verifyBackup } from '../../src/backup/verify-backup.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import { nameKey } from '../../src/store/transfers/file-names.ts'
-import { esclusa, NodeProcess } from '../crash/node-process.ts'
+import { esclusa, launch, NodeProcess } from '../crash/node-process.ts'
 import { postgres, sqlite, testOnBoth, waitFor } from '../support/harness.ts'
 import { LEDGER, ORDERS, PAYMENTS, SALARIES, setScene } from './scene.ts'
 import type { Scene } from './scene.ts'
@@ -253,6 +254,24 @@ testOnBoth(
     await scene.stop()
   },
 )
+
+test('a backup that is stopped ends by the signal and leaves no copy of the database', async (t) => {
+  const scene = await setScene(t, sqlite)
+  // Nothing is written of it, but it takes long to read.
+  await writeFile(scene.at('data/large'), '')
+  await truncate(scene.at('data/large'), 64 * 2 ** 30)
+  await mkdir(scene.at('backups'))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = launch(scene.settings, ['backup', scene.at('backups/b.tar.gz')])
+    const ended = once(child, 'exit')
+    await waitFor('the copy of the database', async () =>
+      (await readdir(scene.at('backups'))).some((name) => name.endsWith('.db')),
+    )
+    child.kill(signal)
+    assert.deepEqual(await ended, [null, signal])
+    assert.deepEqual(await readdir(scene.at('backups')), [])
+  }
+})
 
 function unpacked(packed: Buffer): Buffer {
   try {

@@ -19,15 +19,25 @@ export type BackupOptions = { seal?: boolean; keyFile?: string; json?: boolean }
 /** At least this many characters: whoever has the file can guess for as long as they like. */
 const SHORTEST_PASSPHRASE = 12
 
+const STOPS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
 export async function backup(file: string, options: BackupOptions): Promise<void> {
   const config = readConfig(process.env)
   if (!config.databaseUrl && !existsSync(join(config.dataDir, 'esclusa.db')))
     throw new NodeError('bad_use', `there is no database in ${config.dataDir}: is ESCLUSA_DATA_DIR right?`)
   const passphrase = await newPassphrase(options)
   const store = await connectTo(config)
+  const stopped = new AbortController()
+  for (const signal of STOPS) process.once(signal, () => stopped.abort(signal))
   try {
     const { dataDir, fileRoots } = config
-    const made = await writeBackup(file, { store, dataDir, fileRoots, passphrase, now: Date.now() })
+    const parts = { store, dataDir, fileRoots, passphrase, now: Date.now(), signal: stopped.signal }
+    const made = await writeBackup(file, parts).catch((thrown: unknown) => {
+      // Nothing is left of it. A script stops at Ctrl-C only if the command ends by the signal too.
+      for (const signal of STOPS) if (stopped.signal.reason === signal) process.kill(process.pid, signal)
+      throw thrown
+    })
+    for (const signal of STOPS) process.removeAllListeners(signal)
     if (options.json) sayJson({ file, sealed: passphrase !== undefined, ...made })
     else say(`${file}: the database and ${made.files} files of the data folder, ${bytes(made.bytes)}`)
     if (await isCurrent(store)) await note(file, passphrase !== undefined)
