@@ -82,7 +82,10 @@ export type TransferRecord = {
   state: TransferStatus
   type: TransferType
   encryption: boolean
-  /** Why it failed, or why it will when the receipts of the files that went are in. */
+  /**
+   * Why it failed, or why it will when the receipts of the files that went are in. Of a reception under way: what a file
+   * that is here waits for.
+   */
   error: string | null
   errorCode: string | null
   requestedAt: number

@@ -43,5 +43,8 @@ test('what does not hold a transfer is not named', () => {
   assert.deepEqual(held({ direction: 'RECEPCION' }, { downUntil: LATER }), { reason: 'TURN' })
   assert.equal(held({ state: 'IN_PROGRESS' }), undefined)
   assert.deepEqual(held({ state: 'IN_PROGRESS', receiptsUntil: LATER }), { reason: 'RECEIPT', until: LATER })
+  // A received file waits for its disk.
+  const rests = { state: 'IN_PROGRESS', direction: 'RECEPCION', attempts: 1, dueAt: LATER } as const
+  assert.deepEqual(held(rests), { reason: 'RETRY', until: LATER })
   assert.equal(held({ state: 'FAILED', receiptsUntil: LATER }), undefined)
 })

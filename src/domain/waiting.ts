@@ -26,8 +26,9 @@ export type Surroundings = { config: Channel; hours: Hours; protocol: ProtocolNa
 /** Undefined: it moves, or is over. */
 export function waitingFor(transfer: Waits, around: Surroundings, now: number, zone: Zone): Held | undefined {
   const { state, direction, dueAt, attempts, receiptsUntil } = transfer
-  if (state === 'IN_PROGRESS')
-    return receiptsUntil === null ? undefined : { reason: 'RECEIPT', until: receiptsUntil }
+  if (state === 'IN_PROGRESS' && receiptsUntil !== null) return { reason: 'RECEIPT', until: receiptsUntil }
+  // A received file waits for its disk.
+  if (state === 'IN_PROGRESS' && attempts > 0 && dueAt > now) return { reason: 'RETRY', until: dueAt }
   if (state !== 'PENDING') return undefined
   const { config, hours, protocol, downUntil } = around
   if (!goes(config, direction) || closedBecause(config, direction)) return { reason: 'CLOSED' }

@@ -8,11 +8,13 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { PartFile } from '../../src/engine/receiving/part-file.ts'
 import { NAME_ALONE } from '../../src/engine/transports/transport.ts'
+import type { TransferRecord } from '../../src/domain/transfer.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import { CODE, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
 
-const [scenario = '', folder = ''] = process.argv.slice(2)
+const [scenario = '', folder = '', times = '1'] = process.argv.slice(2)
 const BYTES = randomBytes(3_000_000)
 
 async function rigOn(t: TestContext, direction: 'EMISION' | 'RECEPCION'): Promise<Rig> {
@@ -30,6 +32,7 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
   /** The file is in its place by then, so it must be neither taken back nor refused. */
   received: async (t) => {
     const rig = await rigOn(t, 'RECEPCION')
+    const shown = errorsShown(rig)
     const offered = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
     const incoming = await rig.host().offer(offered)
     await incoming.write(BYTES, 0)
@@ -37,7 +40,14 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
       code: 'unavailable',
       message: 'a.bin is here, but that could not be recorded',
     })
-    await isFinished(rig)
+    const { attempts, error } = await isFinished(rig)
+    // Each failure makes it rest longer than the one before, and `error` says what it waits for until it is done.
+    assert.deepEqual([attempts, error], [Number(times), null])
+    const disk = 'a.bin is here, but that could not be recorded: the disk reports an error'
+    assert.ok(
+      [...shown].some((text) => text?.startsWith(disk)),
+      [...shown].join(),
+    )
     assert.equal((await rig.host().offer(offered)).position, BYTES.length, 'it is not known that it is here')
   },
   /** Told otherwise, it would bring the file again, and meet the name of its own. */
@@ -73,13 +83,29 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
   },
 }
 
-async function isFinished(rig: Rig): Promise<void> {
+/** What `error` of the transfer is after each write. */
+function errorsShown(rig: Rig): Set<string | null> {
+  const shown = new Set<string | null>()
+  const store = rig.store as { write: Store['write'] }
+  const { write } = store
+  store.write = (change) =>
+    write(async (tx) => {
+      const value = await change(tx)
+      for (const { error } of await tx.selectFrom('transfer').select('error').execute()) shown.add(error)
+      return value
+    })
+  return shown
+}
+
+async function isFinished(rig: Rig): Promise<TransferRecord> {
   assert.deepEqual(await readdir(folder), ['a.bin'])
   rig.dispatcher.wake()
-  assert.equal((await rig.lastReception()).state, 'COMPLETED')
+  const done = await rig.lastReception()
+  assert.equal(done.state, 'COMPLETED')
   assert.deepEqual(await readdir(folder), ['a.bin'])
   assert.ok((await readFile(join(folder, 'a.bin'))).equals(BYTES))
   assert.deepEqual(await readdir(join(rig.place.dataDir, 'partial')), [])
+  return done
 }
 
 test(scenario, async (t) => {

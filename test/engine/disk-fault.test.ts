@@ -29,7 +29,9 @@ async function failing(t: TestContext, scenario: string, path: string, calls: st
     `inject=${calls}:error=EIO:when=${when}`,
   ]
   const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
-  await promisify(execFile)('strace', [...STRACE, ...fault, process.execPath, CHILD, scenario, folder], {
+  const times = when.split('..').at(-1) ?? ''
+  const command = [process.execPath, CHILD, scenario, folder, times]
+  await promisify(execFile)('strace', [...STRACE, ...fault, ...command], {
     // strace counts the calls of each thread: with one for the disk, as many fail as are meant.
     env: { ...env, UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' },
   })
@@ -42,7 +44,7 @@ test(
 )
 
 test(
-  'a received file whose folder fails also while the next claims finish it is recorded when it does not',
+  'a received file whose folder goes on failing rests longer each time, says why, and is recorded when it does not',
   { skip },
   (t) => failing(t, 'received', '', 'fsync', '1..3'),
 )

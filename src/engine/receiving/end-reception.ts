@@ -1,13 +1,18 @@
 // The end of a reception: COMPLETED, or FAILED by the reason of the file that was refused first. Every file that came is
 // dealt with by then (finish-file.ts). Written once, under the claim; when that is not ours any more, nothing is written.
+// One whose file waits for a disk does not end yet: it rests, and any node goes on with it.
 
+import { nextAttemptAt } from '../../domain/retry-schedule.ts'
 import { NodeError, toNodeError } from '../../errors.ts'
 import { addHistory } from '../../store/channels.ts'
-import { requireHeld } from '../../store/transfers/leases.ts'
+import { parkClaim, requireHeld } from '../../store/transfers/leases.ts'
 import { moveTransfer } from '../../store/transfers/transfers.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { announce } from '../events.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
+
+/** Its channel takes no other files meanwhile. */
+const MOST_REST_MS = 60_000
 
 export async function endReception(
   running: RunningTransfer,
@@ -18,12 +23,29 @@ export async function endReception(
   const now = context.now()
   await context.store.write(async (tx) => {
     await requireHeld(tx, context.store.dialect, held)
-    await moveTransfer(tx, transfer.id, { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence })
+    // What it waited for on the way is over.
+    const move = { from: 'IN_PROGRESS', to: 'COMPLETED', now, fence: held.fence, error: null } as const
+    await moveTransfer(tx, transfer.id, move)
     await addHistory(tx, transfer.channelCode, [
       { at: now, event: 'TRANSFER_COMPLETED', detail: transfer.id },
     ])
   })
   announce(context, transfer, 'COMPLETED')
+}
+
+/**
+ * It stays IN_PROGRESS: neither the partner's call nor the channel's hours matter for what is here. `error` says what it
+ * waits for.
+ */
+export async function restReception(
+  { context, transfer, held }: Pick<RunningTransfer, 'context' | 'transfer' | 'held'>,
+  error: string,
+): Promise<void> {
+  const now = context.now()
+  const attempts = transfer.attempts + 1
+  const dueAt = Math.min(nextAttemptAt(now, attempts, Math.random), now + MOST_REST_MS)
+  await context.store.write((tx) => parkClaim(tx, held, dueAt, { attempts, error }))
+  announce(context, transfer, 'IN_PROGRESS', error)
 }
 
 export async function failReception(running: RunningTransfer, reason: unknown): Promise<void> {

@@ -288,7 +288,7 @@ export class IncomingFile implements Incoming {
     )
     const told = leftToNext(this.#record.name, reason)
     this.#reception?.refuse(naming(told, this.#record.name))
-    this.#reception?.leaveToNext(reason)
+    this.#reception?.leaveToNext(told)
     this.#end()
     return told
   }

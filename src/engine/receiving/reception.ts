@@ -13,6 +13,7 @@ import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import type { Reach } from '../transports/transport.ts'
 import { Settling } from './place-file.ts'
+import { isUnavailable } from './refusal.ts'
 
 /** A partner that brings nothing for so long has brought what it had. */
 const IDLE_MS = 2000
@@ -152,7 +153,10 @@ export class Reception {
 
   /** The transfer is left as it is, for whoever claims it next. */
   leaveToNext(cause: unknown): void {
-    this.#leaving.abort(new NodeError('unavailable', 'a received file could not be recorded', { cause }))
+    const told = isUnavailable(cause)
+    this.#leaving.abort(
+      told ? cause : new NodeError('unavailable', 'a received file could not be recorded', { cause }),
+    )
     this.close()
   }
 

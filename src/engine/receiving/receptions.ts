@@ -18,11 +18,11 @@ import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Offer, Reach } from '../transports/transport.ts'
 import { beginReception } from './begin-reception.ts'
-import { endReception } from './end-reception.ts'
+import { endReception, restReception } from './end-reception.ts'
 import { fileKeyOf, requireNew } from './incoming-record.ts'
 import { Reception } from './reception.ts'
 import type { OpenFile } from './reception.ts'
-import { isUnavailable } from './refusal.ts'
+import { isUnavailable, waitsForDisk } from './refusal.ts'
 
 /** A message between nodes may be lost. */
 const LOST_MESSAGE_MS = 1000
@@ -176,7 +176,7 @@ export class Receptions {
     const unsure = isUnavailable(refused?.reason) && !context.stopping.aborted
     const ending = (
       leaving.aborted || unsure
-        ? context.store.write((tx) => parkClaim(tx, held, context.now()))
+        ? leave(running, leaving.reason ?? refused?.reason)
         : endReception(running, refused)
     )
       .catch((thrown: unknown) =>
@@ -252,6 +252,14 @@ export class Receptions {
   freed(channelCode: string): void {
     for (const resolve of this.#waiting.get(channelCode) ?? []) resolve()
   }
+}
+
+/** For whoever claims it next: at once, or when its disk may be sound again. */
+async function leave(running: RunningTransfer, reason: unknown): Promise<void> {
+  const { context, held } = running
+  const waits = waitsForDisk(reason)
+  if (waits !== undefined) return restReception(running, waits)
+  await context.store.write((tx) => parkClaim(tx, held, context.now()))
 }
 
 function isEncrypted({ encryptedSession, envelope }: Offer): boolean {

@@ -1,6 +1,6 @@
 // What the reason says for which a file or a reception does not come to its end.
 
-import { NodeError } from '../../errors.ts'
+import { NodeError, toNodeError } from '../../errors.ts'
 import { namesOneFile } from '../transports/transport.ts'
 
 /** The database does not answer, or the node stops: how far it got is to be seen later. */
@@ -14,6 +14,13 @@ export function isLeft(thrown: unknown): boolean {
 }
 
 const LEFT: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'unavailable'])
+
+/** Why, if a file that is here waits for its disk. */
+export function waitsForDisk(thrown: unknown): string | undefined {
+  if (!(thrown instanceof NodeError) || !isUnavailable(thrown) || thrown.cause === undefined) return undefined
+  const { code, message } = toNodeError(thrown.cause)
+  return code === 'disk_fault' || code === 'no_space' ? `${thrown.message}: ${message}` : undefined
+}
 
 /** The channel's reception cannot take the file now. */
 export function isConflict(thrown: unknown): boolean {

@@ -12,7 +12,8 @@ import { parkClaim } from '../../store/transfers/leases.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { moveTransfer, wasCancelled } from '../../store/transfers/transfers.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import { failReception } from '../receiving/end-reception.ts'
+import { failReception, restReception } from '../receiving/end-reception.ts'
+import { waitsForDisk } from '../receiving/refusal.ts'
 import { clearWithdrawn } from '../sending/outbox-spool.ts'
 import { announce } from '../events.ts'
 import { runStep } from '../actions/script-steps.ts'
@@ -29,6 +30,9 @@ export async function ended(
   const error = toNodeError(thrown)
   if (error.code === 'lease_lost') return
   if (error.code === 'cancelled' && (await wasReset(context, held))) return context.staging.clear(transfer.id)
+  const waits = waitsForDisk(error)
+  if (waits !== undefined && transfer.direction === 'RECEPCION')
+    return restReception({ context, transfer, held }, waits)
   if (error.code === 'cancelled' || error.code === 'unavailable') return putBack(context, transfer, held)
   if (running && transfer.direction === 'RECEPCION') return failReception(running, error)
   const retries = running?.plan.channel.connection?.advancedConfigurationConnection?.retries ?? 0

@@ -34,7 +34,7 @@ export async function tellRequest(tx: Tx, row: TransferRow): Promise<void> {
 export async function tellMove(
   tx: Tx,
   row: TransferColumns,
-  move: { to: TransferStatus; now: number; error?: { message: string; code: string } | undefined },
+  move: { to: TransferStatus; now: number; error?: { message: string; code: string } | null | undefined },
 ): Promise<void> {
   if (move.to === 'PENDING') return
   const error = move.error && { error: move.error.message, errorCode: move.error.code }

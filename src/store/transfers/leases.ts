@@ -171,13 +171,19 @@ export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
       .execute()
 }
 
-/** Gives a claim back unstarted, to be looked at again at `dueAt`. */
-export async function parkClaim(tx: Tx, held: Held, dueAt: number): Promise<void> {
+/** Gives a claim back as it is, to be looked at again at `dueAt`. `noted`: it was tried, and what it waits for. */
+export async function parkClaim(
+  tx: Tx,
+  held: Held,
+  dueAt: number,
+  noted?: { attempts: number; error: string },
+): Promise<void> {
   await tx
     .updateTable('transfer')
-    .set({ lease_owner: null, lease_until: null, due_at: dueAt })
+    .set({ lease_owner: null, lease_until: null, due_at: dueAt, ...noted })
     .where('id', '=', held.id)
     .where('fence', '=', held.fence)
+    .where(isActive)
     .execute()
 }
 
@@ -211,7 +217,15 @@ export async function endWaits(tx: Tx, { after, receiptsAfter, now }: Waits): Pr
     .where(isActive)
     .where('lease_owner', 'is', null)
     .where('due_at', '<', PARKED)
-  const attempts = await all.where('state', '=', 'PENDING').where('due_at', '>', after).executeTakeFirst()
+  const attempts = await all
+    .where((eb) =>
+      eb.or([
+        eb('state', '=', 'PENDING'),
+        eb.and([eb('state', '=', 'IN_PROGRESS'), eb('receipts_until', 'is', null)]),
+      ]),
+    )
+    .where('due_at', '>', after)
+    .executeTakeFirst()
   const receipts = await all
     .where('state', '=', 'IN_PROGRESS')
     .where('receipts_until', 'is not', null)

@@ -107,7 +107,8 @@ export type Move = {
   now: number
   /** The fence of the claim. A reset has none. */
   fence?: number
-  error?: { message: string; code: string }
+  /** Null: what was noted is over. */
+  error?: { message: string; code: string } | null
   encryption?: boolean
   dueAt?: number
   attempts?: number
@@ -128,7 +129,10 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
     state: move.to,
     ...(over && { snapshot: null }),
     ...(move.to !== 'IN_PROGRESS' && { lease_owner: null, lease_until: null }),
-    ...(move.error && { error: move.error.message, error_code: move.error.code }),
+    ...(move.error !== undefined && {
+      error: move.error?.message ?? null,
+      error_code: move.error?.code ?? null,
+    }),
     ...(move.encryption !== undefined && { encryption: move.encryption ? 1 : 0 }),
     ...(move.dueAt !== undefined && { due_at: move.dueAt }),
     ...(move.attempts !== undefined && { attempts: move.attempts }),
