@@ -11,8 +11,10 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { Upload } from '../../src/files/upload.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { Line } from './line.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
+import { offerOf } from './wire.ts'
 
 const probe = spawnSync('sh', [
   '-c',
@@ -199,4 +201,53 @@ test('an upload onto a full or read-only disk is told as such, and leaves nothin
   assert.deepEqual(await readdir(folder), [])
   remount(folder, 'ro')
   await assert.rejects(upload(), { code: 'no_rights' })
+})
+
+/** Received files are moved to a disk of one megabyte. */
+async function movingRig(t: TestContext, retries: number): Promise<{ rig: Rig; sorted: string }> {
+  const line = new Line({ protocol: 'oftp2', capabilities: { receipts: true } })
+  const rig = await startRig(t, { transports: [line] })
+  await rig.putContact({ id: 'acme', protocol: 'oftp2' })
+  const sorted = join(rig.place.files, 'sorted')
+  await smallDisk(t, sorted)
+  const integrations = { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory: sorted } as const
+  const connection = { advancedConfigurationConnection: { retries } }
+  await rig.putChannel(CODE, channelOf(rig, { integrations, connection }))
+  rig.run()
+  const incoming = await rig.host('oftp2').offer(offerOf('a.bin', { size: MANY.length }))
+  await incoming.write(MANY, 0)
+  await incoming.complete({ size: MANY.length })
+  rig.receptions.letGo(CODE)
+  return { rig, sorted }
+}
+
+async function receiptsOwed(rig: Rig): Promise<boolean[]> {
+  const rows = await rig.store.db.selectFrom('owed_receipt').select('body').execute()
+  return rows.map(({ body }) => (JSON.parse(body) as { positive: boolean }).positive)
+}
+
+test('a received file is moved when the disk that it goes to has room again', { skip }, async (t) => {
+  const { rig, sorted } = await movingRig(t, 30)
+  const rest = await waitFor('a reception that waits', async () => {
+    const row = await rig.store.db.selectFrom('transfer').selectAll().executeTakeFirst()
+    return row && (row.attempts > 1 || row.state === 'FAILED') ? row : undefined
+  })
+  assert.equal(rest?.state, 'IN_PROGRESS')
+  assert.match(rest?.error ?? '', /^a\.bin is here, but could not be moved: no space left/)
+  assert.deepEqual([await rig.list('in'), await readdir(sorted)], [['a.bin'], []])
+  assert.deepEqual(await receiptsOwed(rig), [])
+  remount(sorted, 'size=8m')
+  const { state, error, files } = await rig.lastReception()
+  assert.deepEqual([state, error, files[0]?.pathPost], ['COMPLETED', null, join(sorted, 'a.bin')])
+  assert.deepEqual([await rig.list('in'), await readdir(sorted)], [[], ['a.bin']])
+  assert.deepEqual(await receiptsOwed(rig), [true])
+})
+
+test('a received file is not moved more often than the channel’s retries say', { skip }, async (t) => {
+  const { rig, sorted } = await movingRig(t, 1)
+  const { id, attempts } = await rig.lastReception()
+  await fails(rig, id, 'no_space')
+  assert.equal(attempts, 1)
+  assert.deepEqual([await rig.list('in'), await readdir(sorted)], [['a.bin'], []])
+  assert.deepEqual(await receiptsOwed(rig), [false])
 })

@@ -45,6 +45,8 @@ export async function restReception(
   const attempts = transfer.attempts + 1
   const dueAt = Math.min(nextAttemptAt(now, attempts, Math.random), now + MOST_REST_MS)
   await context.store.write((tx) => parkClaim(tx, held, dueAt, { attempts, error }))
+  const about = { transfer: transfer.id, channel: transfer.channelCode, attempts, error, inMs: dueAt - now }
+  context.log.warn(about, 'a received file waits for its disk')
   announce(context, transfer, 'IN_PROGRESS', error)
 }
 

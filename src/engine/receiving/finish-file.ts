@@ -3,6 +3,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { NodeError } from '../../errors.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { updateFile } from '../../store/transfers/leases.ts'
 import { moveOriginal, placesOf } from '../actions/post-action.ts'
@@ -12,7 +13,7 @@ import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { owe } from './owe-receipt.ts'
-import { isLeft } from './refusal.ts'
+import { isLeft, waitsForDisk } from './refusal.ts'
 
 /** Whether something is to be done once the file is in its place. */
 export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): boolean {
@@ -26,7 +27,7 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
 }
 
 /**
- * Throws when the action fails; the partner then hears of it too. A node that takes over a reception calls it with `again`
+ * Throws when the action fails; the partner then hears of it too, unless it is tried again (waitsForDisk). A node that takes over a reception calls it with `again`
  * for what an earlier run had put in place: that one may have acted, and died before it wrote so.
  */
 export async function finishFile(
@@ -40,11 +41,26 @@ export async function finishFile(
     const pathPost = await act(running, file, again)
     await writeHeld(context.store, held, (tx) => recordDone(tx, running, file, { pathPost, owesReceipts }))
     file.phase = 'DONE'
-  } catch (thrown) {
+  } catch (failure) {
+    const thrown = movesLater(running, file, failure) ?? failure
     if (owesReceipts && !isLeft(thrown))
       await writeHeld(context.store, held, (tx) => owe(running, file, tx, thrown))
     throw thrown
   }
+}
+
+/** What the reception waits for if the disk does not take the file now, and the channel lets it be tried again. */
+function movesLater(
+  { transfer, plan }: RunningTransfer,
+  { name }: TransferFileRecord,
+  failure: unknown,
+): unknown {
+  const { integrations, connection } = plan.channel
+  // A script may have done its work: it is not run again.
+  if (integrations?.postReceptionAction !== 'RECEPTION_MOVE') return undefined
+  if (transfer.attempts >= (connection?.advancedConfigurationConnection?.retries ?? 0)) return undefined
+  const later = new NodeError('unavailable', `${name} is here, but could not be moved`, { cause: failure })
+  return waitsForDisk(later) === undefined ? undefined : later
 }
 
 /** The file is done, and its receipt owed, in the caller's write. */

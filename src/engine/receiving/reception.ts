@@ -13,7 +13,7 @@ import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import type { Reach } from '../transports/transport.ts'
 import { Settling } from './place-file.ts'
-import { isUnavailable } from './refusal.ts'
+import { isUnavailable, waitsForDisk } from './refusal.ts'
 
 /** A partner that brings nothing for so long has brought what it had. */
 const IDLE_MS = 2000
@@ -47,6 +47,7 @@ export class Reception {
   #acting: Promise<void> = Promise.resolve()
   #actions = 0
   #refused: { reason: unknown } | undefined
+  #postponed: unknown
   readonly #leaving = new AbortController()
   encrypted: boolean
 
@@ -95,6 +96,11 @@ export class Reception {
     return signal.aborted ? { reason: signal.reason as unknown } : this.#refused
   }
 
+  /** Why it is not over with its last file: one waits for the disk that it is to be moved to. */
+  get postponed(): unknown {
+    return this.refused ? undefined : this.#postponed
+  }
+
   takes(terms: Terms): boolean {
     if (this.#state !== 'open' || this.running.signal.aborted) return false
     if (!this.#terms) return true
@@ -133,7 +139,10 @@ export class Reception {
     this.#actions++
     this.#acting = this.#acting
       .then(action)
-      .catch((thrown: unknown) => this.refuse(thrown))
+      .catch((thrown: unknown) => {
+        if (waitsForDisk(thrown) === undefined) this.refuse(thrown)
+        else this.#postponed ??= thrown
+      })
       .finally(() => {
         this.#actions--
         this.#settle()

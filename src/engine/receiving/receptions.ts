@@ -171,12 +171,12 @@ export class Receptions {
 
   #end(reception: Reception): void {
     const { context, release, background } = this.#parts
-    const { running, refused, leaving } = reception
+    const { running, refused, leaving, postponed } = reception
     const { held, transfer } = running
     const unsure = isUnavailable(refused?.reason) && !context.stopping.aborted
     const ending = (
-      leaving.aborted || unsure
-        ? leave(running, leaving.reason ?? refused?.reason)
+      leaving.aborted || unsure || postponed !== undefined
+        ? leave(running, leaving.reason ?? refused?.reason ?? postponed)
         : endReception(running, refused)
     )
       .catch((thrown: unknown) =>

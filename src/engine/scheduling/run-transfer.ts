@@ -37,7 +37,7 @@ import { endReception } from '../receiving/end-reception.ts'
 import { finishFile } from '../receiving/finish-file.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import type { Receptions } from '../receiving/receptions.ts'
-import { isLeft, leftToNext } from '../receiving/refusal.ts'
+import { isLeft, leftToNext, waitsForDisk } from '../receiving/refusal.ts'
 import { receivedPath, removeReceived } from '../staging/staging.ts'
 import type { Lent, SessionPool } from '../sessions/session-pool.ts'
 import type { Capabilities, Protocol, Session } from '../transports/transport.ts'
@@ -264,17 +264,16 @@ async function settleReceived(
   running: RunningTransfer,
   owesReceipts: boolean,
 ): Promise<{ reason: unknown } | undefined> {
-  const { context, transfer } = running
   let refused: { reason: unknown } | undefined
   let left: unknown
-  for (const file of transfer.files) {
+  for (const file of running.transfer.files) {
     try {
       await settleFile(running, file, owesReceipts)
     } catch (thrown) {
-      if (isLeft(thrown)) throw thrown
-      if (file.phase === 'WHOLE' && toNodeError(thrown).code === 'disk_fault') {
+      if (waitsForDisk(thrown) !== undefined) left ??= thrown
+      else if (isLeft(thrown)) throw thrown
+      else if (file.phase === 'WHOLE' && toNodeError(thrown).code === 'disk_fault') {
         // It is here, and its partner may know that. Given up, it would stand in the way of itself when it comes again.
-        context.log.warn({ err: thrown, transfer: transfer.id }, 'a received file cannot be put in place yet')
         left ??= leftToNext(file.name, thrown)
       } else refused ??= { reason: naming(thrown, file.name) }
     }
@@ -321,5 +320,7 @@ async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ re
     await lent.giveBack(ok)
   }
   reception.leaving.throwIfAborted()
-  return reception.refused ?? (fetch.refused && { reason: fetch.refused })
+  const refused = reception.refused ?? (fetch.refused && { reason: fetch.refused })
+  if (!refused && reception.postponed !== undefined) throw reception.postponed
+  return refused
 }
