@@ -219,6 +219,29 @@ for (const [name, type] of Object.entries({
   })
 }
 
+for (const type of [TYPE.OPEN, TYPE.WRITE, TYPE.CLOSE])
+  for (const [status, words] of [
+    [STATUS.FAILURE, 'write: No space left on device'],
+    [STATUS.FAILURE, 'Disk quota exceeded'],
+    [STATUS.NO_SPACE_ON_FILESYSTEM, ''],
+    [STATUS.QUOTA_EXCEEDED, ''],
+  ] as const)
+    test(`a disk that is full at request ${type}, told by status ${status} ${words}, is a fault that can pass`, async () => {
+      const work = push((request, channel) => {
+        if (request.type === type) channel.write(packet(TYPE.STATUS, request.id, status, words, ''))
+        else good(request, channel)
+      })
+      await assert.rejects(work, failsWith('no_space'))
+    })
+
+test('a failure that says nothing of room is a refusal', async () => {
+  const work = push((request, channel) => {
+    if (request.type !== TYPE.OPEN) return good(request, channel)
+    channel.write(packet(TYPE.STATUS, request.id, STATUS.FAILURE, 'Failure of quota.txt', ''))
+  })
+  await assert.rejects(work, failsWith('remote_refused'))
+})
+
 test('an answer nobody asked for breaks the session', async () => {
   const work = push((request, channel) => {
     if (request.type === TYPE.OPEN) channel.write(packet(TYPE.HANDLE, request.id + 1000, 'h'))

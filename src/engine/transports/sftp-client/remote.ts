@@ -2,6 +2,7 @@
 // becomes a NodeError here, where it enters; the few callers that must tell refusals apart get the bare status.
 
 import { NodeError } from '../../../errors.ts'
+import type { ErrorCode } from '../../../errors.ts'
 import { HEAD_LENGTH, MAX_DATA, MAX_PACKET, TYPE, U64, STATUS, writeU64 } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field, PacketReader } from '../ssh/sftp-packet.ts'
 
@@ -29,16 +30,24 @@ const STATUS_WORDS: Record<number, string> = {
   [STATUS.NO_SUCH_FILE]: 'no such file or folder',
   [STATUS.PERMISSION_DENIED]: 'permission denied',
   [STATUS.OP_UNSUPPORTED]: 'not supported',
+  [STATUS.NO_SPACE_ON_FILESYSTEM]: 'no space left',
+  [STATUS.QUOTA_EXCEEDED]: 'quota exceeded',
 }
 
 export function refusal(status: RemoteStatus, what: string): NodeError {
   const words =
     STATUS_WORDS[status.code] ?? (status.message === '' ? `status ${status.code}` : status.message)
-  const lost = status.code === STATUS.CONNECTION_LOST || status.code === STATUS.NO_CONNECTION
-  return new NodeError(
-    lost ? 'connection_lost' : 'remote_refused',
-    `the partner's server refused to ${what}: ${words}`,
-  )
+  return new NodeError(codeOf(status), `the partner's server refused to ${what}: ${words}`)
+}
+
+/** Version 3 has no status for a full disk: servers put the system's words, or their own, into the message of a failure. */
+const NO_ROOM =
+  /no space left|not enough space|(disk|file ?system|volume) (is )?full|quota (is )?(exceeded|met)/i
+
+function codeOf({ code, message }: RemoteStatus): ErrorCode {
+  if (code === STATUS.CONNECTION_LOST || code === STATUS.NO_CONNECTION) return 'connection_lost'
+  if (code === STATUS.NO_SPACE_ON_FILESYSTEM || code === STATUS.QUOTA_EXCEEDED) return 'no_space'
+  return code === STATUS.FAILURE && NO_ROOM.test(message) ? 'no_space' : 'remote_refused'
 }
 
 function statusIn(body: PacketReader): RemoteStatus {

@@ -44,6 +44,9 @@ export const STATUS = {
   NO_CONNECTION: 6,
   CONNECTION_LOST: 7,
   OP_UNSUPPORTED: 8,
+  // Of later versions; some servers answer them in version 3 too.
+  NO_SPACE_ON_FILESYSTEM: 14,
+  QUOTA_EXCEEDED: 15,
 } as const
 
 export const OPEN = { READ: 1, WRITE: 2, APPEND: 4, CREAT: 8, TRUNC: 16, EXCL: 32 } as const
