@@ -8,12 +8,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { closeAfter, startTestNode, tempFolder, waitFor } from '../../test/support/harness.ts'
+import { closeAfter, postgres, startTestNode, tempFolder, waitFor } from '../../test/support/harness.ts'
 import type { TestNode } from '../../test/support/harness.ts'
 import { FULL, PASSWORD, PLAIN, SECRETS } from '../../test/support/seed.ts'
 import { generateSelfSigned } from '../engine/transforms/cms/self-signed.ts'
 import { findAccount } from '../store/accounts.ts'
 import { findChannel, openChannel, pageOfHistory } from '../store/channels.ts'
+import { connectTo } from '../store/database/open.ts'
 import { insertKeyProposal } from '../store/keys/proposals.ts'
 import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
@@ -392,6 +393,30 @@ test('a dry run of apply where there is no node yet makes nothing', async (t) =>
   assert.ok(!existsSync(dataDir))
   assert.deepEqual(readdirSync(own), [])
 })
+
+test(
+  'a dry run of apply on an empty PostgreSQL makes no table',
+  { skip: postgres.skip ?? false },
+  async (t) => {
+    const folder = await tempFolder(t)
+    const own = join(folder, 'tmp')
+    mkdirSync(own)
+    const databaseUrl = (await postgres.createEmpty(t)) ?? ''
+    const file = join(folder, 'platform.yaml')
+    writeFileSync(file, 'localEntities: [{ code: BANCO, name: Banco }]\n')
+    const esclusa = runner({
+      ESCLUSA_DATA_DIR: join(folder, 'data'),
+      ESCLUSA_DATABASE_URL: databaseUrl,
+      TMPDIR: own,
+    })
+    const dry = await esclusa(`apply ${file} --dry-run`)
+    assert.match(dry.stdout, /would be: 1 added, 0 changed, 0 removed/, dry.stderr)
+    assert.deepEqual(readdirSync(own), [])
+    const store = await connectTo({ databaseUrl, dataDir: folder })
+    closeAfter(t, () => store.close())
+    assert.deepEqual(await store.db.introspection.getTables(), [])
+  },
+)
 
 /** What each shell itself makes of the script: the candidates for the last word of a line. */
 const ASK_SHELL: Record<string, (script: string, line: string) => string[]> = {

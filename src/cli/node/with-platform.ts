@@ -12,7 +12,7 @@ import { refuseHalfRestored } from '../../files/half-restored.ts'
 import { makeDataFolder, requireOwnData } from '../../files/root-overlap.ts'
 import { missingSecrets, readSecrets, requireMasterKey } from '../../files/secrets.ts'
 import type { NodeSecrets } from '../../files/secrets.ts'
-import { openStore } from '../../store/database/open.ts'
+import { isEmptyPostgres, openStore } from '../../store/database/open.ts'
 import type { Store } from '../../store/database/store.ts'
 import { makeSeal } from '../../store/seal.ts'
 import type { Seal } from '../../store/seal.ts'
@@ -40,16 +40,21 @@ export async function withPlatform<T>(
   if (config.databaseUrl === undefined) requireOwnData(config.dataDir)
   refuseHalfRestored(config.dataDir)
   await requireNode(config, options)
-  // A dry run where there is no node yet has a data folder of its own, and leaves nothing.
-  const passing =
-    options.dryRun && !hasNode(config) ? mkdtempSync(join(tmpdir(), 'esclusa-dry-run-')) : undefined
-  const dataDir = passing ?? config.dataDir
-  if (config.databaseUrl === undefined) makeDataFolder(dataDir)
   // A command holds no leases: on a busy machine it may pause for longer than the shortest of them.
   const leaseSeconds = Math.max(config.leaseSeconds, LEAST_PATIENCE_SECONDS)
+  // A dry run where there is no node yet has a data folder of its own, and leaves nothing; where PostgreSQL is empty, a
+  // database in that folder, which is as empty.
+  const isEmpty = options.dryRun === true && (await isEmptyPostgres({ ...config, leaseSeconds }))
+  const passing =
+    options.dryRun && (isEmpty || !hasNode(config))
+      ? mkdtempSync(join(tmpdir(), 'esclusa-dry-run-'))
+      : undefined
+  const dataDir = passing ?? config.dataDir
+  const databaseUrl = isEmpty ? undefined : config.databaseUrl
+  if (databaseUrl === undefined) makeDataFolder(dataDir)
   let store: Store | undefined
   try {
-    store = await openStore({ ...config, dataDir, leaseSeconds })
+    store = await openStore({ databaseUrl, dataDir, leaseSeconds })
     if (missingSecrets(config).master && (await usesMasterKey(store))) requireMasterKey(config)
     const secrets = readSecrets({ ...config, dataDir })
     const seal = makeSeal(secrets.master)

@@ -1,5 +1,6 @@
 // Opens SQLite or PostgreSQL as a Store, with its schema up to date.
 
+import { sql } from 'kysely'
 import { messageOf, NodeError, systemCode } from '../../errors.ts'
 import { migrate } from './migrate.ts'
 import type { Store } from './store.ts'
@@ -19,12 +20,32 @@ export async function openStore(options: OpenOptions): Promise<Store> {
     return store
   } catch (thrown) {
     await store.close()
-    if (thrown instanceof NodeError && thrown.code !== 'unavailable') throw thrown
-    const cause = thrown instanceof NodeError ? thrown.cause : thrown
-    // Where several addresses were tried, there is a code and no message.
-    const why = cause instanceof Error && cause.message === '' ? systemCode(cause) : messageOf(cause)
-    throw new NodeError('unavailable', `the database${placeOf(options)} cannot be opened: ${why}`, { cause })
+    throw notOpened(options, thrown)
   }
+}
+
+/** Whether it is a PostgreSQL that no node has been started on. Changes nothing. */
+export async function isEmptyPostgres(options: OpenOptions): Promise<boolean> {
+  if (options.databaseUrl === undefined) return false
+  const store = await connectTo(options)
+  try {
+    const { rows } = await sql<{
+      made: boolean
+    }>`select to_regclass('migration') is not null as made`.execute(store.db)
+    return rows[0]?.made !== true
+  } catch (thrown) {
+    throw notOpened(options, thrown)
+  } finally {
+    await store.close()
+  }
+}
+
+function notOpened(options: OpenOptions, thrown: unknown): NodeError {
+  if (thrown instanceof NodeError && thrown.code !== 'unavailable') return thrown
+  const cause = thrown instanceof NodeError ? thrown.cause : thrown
+  // Where several addresses were tried, there is a code and no message.
+  const why = cause instanceof Error && cause.message === '' ? systemCode(cause) : messageOf(cause)
+  return new NodeError('unavailable', `the database${placeOf(options)} cannot be opened: ${why}`, { cause })
 }
 
 /** Without the password. */
