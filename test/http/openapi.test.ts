@@ -103,6 +103,28 @@ test('every operation says when each of its codes comes, and shows a request, an
   assert.match(entryOf(document, 'retryTransfer').description, /neither retried nor reset/)
 })
 
+test('operations of administration name 404 and 412 only where they can come', () => {
+  const codesOf = (method: string, path: string) =>
+    Object.keys(document.paths[`/platform/v1/${path}`][method].responses).filter(
+      (code) => code === '404' || code === '412',
+    )
+  for (const things of ['users', 'local-entities', 'contacts', 'tokens'])
+    assert.deepEqual(codesOf('get', things), [], things)
+  for (const things of ['users', 'local-entities', 'contacts', 'channels'])
+    assert.deepEqual(codesOf('post', things), [], things)
+  for (const thing of [
+    'calendars/{calendarId}',
+    'subscriptions/{subscriptionId}',
+    'expectations/{expectationId}',
+  ]) {
+    assert.deepEqual(codesOf('get', thing), ['404'], thing)
+    assert.deepEqual(codesOf('put', thing), ['412'], thing)
+    assert.deepEqual(codesOf('delete', thing), ['404', '412'], thing)
+  }
+  assert.deepEqual(codesOf('post', 'channels/{channelCode}/copy'), ['404'])
+  assert.deepEqual(codesOf('put', 'users/{username}'), ['404', '412'])
+})
+
 test('what the node adds beside the interface is there, under tags of its own', () => {
   const own = new Set(['Login', 'Channels', 'Transfers', 'Contacts'])
   for (const [what, { tags }] of entries(document))

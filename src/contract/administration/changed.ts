@@ -32,6 +32,9 @@ export const READ = {
   codes: [400, 401, 403, 404, 500],
 } as const
 
+export const LIST = { ...READ, codes: [400, 401, 403, 500] } as const
+
+/** Of a thing that is there. */
 export const CHANGE = {
   tag: 'Administration',
   roles: ADMINISTRATORS,
@@ -40,6 +43,12 @@ export const CHANGE = {
   ok: Changed,
   codes: [400, 401, 403, 404, 409, 412, 500],
 } as const
+
+/** Of a thing that must not be there yet. */
+export const CREATE = { ...CHANGE, method: 'POST', codes: [400, 401, 403, 409, 500] } as const
+
+/** Of a thing that is changed, or made where it is not there. */
+export const PUT = { ...CHANGE, method: 'PUT', codes: [400, 401, 403, 409, 412, 500] } as const
 
 const word = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000]*$', description })

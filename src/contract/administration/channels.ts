@@ -8,7 +8,7 @@ import type { Operation } from '../operations.ts'
 import { integer, name, oneOf } from '../schema.ts'
 import { Type } from '../type.ts'
 import { ROLES } from '../user.ts'
-import { CHANGE, ChannelParams } from './changed.ts'
+import { CHANGE, CREATE, ChannelParams } from './changed.ts'
 import { PlatformChannel } from './platform-file.ts'
 
 const out = (description: string) => Type.String({ description })
@@ -98,8 +98,7 @@ export const channelOperations = {
     codes: [400, 401, 403, 404, 500],
   },
   createChannel: {
-    ...CHANGE,
-    method: 'POST',
+    ...CREATE,
     path: '/platform/v1/channels',
     summary: 'Make a channel',
     body: PlatformChannel,
@@ -112,6 +111,7 @@ export const channelOperations = {
     params: ChannelParams,
     badCode: 400,
     body: ChannelCopy,
+    codes: [400, 401, 403, 404, 409, 500],
   },
   changeChannelSetup: {
     ...CHANGE,

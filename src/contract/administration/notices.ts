@@ -3,7 +3,7 @@
 import { Calendar, Expectation, name } from '../calendar.ts'
 import type { Operation } from '../operations.ts'
 import { Type } from '../type.ts'
-import { CHANGE, READ } from './changed.ts'
+import { CHANGE, PUT, READ } from './changed.ts'
 import { PlatformSubscription } from './platform-file.ts'
 
 const closed = { additionalProperties: false } as const
@@ -54,8 +54,7 @@ export const noticeOperations = {
     ok: Expectation,
   },
   putCalendar: {
-    ...CHANGE,
-    method: 'PUT',
+    ...PUT,
     path: '/platform/v1/calendars/{calendarId}',
     summary: 'Make or change a calendar',
     params: CalendarParams,
@@ -69,8 +68,7 @@ export const noticeOperations = {
     params: CalendarParams,
   },
   putSubscription: {
-    ...CHANGE,
-    method: 'PUT',
+    ...PUT,
     path: '/platform/v1/subscriptions/{subscriptionId}',
     summary: 'Make or change a subscription',
     params: SubscriptionParams,
@@ -84,8 +82,7 @@ export const noticeOperations = {
     params: SubscriptionParams,
   },
   putExpectation: {
-    ...CHANGE,
-    method: 'PUT',
+    ...PUT,
     path: '/platform/v1/expectations/{expectationId}',
     summary: 'Make or change an expectation',
     params: ExpectationParams,

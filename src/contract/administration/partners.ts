@@ -6,7 +6,7 @@ import type { Operation } from '../operations.ts'
 import { pageOf } from '../page.ts'
 import { oneOf } from '../schema.ts'
 import { Type } from '../type.ts'
-import { CHANGE, ContactParams, EntityParams, ListQuery, READ } from './changed.ts'
+import { CHANGE, CREATE, ContactParams, EntityParams, LIST, ListQuery, READ } from './changed.ts'
 import { PlatformContact, PlatformEntity } from './platform-file.ts'
 
 const out = (description: string) => Type.String({ description })
@@ -63,7 +63,7 @@ export type LocalEntityFacts = Static<typeof LocalEntityFacts>
 
 export const partnerOperations = {
   listEntities: {
-    ...READ,
+    ...LIST,
     path: '/platform/v1/local-entities',
     summary: 'List local entities, by code',
     query: ListQuery,
@@ -77,8 +77,7 @@ export const partnerOperations = {
     ok: LocalEntityFacts,
   },
   createEntity: {
-    ...CHANGE,
-    method: 'POST',
+    ...CREATE,
     path: '/platform/v1/local-entities',
     summary: 'Make a local entity',
     body: PlatformEntity,
@@ -99,7 +98,7 @@ export const partnerOperations = {
     params: EntityParams,
   },
   searchContacts: {
-    ...READ,
+    ...LIST,
     path: '/platform/v1/contacts',
     summary: 'Find contacts, by id',
     query: ListQuery,
@@ -113,8 +112,7 @@ export const partnerOperations = {
     ok: ContactFacts,
   },
   createContact: {
-    ...CHANGE,
-    method: 'POST',
+    ...CREATE,
     path: '/platform/v1/contacts',
     summary: 'Make a contact',
     body: PlatformContact,

@@ -5,7 +5,7 @@ import type { Operation } from '../operations.ts'
 import { pageOf } from '../page.ts'
 import { name, oneOf } from '../schema.ts'
 import { Type } from '../type.ts'
-import { ADMINISTRATORS, ListQuery, READ } from './changed.ts'
+import { ADMINISTRATORS, LIST, ListQuery } from './changed.ts'
 
 const out = (description: string) => Type.String({ description })
 const time = (description: string) => Type.String({ description, format: 'date-time' })
@@ -58,7 +58,7 @@ const ADMINISTRATION = { tag: 'Administration', roles: ADMINISTRATORS, auth: 'ad
 
 export const tokenOperations = {
   listTokens: {
-    ...READ,
+    ...LIST,
     path: '/platform/v1/tokens',
     summary: 'List tokens for systems, newest first',
     query: ListQuery,

@@ -7,7 +7,7 @@ import { oneOf, secretText } from '../schema.ts'
 import { Type } from '../type.ts'
 import { AUTHS, ROLES } from '../user.ts'
 import type { Auth } from '../user.ts'
-import { CHANGE, ListQuery, READ, UserParams } from './changed.ts'
+import { CHANGE, CREATE, LIST, ListQuery, READ, UserParams } from './changed.ts'
 import { PlatformUser } from './platform-file.ts'
 
 const out = (description: string) => Type.String({ description })
@@ -56,7 +56,7 @@ export const NewPassword = Type.Object(
 
 export const userOperations = {
   listUsers: {
-    ...READ,
+    ...LIST,
     path: '/platform/v1/users',
     summary: 'List users, by name',
     query: ListQuery,
@@ -70,8 +70,7 @@ export const userOperations = {
     ok: UserAccount,
   },
   createUser: {
-    ...CHANGE,
-    method: 'POST',
+    ...CREATE,
     path: '/platform/v1/users',
     summary: 'Make a user',
     body: NewUser,
