@@ -177,8 +177,7 @@ async function testTls(call: Call<Oftp2Settings>, steps: Steps): Promise<void> {
     const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
     const [subject, issuer] = [oneLine(certificate.subject), oneLine(certificate.issuer)]
     steps.line.certificate = { subject, issuer, fingerprint, daysLeft, pinned }
-    if (refusal !== undefined)
-      throw new Failed(`${subject}: the certificate is not taken (${refusal})`, 'CHECK_CERTIFICATE')
+    if (refusal !== undefined) throw new Failed(`${subject}: the certificate ${refusal}`, 'CHECK_CERTIFICATE')
     const warn = daysLeft < ENDS_SOON_DAYS ? ('RENEW_CERTIFICATE' as const) : undefined
     return { seen: subject, warn, value: undefined }
   })

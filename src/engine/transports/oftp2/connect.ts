@@ -3,9 +3,10 @@
 // it uses the system's CAs.
 import type { Socket } from 'node:net'
 import { connect as connectTcp } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
+import type { X509Certificate } from 'node:crypto'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
-import { fromSocketError, NodeError, systemCode, tlsFault } from '../../../errors.ts'
+import { fromSocketError, NodeError, tlsFault } from '../../../errors.ts'
 import type { Call, Session, SessionHost } from '../transport.ts'
 import { ownIdentity, pinnedCertificate } from './certificates.ts'
 import { callingHandshake } from './protocol/handshake.ts'
@@ -51,9 +52,11 @@ export async function callPartner(
 function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const { host, port, security, timeouts, signal } = call
-  const socket: Socket = security.encrypted
-    ? connectTls({ host, port, ...tlsOptions(call) })
-    : connectTcp({ host, port })
+  // Whether it verifies is asked below: a socket that refuses by itself does not tell what the partner showed.
+  const secure = security.encrypted
+    ? connectTls({ host, port, ...tlsOptions(call), rejectUnauthorized: false })
+    : undefined
+  const socket: Socket = secure ?? connectTcp({ host, port })
   const fail = (error: NodeError): void => {
     socket.destroy()
     reject(error)
@@ -66,7 +69,10 @@ function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   const broken = (thrown: unknown): void => fail(connectError(thrown, peer))
   signal.addEventListener('abort', stop, { once: true })
   socket.once('error', broken)
-  socket.once(security.encrypted ? 'secureConnect' : 'connect', () => {
+  socket.once(secure ? 'secureConnect' : 'connect', () => {
+    const why = secure && refusalOf(secure, call)
+    // A refused login: trying again will not help.
+    if (why !== undefined) return fail(new NodeError('login_refused', `the certificate of ${peer} ${why}`))
     socket.off('error', broken)
     resolve(socket)
   })
@@ -87,7 +93,7 @@ export function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): C
     servername: named,
   }
   if (ca !== undefined) return { ...options, ca }
-  const pinned = pinnedCertificate(security.rsaRemoteKey)
+  const pinned = keptCertificate({ settings, security })
   if (pinned === undefined) return options
   return {
     ...options,
@@ -97,22 +103,33 @@ export function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): C
     checkServerIdentity: (_, given) =>
       given.fingerprint256 === pinned.fingerprint256
         ? undefined
-        : new NodeError(
-            'login_refused',
-            'the partner shows another certificate than the one that is kept for it',
-          ),
+        : new NodeError('login_refused', 'it is another certificate than the one that is kept'),
   }
 }
 
-/** A certificate that does not verify counts as a refused login: trying again will not help. */
+/** The one certificate that a call takes; undefined where it trusts authorities. */
+export function keptCertificate({
+  settings,
+  security,
+}: Pick<Call<Oftp2Settings>, 'settings' | 'security'>): X509Certificate | undefined {
+  return settings.tls?.ca === undefined ? pinnedCertificate(security.rsaRemoteKey) : undefined
+}
+
+/** Why a call does not take the certificate that the partner has shown, as the end of a sentence about it. */
+export function refusalOf(socket: TLSSocket, call: Call<Oftp2Settings>): string | undefined {
+  if (socket.authorized) return undefined
+  const [kept, shown] = [keptCertificate(call), socket.getPeerX509Certificate()]
+  if (kept && shown && !kept.raw.equals(shown.raw))
+    return `is not the one that is kept for it: it shows SHA-256 ${shortly(shown)}, kept is ${shortly(kept)}`
+  return `does not verify (${String(socket.authorizationError ?? 'not trusted')})`
+}
+
+function shortly({ fingerprint256 }: X509Certificate): string {
+  return fingerprint256.replaceAll(':', '').toLowerCase()
+}
+
 export function connectError(thrown: unknown, peer: string): NodeError {
   if (thrown instanceof NodeError) return thrown
-  const code = systemCode(thrown) ?? ''
-  const unverified = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/.test(code)
-  if (unverified)
-    return new NodeError('login_refused', `the certificate of ${peer} does not verify (${code})`, {
-      cause: thrown,
-    })
   const error = fromSocketError(thrown, peer)
   if (error.code !== 'connection_lost') return error
   const message =

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -172,7 +172,13 @@ test(
     await withEnds(
       { tls: called, caller: { security: { encrypted: true, rsaRemoteKey: other.cert } } },
       async (ends) => {
-        await assert.rejects(ends.call(), { code: 'login_refused' })
+        const [shown, kept] = [called, other].map(({ cert }) =>
+          new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase(),
+        )
+        const message = new RegExp(
+          `is not the one that is kept for it: it shows SHA-256 ${shown}, kept is ${kept}$`,
+        )
+        await assert.rejects(ends.call(), { code: 'login_refused', message })
       },
     )
     await withEnds(

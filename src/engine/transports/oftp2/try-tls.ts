@@ -5,19 +5,18 @@ import { connect } from 'node:tls'
 import type { Oftp2Settings } from '../../../contract/contact-settings.ts'
 import { NodeError } from '../../../errors.ts'
 import type { Call } from '../transport.ts'
-import { pinnedCertificate } from './certificates.ts'
-import { connectError, tlsOptions } from './connect.ts'
+import { connectError, keptCertificate, refusalOf, tlsOptions } from './connect.ts'
 
 export type SeenCertificate = {
   certificate: X509Certificate
   /** It is the very one that is kept for the partner. */
   pinned: boolean
-  /** Why a call would not take it. */
+  /** Why a call would not take it, as the end of a sentence about it. */
   refusal: string | undefined
 }
 
 export function seeCertificate(call: Call<Oftp2Settings>): Promise<SeenCertificate> {
-  const { host, port, security, settings, signal, timeouts } = call
+  const { host, port, signal, timeouts } = call
   const peer = `${host}:${port}`
   const { promise, resolve, reject } = Promise.withResolvers<SeenCertificate>()
   // Looked at whatever it is: what a call would say of it is told with it.
@@ -33,12 +32,11 @@ export function seeCertificate(call: Call<Oftp2Settings>): Promise<SeenCertifica
   socket.once('secureConnect', () => {
     const certificate = socket.getPeerX509Certificate()
     if (!certificate) return fail(new NodeError('login_refused', `${peer} shows no certificate`))
-    const kept = settings.tls?.ca === undefined ? pinnedCertificate(security.rsaRemoteKey) : undefined
-    const { authorized, authorizationError } = socket
+    const kept = keptCertificate(call)
     resolve({
       certificate,
       pinned: kept !== undefined && kept.raw.equals(certificate.raw),
-      refusal: authorized ? undefined : String(authorizationError ?? 'not trusted'),
+      refusal: refusalOf(socket, call),
     })
   })
   return promise.finally(() => {
