@@ -40,9 +40,7 @@ import { notesOfPlan } from './audit-notes.ts'
 import { hashAccess, hashesFor } from './passwords.ts'
 import { planChanges, summary } from './plan.ts'
 import type { Applied, Changes, ChangePlan, Present, Removals } from './plan.ts'
-import { applicationFaults, carrierOf } from './protocol-rules.ts'
-import { NOTHING_KNOWN } from './rules.ts'
-import type { Known, KnownContact } from './rules.ts'
+import { applicationFaults } from './protocol-rules.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
 import type { SubscriptionPlan } from './subscription-record.ts'
 import { writeNotices } from './write-notices.ts'
@@ -85,7 +83,8 @@ export async function applyPlatform(
   // First compared outside of the transaction, where nobody waits. Compared again inside only if something has changed.
   const { onlyChannels } = options
   const channels = await someChannels(store.db, onlyChannels)
-  const draft = { ...(await readPresent(store.db)), channels }
+  const contactsToo = concernsContacts(platform, options)
+  const draft = { ...(await readPresent(store.db, contactsToo)), channels }
   options.forbidFirst?.(draft)
   const hashes = await hashesFor(platform.users ?? [], options.newPasswords ? [] : draft.accounts)
   const hashed: Platform = platform.contacts
@@ -107,7 +106,7 @@ export async function applyPlatform(
     // Two applies at the same time take turns. So do an apply and an update of a channel.
     await lockChannelAccess(tx, store.dialect)
     const locked = await lockChannels(tx, store.dialect, onlyChannels)
-    const present = { ...(await readPresent(tx)), channels: locked }
+    const present = { ...(await readPresent(tx, contactsToo)), channels: locked }
     // Passwords were hashed for the accounts as they were then. Hashing must not happen inside the transaction.
     if (!isDeepStrictEqual(present.accounts, draft.accounts)) return undefined
     const plan = isDeepStrictEqual(present, draft) ? drafted : planFor(present)
@@ -122,38 +121,16 @@ export async function applyPlatform(
   return applied
 }
 
-/**
- * What a file may refer to without describing it. With prune there is nothing of the kind. Whoever knows which channels
- * can be referred to names them: reading all of many thousands holds up everybody else.
- */
-export async function readKnown(db: Db, prune: boolean, channels?: readonly string[]): Promise<Known> {
-  const usernames = new Set((await listAccounts(db)).map((account) => account.username))
-  if (prune) return { ...NOTHING_KNOWN, usernames }
-  const contacts = (await listContacts(db)).map(
-    ({ id, protocol, data, settings }): [string, KnownContact] => [
-      id,
-      {
-        ...carrierOf(protocol, settings),
-        remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []),
-      },
-    ],
-  )
-  const entities = await listLocalEntities(db)
-  return {
-    usernames,
-    entityCodes: new Set(entities.map(({ code }) => code)),
-    entityRoots: new Map(entities.flatMap(({ code, fileRoots }) => (fileRoots ? [[code, fileRoots]] : []))),
-    contacts: new Map(contacts),
-    calendars: new Set((await listCalendars(db)).map(({ id }) => id)),
-    channels: new Map((await someChannels(db, channels)).map(({ code, config }) => [code, config.direction])),
-  }
+/** Contacts are compared with each other and with local entities: whatever changes neither needs none of them. */
+function concernsContacts({ contacts, localEntities }: Platform, { prune, remove }: ApplyOptions): boolean {
+  return prune === true || [contacts, localEntities, remove?.contacts, remove?.entities].some(Boolean)
 }
 
-async function readPresent(db: Db): Promise<Omit<Present, 'channels'>> {
+async function readPresent(db: Db, contactsToo: boolean): Promise<Omit<Present, 'channels'>> {
   return {
     entities: await listLocalEntities(db),
     accounts: await listAccounts(db),
-    contacts: await listContacts(db),
+    contacts: contactsToo ? await listContacts(db) : [],
     calendars: await listCalendars(db),
     subscriptions: (await listSubscriptions(db)).map(({ id, settings, secrets }) => ({
       id,

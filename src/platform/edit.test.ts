@@ -1,7 +1,9 @@
-// Edits read the channels that they concern and no others: reading fifty thousand holds up every other request.
+// Edits read the channels and contacts that they concern and no others: reading many thousands holds up every other request.
 
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import { tempFolder, testOnBoth, withStore } from '../../test/support/harness.ts'
+import type { TestDatabase } from '../../test/support/harness.ts'
 import { samplePlatform } from '../../test/support/platform-file.ts'
 import { BY_ITSELF, makeAuditTrail } from '../audit/trail.ts'
 import { makeSeal } from '../store/seal.ts'
@@ -13,16 +15,11 @@ const KEY = 'a master key of at least 32 bytes'
 const seal = makeSeal(KEY)
 const NOW = 1_700_000_000_000
 
-testOnBoth('an edit reads none of the channels that it does not concern', async (t, database) => {
+async function sample(t: TestContext, database: TestDatabase) {
   const store = await withStore(t, database)
   const folder = await tempFolder(t)
   const platform = samplePlatform(folder)
   await applyPlatform(store, seal, platform, { now: NOW })
-  // Whatever reads this one throws.
-  const OTHER = 'BANCO-ACME-NOMINA'
-  await store.write((tx) =>
-    tx.updateTable('channel').set({ config: 'no JSON' }).where('code', '=', OTHER).execute(),
-  )
   const editing = {
     store,
     seal,
@@ -32,6 +29,16 @@ testOnBoth('an edit reads none of the channels that it does not concern', async 
     now: NOW,
   }
   const edit = async (what: Edit) => (await editPlatform(editing, what)).lines
+  return { edit, store, platform }
+}
+
+testOnBoth('an edit reads none of the channels that it does not concern', async (t, database) => {
+  const { edit, store, platform } = await sample(t, database)
+  // Whatever reads this one throws.
+  const OTHER = 'BANCO-ACME-NOMINA'
+  await store.write((tx) =>
+    tx.updateTable('channel').set({ config: 'no JSON' }).where('code', '=', OTHER).execute(),
+  )
   const [, beta] = platform.contacts ?? []
   assert.ok(beta)
   const zoe = { username: 'zoe', email: 'zoe@banco.example', role: 'ROLE_OPERATOR' } as const
@@ -56,4 +63,38 @@ testOnBoth('an edit reads none of the channels that it does not concern', async 
   assert.deepEqual(await edit({ remove: { entities: ['CAJA'] }, onlyChannels: { localCode: 'CAJA' } }), [
     '- local entity CAJA',
   ])
+})
+
+testOnBoth('an edit reads none of the contacts that it does not concern', async (t, database) => {
+  const { edit, store, platform } = await sample(t, database)
+  // Whatever reads this one throws.
+  await store.write((tx) =>
+    tx.updateTable('contact').set({ data: 'no JSON' }).where('id', '=', 'beta').execute(),
+  )
+  const zoe = { username: 'zoe', email: 'zoe@banco.example', role: 'ROLE_OPERATOR' } as const
+  assert.deepEqual(await edit({ put: { users: [zoe] }, onlyChannels: [] }), ['+ user zoe'])
+  const channel = platform.channels?.find(({ contact }) => contact === 'acme')
+  assert.ok(channel)
+  const { alias: _alias, ...like } = channel
+  const copy = { ...like, code: 'BANCO-ACME-COPY' }
+  assert.deepEqual(await edit({ put: { channels: [copy] }, onlyChannels: [copy.code] }), [
+    '+ channel BANCO-ACME-COPY',
+  ])
+  const sent = { ...copy, contact: 'nobody' }
+  await assert.rejects(edit({ put: { channels: [sent] }, onlyChannels: [copy.code] }), /nobody/)
+})
+
+testOnBoth('the removal of a calendar reads the channels that may use it', async (t, database) => {
+  const { edit, store } = await sample(t, database)
+  const OTHER = 'BANCO-ACME-NOMINA'
+  await edit({ put: { calendars: [{ id: 'bank' }] }, onlyChannels: [] })
+  await store.write((tx) =>
+    tx
+      .updateTable('channel')
+      .set({ config: 'no JSON', calendar: null, automation: null })
+      .where('code', '=', OTHER)
+      .execute(),
+  )
+  const gone = { remove: { calendars: ['bank'] }, onlyChannels: { calendar: 'bank' } }
+  assert.deepEqual(await edit(gone), ['- calendar bank'])
 })

@@ -1,17 +1,23 @@
 // One thing of the platform made, changed or removed: the same rules, the same comparison, the same transaction as for
-// a whole file, and the same words about what is wrong.
+// a whole file, and the same words about what is wrong. Also what either of them may refer to.
 
 import type { Actor, AuditTrail } from '../audit/trail.ts'
 import type { Platform } from '../contract/administration/platform-file.ts'
 import type { Roots } from '../domain/channel-rules.ts'
 import { NodeError } from '../errors.ts'
+import { listAccounts } from '../store/accounts.ts'
+import { someChannels } from '../store/channel-batches.ts'
 import type { SomeChannels } from '../store/channel-batches.ts'
-import type { Store } from '../store/database/store.ts'
+import { findContacts, listContacts, listLocalEntities } from '../store/contacts.ts'
+import type { Db, Store } from '../store/database/store.ts'
+import { listCalendars } from '../store/expectations/calendars.ts'
 import type { Seal } from '../store/seal.ts'
-import { applyPlatform, readKnown } from './apply.ts'
+import { applyPlatform } from './apply.ts'
 import type { ApplyOptions } from './apply.ts'
 import type { Applied, ChangePlan, Present, Removals } from './plan.ts'
-import { platformFindings } from './rules.ts'
+import { carrierOf } from './protocol-rules.ts'
+import { NOTHING_KNOWN, platformFindings } from './rules.ts'
+import type { Known, KnownContact } from './rules.ts'
 
 export type Editing = {
   store: Store
@@ -39,8 +45,11 @@ export type Edited = Applied & { warnings: string[] }
 export async function editPlatform(editing: Editing, edit: Edit): Promise<Edited> {
   const { store, seal, roots, trail, actor, now } = editing
   const { put = {}, remove, onlyChannels, forbidFirst, forbid, dryRun } = edit
-  // Expectations alone refer to channels.
-  const named = (put.expectations ?? []).map(({ channel }) => channel)
+  // Expectations alone refer to channels, and channels alone to contacts.
+  const named = {
+    channels: (put.expectations ?? []).map(({ channel }) => channel),
+    contacts: (put.channels ?? []).map(({ contact }) => contact),
+  }
   const { faults, warnings } = platformFindings(put, roots, await readKnown(store.db, false, named))
   if (faults.length > 0)
     throw new NodeError(
@@ -107,4 +116,36 @@ function requireUnused({ channels }: Present, remove: Removals = {}): void {
       code,
       stay.filter(({ localCode }) => localCode === code).map(({ code }) => code),
     )
+}
+
+/**
+ * What a file may refer to without describing it. With prune there is nothing of the kind. Whoever knows which channels
+ * and contacts can be referred to names them: reading all of many thousands holds up everybody else.
+ */
+export async function readKnown(
+  db: Db,
+  prune: boolean,
+  only: { channels?: readonly string[]; contacts?: readonly string[] } = {},
+): Promise<Known> {
+  const usernames = new Set((await listAccounts(db)).map((account) => account.username))
+  if (prune) return { ...NOTHING_KNOWN, usernames }
+  const found = only.contacts ? findContacts(db, only.contacts) : listContacts(db)
+  const contacts = (await found).map(({ id, protocol, data, settings }): [string, KnownContact] => [
+    id,
+    {
+      ...carrierOf(protocol, settings),
+      remoteCodes: (data.remoteCodes ?? []).flatMap(({ code }) => code ?? []),
+    },
+  ])
+  const entities = await listLocalEntities(db)
+  return {
+    usernames,
+    entityCodes: new Set(entities.map(({ code }) => code)),
+    entityRoots: new Map(entities.flatMap(({ code, fileRoots }) => (fileRoots ? [[code, fileRoots]] : []))),
+    contacts: new Map(contacts),
+    calendars: new Set((await listCalendars(db)).map(({ id }) => id)),
+    channels: new Map(
+      (await someChannels(db, only.channels)).map(({ code, config }) => [code, config.direction]),
+    ),
+  }
 }

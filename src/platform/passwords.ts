@@ -3,7 +3,7 @@
 
 import { hashPassword, isPasswordHash, verifyPassword } from '../accounts/password.ts'
 import type { Account } from '../store/accounts.ts'
-import { listContacts, openProtocolSections } from '../store/contacts.ts'
+import { findContacts, openProtocolSections } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
 import { olderAtWork } from '../store/transfers/signs-of-life.ts'
@@ -39,7 +39,11 @@ export async function hashAccess(
 ): Promise<PlatformContact[]> {
   if (!contacts.some(({ access }) => isPlain(access?.password))) return [...contacts]
   if ((await olderAtWork(db, now)).length > 0) return [...contacts]
-  const present = new Map((await listContacts(db)).map((contact) => [contact.id, contact]))
+  const found = await findContacts(
+    db,
+    contacts.map(({ id }) => id),
+  )
+  const present = new Map(found.map((contact) => [contact.id, contact]))
   return Promise.all(
     contacts.map(async (contact) => {
       const { access } = contact

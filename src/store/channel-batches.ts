@@ -11,7 +11,12 @@ import { tellHistory } from './events/told.ts'
 import { isActive } from './transfers/active.ts'
 
 /** Channels by their codes, or those of a contact or of a local entity. */
-export type SomeChannels = readonly string[] | { contactId: string } | { localCode: string }
+export type SomeChannels =
+  | readonly string[]
+  | { contactId: string }
+  | { localCode: string }
+  /** Those that may use it: its own, and all with automation, which may name another. */
+  | { calendar: string }
 
 /** All channels, or these, by code. */
 export async function someChannels(db: Db, some?: SomeChannels): Promise<ChannelRecord[]> {
@@ -29,6 +34,10 @@ async function readRows(db: Db, some: SomeChannels | undefined, lock = false): P
   if (!some) return query.execute()
   if ('contactId' in some) return query.where('contact_id', '=', some.contactId).execute()
   if ('localCode' in some) return query.where('local_code', '=', some.localCode).execute()
+  if ('calendar' in some)
+    return query
+      .where((eb) => eb.or([eb('calendar', '=', some.calendar), eb('automation', 'is not', null)]))
+      .execute()
   const rows: ChannelRow[] = []
   for (const codes of batches(some.toSorted()))
     rows.push(...(await query.where('code', 'in', codes).execute()))

@@ -1,6 +1,7 @@
 // `esclusa apply FILE`: prints what is added, changed and removed.
 
-import { applyPlatform, readKnown } from '../../platform/apply.ts'
+import { applyPlatform } from '../../platform/apply.ts'
+import { readKnown } from '../../platform/edit.ts'
 import { readPlatform } from '../../platform/read.ts'
 import { remark, say } from '../print.ts'
 import { withPlatform } from './with-platform.ts'

@@ -40,6 +40,7 @@ const removeCalendar: PlatformHandler<'removeCalendar'> = (context, call) => {
   const id = call.input.calendarId
   return changePlatform(context, call, {
     remove: { calendars: [id] },
+    onlyChannels: { calendar: id },
     forbid: (present) => {
       current(call, present, (all) => calendarOf(all, id), `calendar ${id}`)
       requireUnused(present, id)

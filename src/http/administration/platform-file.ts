@@ -10,7 +10,8 @@ const FILE_NAME = 'platform.yaml'
 
 const applyPlatformFile: PlatformHandler<'applyPlatformFile'> = async (context, call) => {
   // Loaded at first need: the rules and the file's parser are as much as the rest of the server.
-  const { applyPlatform, readKnown } = await import('../../platform/apply.ts')
+  const { applyPlatform } = await import('../../platform/apply.ts')
+  const { readKnown } = await import('../../platform/edit.ts')
   const { readPlatformText } = await import('../../platform/read.ts')
   const { store, seal, roots, audit } = context
   const { file, prune = false } = call.body
