@@ -267,9 +267,18 @@ function diskFault(thrown: unknown, where: string): NodeError | undefined {
   const code = systemCode(thrown)
   if (code === 'EIO' || code === 'ESTALE')
     return new NodeError('disk_fault', `the disk reports an error${where} (${code})`, { cause: thrown })
-  if (code === 'EMFILE' || code === 'ENFILE')
-    return new NodeError('disk_fault', `too many files are open at once (${code})`, { cause: thrown })
-  return undefined
+  return tooManyOpen(thrown)
+}
+
+/** Undefined: it is something else. Files and connections count together, and it is the node that has too many. */
+export function tooManyOpen(thrown: unknown): NodeError | undefined {
+  const code = systemCode(thrown)
+  if (code !== 'EMFILE' && code !== 'ENFILE') return undefined
+  return new NodeError(
+    'disk_fault',
+    `too many files and connections are open at once (${code}): raise the node’s limit of open files`,
+    { cause: thrown },
+  )
 }
 
 /** Whatever ended a transfer. What nobody expected is a fault of the node. */
@@ -290,6 +299,8 @@ export function fromSocketError(thrown: unknown, peer: string): NodeError {
     return new NodeError('timed_out', `${peer} did not answer in time`, { cause: thrown })
   if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ENOTFOUND')
     return new NodeError('connect_failed', `no connection to ${peer} (${code})`, { cause: thrown })
+  const ours = tooManyOpen(thrown)
+  if (ours) return ours
   const fault = tlsFault(thrown)
   if (fault !== undefined)
     return new NodeError('connection_lost', `no TLS with ${peer}: ${fault}`, { cause: thrown })

@@ -1,16 +1,20 @@
-// Disks that fill up and folders without rights. A small tmpfs stands for the full disk and a read-only one for missing
+// Disks that fill up, folders without rights, and too many open files. A small tmpfs stands for the full disk and a read-only one for missing
 // rights, since root is refused by nothing else; where mounting is not allowed these tests are skipped and say so.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { connectError } from '../../src/engine/transports/oftp2/connect.ts'
 import { Upload } from '../../src/files/upload.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { skipWithoutPrlimit, withNothingToOpen } from '../support/open-files.ts'
 import { Line } from './line.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
@@ -251,3 +255,28 @@ test('a received file is not moved more often than the channel’s retries say',
   assert.deepEqual([await rig.list('in'), await readdir(sorted)], [['a.bin'], []])
   assert.deepEqual(await receiptsOwed(rig), [false])
 })
+
+test(
+  'a partner that is not called because too much is open here is not counted as down',
+  { skip: skipWithoutPrlimit },
+  async (t) => {
+    const line = new Line({
+      onConnect: async ({ host, port }) => {
+        const socket = connect({ host, port })
+        const [thrown] = (await once(socket, 'error')) as [Error]
+        throw connectError(thrown, `${host}:${port}`)
+      },
+    })
+    const rig = await startRig(t, { transports: [line] })
+    line.leadTo(rig)
+    await rig.putContact({ id: 'acme', protocol: 'sftp' })
+    await rig.putChannel(CODE, channelOf(rig, { connection: { ips: ['127.0.0.1'] } }))
+    const plan = await rig.plan(CODE)
+    const told = { code: 'disk_fault', message: /raise the node’s limit of open files/ }
+    await withNothingToOpen(async () => {
+      for (let call = 0; call < 4; call++) await assert.rejects(rig.sessions.lend(plan, 0), told)
+    })
+    assert.equal(line.calls.length, 4)
+    assert.deepEqual(await rig.store.db.selectFrom('partner_health').selectAll().execute(), [])
+  },
+)

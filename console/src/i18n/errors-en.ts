@@ -38,7 +38,8 @@ export const errorsEn: Record<ErrorCode, string> = {
   bad_envelope: 'An encrypted, signed or compressed file cannot be opened. Compare keys with the partner.',
   name_taken: 'A file of that name exists already and must not be overwritten.',
   no_space: 'The disk is full. Make room, then retry.',
-  disk_fault: 'A disk reports an error, or too many files are open. Look at the disk, then retry.',
+  disk_fault:
+    'A disk reports an error, or too many files are open. Look at the disk and at the limit of open files, then retry.',
   no_rights: 'The node may not read or write there. Give it rights, then retry.',
   script_failed: 'An integration script failed or took too long. Its output says more.',
   cancelled: 'The transfer was stopped by a reset.',

@@ -41,7 +41,8 @@ export const errorsEs: Record<ErrorCode, string> = {
     'Un fichero cifrado, firmado o comprimido no se puede abrir. Compare las claves con el interlocutor.',
   name_taken: 'Ya existe un fichero con ese nombre y no debe sobrescribirse.',
   no_space: 'El disco está lleno. Haga sitio y reintente.',
-  disk_fault: 'Un disco da un error, o hay demasiados ficheros abiertos. Revise el disco y reintente.',
+  disk_fault:
+    'Un disco da un error, o hay demasiados ficheros abiertos. Revise el disco y el límite de ficheros abiertos, y reintente.',
   no_rights: 'El nodo no puede leer o escribir ahí. Dele permisos y reintente.',
   script_failed: 'Un script de integración falló o tardó demasiado. Su salida dice más.',
   cancelled: 'La transferencia se detuvo por un reinicio del canal.',
