@@ -7,7 +7,7 @@ import { wordsFor } from '../contract/error-body.ts'
 import type { ErrorBody } from '../contract/error-body.ts'
 import { showTime } from '../domain/time.ts'
 import type { Zone } from '../domain/time.ts'
-import { NodeError } from '../errors.ts'
+import { NodeError, tooManyOpen } from '../errors.ts'
 import { discardRest } from './body-deadline.ts'
 import { STATUS_CODES } from './status-codes.ts'
 
@@ -94,6 +94,8 @@ export function pathOf(request: FastifyRequest): string {
 }
 
 function toNodeError(thrown: unknown, request: FastifyRequest): NodeError {
+  const crowded = tooManyOpen(thrown instanceof NodeError ? thrown.cause : thrown)
+  if (crowded) return new NodeError('unavailable', crowded.message, { cause: thrown })
   if (thrown instanceof NodeError) return thrown
   const error = thrown as Partial<FastifyError>
   if (error.validation)

@@ -9,6 +9,7 @@ import type { OperationName } from '../../src/contract/operations.ts'
 import { callPlatform, pathOf, request } from '../support/call.ts'
 import type { Answer } from '../support/call.ts'
 import { postgres, startTestHttp, startTestNode } from '../support/harness.ts'
+import { skipWithoutPrlimit, withNothingToOpen } from '../support/open-files.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
 
 const names = Object.keys(operations) as OperationName[]
@@ -317,3 +318,17 @@ test('a fault of the node answers 500 without a word of what it was, and the log
     JSON.stringify(lines),
   )
 })
+
+test(
+  'a node that can open nothing more answers 503 and what to do',
+  { skip: skipWithoutPrlimit },
+  async (t) => {
+    const node = await startTestNode(t, { settings: { ESCLUSA_METRICS_NETWORKS: '127.0.0.1' } })
+    const metrics = () => request(`${node.url}/metrics`)
+    assert.equal((await metrics()).status, 200)
+    const answer = await withNothingToOpen(metrics)
+    assertErrorBody(answer, 503, 'Service Unavailable', '/metrics')
+    assert.match(answer.body.message, /raise the node’s limit of open files/)
+    assert.equal((await metrics()).status, 200)
+  },
+)
