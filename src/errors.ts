@@ -136,7 +136,7 @@ export const ERROR_CODES = {
     status: 500,
     retry: true,
     exit: 1,
-    means: 'A disk reports an error, or too many files are open at once.',
+    means: 'A disk reports an error, or no more files can be opened or scripts be started at once.',
   },
   no_rights: { status: 500, retry: false, exit: 1, means: 'The node may not read or write there.' },
   script_failed: {

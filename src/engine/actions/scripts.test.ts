@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { tempFolder, waitFor } from '../../../test/support/harness.ts'
+import { skipWithoutPrlimit, withNothingToOpen } from '../../../test/support/open-files.ts'
 import { NodeError } from '../../errors.ts'
 import { OUTPUT_LIMIT, ScriptError, runScript } from './scripts.ts'
 
@@ -143,3 +144,22 @@ test('a script outside the roots, or a link that leads out of them, is refused',
     'no\n',
   )
 })
+
+test(
+  'a script that cannot be started because too much is open did not refuse anything: it is tried again',
+  { skip: skipWithoutPrlimit },
+  async (t) => {
+    const { folder, path } = await scriptIn(t, 'echo yes')
+    const script = {
+      path,
+      scriptRoots: [folder],
+      args: [],
+      variables: {},
+      timeoutMs: 10_000,
+      signal: never,
+    }
+    const told = { code: 'disk_fault', retry: true, message: /raise the node’s limit of open files/ }
+    await withNothingToOpen(() => assert.rejects(runScript(script), told))
+    assert.equal(await runScript(script), 'yes\n')
+  },
+)

@@ -4,9 +4,10 @@
 
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { NodeError } from '../../errors.ts'
+import { NodeError, systemCode, tooManyOpen } from '../../errors.ts'
 import { requireConfined } from '../../files/roots.ts'
 
 export type Script = {
@@ -44,7 +45,8 @@ export async function runScript(script: Script): Promise<string> {
       throw failed(script, end.signal ? `was ended by ${end.signal}` : `exited with ${end.code}`, output())
     return output()
   } catch (thrown) {
-    throw thrown instanceof NodeError ? thrown : failed(script, 'could not be run', output(), thrown)
+    if (thrown instanceof NodeError) throw thrown
+    throw cannotStartNow(script, thrown) ?? failed(script, 'could not be run', output(), thrown)
   }
 }
 
@@ -53,6 +55,8 @@ type End = { code: number | null; signal: string | null }
 
 /** Resolves when the script is over, its group is killed and what it printed has been read. */
 async function watchChild(child: Child, stop: AbortSignal, said: string[]): Promise<End> {
+  // It was not started. Where no file can be opened it has no pipes either, and says why by this event alone.
+  if (child.pid === undefined) throw (await once(child, 'error'))[0]
   let length = 0
   const keep = (text: string) => {
     if (length >= OUTPUT_LIMIT) return
@@ -99,6 +103,14 @@ export class ScriptError extends NodeError {
     super('script_failed', message, { cause })
     this.output = output
   }
+}
+
+/** Undefined: it is something else. A script that never ran has refused nothing, and may run later. */
+function cannotStartNow(script: Script, thrown: unknown): NodeError | undefined {
+  const code = systemCode(thrown)
+  if (code !== 'EAGAIN' && code !== 'ENOMEM') return tooManyOpen(thrown)
+  const message = `script ${script.path} cannot be started: too many processes or too little memory (${code})`
+  return new NodeError('disk_fault', message, { cause: thrown })
 }
 
 function failed(script: Script, how: string, output: string, cause?: unknown): ScriptError {
