@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { existsSync, renameSync } from 'node:fs'
 import { link, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { closeAfter, tempFolder } from '../../test/support/harness.ts'
+import { skipWithoutPrlimit, withNothingToOpen } from '../../test/support/open-files.ts'
 import { zoneOf } from '../domain/time.ts'
 import { ensureFolder, isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
 
@@ -148,3 +150,17 @@ test('a folder that is a file, or lies under one, is said to be no folder: no na
   for (const path of [file, join(file, 'deeper')])
     await assert.rejects(ensureFolder(path), { code: 'conflict', message: `${path} is no folder` })
 })
+
+test(
+  'a file that cannot be compared because too much is open is not taken for another one',
+  { skip: skipWithoutPrlimit },
+  async (t) => {
+    const folder = await tempFolder(t)
+    const target = join(folder, 'there')
+    await writeFile(target, 'x')
+    const expected = { size: 1, sha256: createHash('sha256').update('x').digest('hex') }
+    const compare = () => isPlaced(join(folder, 'gone'), target, expected)
+    await withNothingToOpen(() => assert.rejects(compare(), { code: 'disk_fault' }))
+    assert.equal(await compare(), true)
+  },
+)

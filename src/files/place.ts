@@ -201,8 +201,16 @@ export async function isPlaced(
   const here = await stat(from).catch(() => undefined)
   // On one file system it is a link. Between two it is a copy, and only the bytes can be compared.
   if (here && here.dev === there.dev) return here.ino === there.ino
-  // Whoever waits for it may take it away meanwhile.
-  return there.size === expected.size && (await hashFile(target).catch(() => '')) === expected.sha256
+  return there.size === expected.size && (await hashThere(target)) === expected.sha256
+}
+
+/** Whoever waits for it may take it away meanwhile. A disk that cannot be read now does not say that it is another file. */
+async function hashThere(target: string): Promise<string> {
+  return hashFile(target).catch((thrown: unknown) => {
+    const fault = fromFileError(thrown, target)
+    if (fault.retry) throw fault
+    return ''
+  })
 }
 
 export async function exists(path: string): Promise<boolean> {
