@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
-import { discardRest, limitBodies } from './body-deadline.ts'
+import { discardRest, limitAnswers, limitBodies } from './body-deadline.ts'
 
 test('requests with a body leave nothing on the connection that carries them', async (t) => {
   const server = createServer((asked, reply) => {
@@ -69,4 +69,38 @@ test('of a refused body no more than a bounded part is read, for a bounded time'
   client.write(Buffer.alloc(50_000_000))
   const octets = await read.promise
   assert.ok(octets > 1_000_000 && octets < 2_000_000, `${octets}`)
+})
+
+test('a client that stops reading its answer is cut off; one whose answer takes long is not, nor does it keep the connection for ever', async (t) => {
+  /** More than the system keeps for a connection, on both of its sides. */
+  const much = Buffer.alloc(64 * 1024 * 1024)
+  const ms = 100
+  const worked = Promise.withResolvers<void>()
+  const server = createServer(
+    { keepAliveTimeout: 200 },
+    (asked, reply) =>
+      void (asked.url === '/much' ? reply.end(much) : worked.promise.then(() => reply.end('done'))),
+  )
+  limitAnswers(server, ms)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const open = async (path: string) => {
+    const connected = once(server, 'connection') as Promise<[Socket]>
+    const client = connect(port, '127.0.0.1')
+    t.after(() => client.destroy())
+    client.on('error', () => {})
+    client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const [served] = await connected
+    return { client, served }
+  }
+  const patient = await open('/work')
+  const frozen = await open('/much')
+  await once(frozen.served, 'close')
+  // It has waited for longer than the other one.
+  assert.equal(patient.served.destroyed, false)
+  worked.resolve()
+  const [answer] = (await once(patient.client, 'data')) as [Buffer]
+  assert.match(String(answer), /done/)
+  await once(patient.served, 'close')
 })

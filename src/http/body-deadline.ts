@@ -1,6 +1,7 @@
 // A request must be complete in time, or it is cut off: a slow body holds a connection. Node has this limit for all
 // requests alike; an upload of a large file takes longer, so the limit is kept here, and such a request is excused from it
-// as soon as it is known to be one. It must then keep moving.
+// as soon as it is known to be one. It must then keep moving. An answer must keep moving, too: a client that has stopped
+// reading would hold its connection, and a file that it downloads, for as long as it likes.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
@@ -22,6 +23,16 @@ export function limitBodies(server: Server, ms: number, late: (request: Incoming
     // One that was answered before it was complete is told of no end if its connection breaks.
     socket.once('close', done)
     timers.set(request, timer)
+  })
+}
+
+/** A connection is cut off when no octet of a waiting answer has left for so many milliseconds. */
+export function limitAnswers(server: Server, ms: number): void {
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    // An answer that is still being worked on has nothing waiting, and takes its time.
+    response.setTimeout(ms, () => {
+      if (socket.writableLength > 0) socket.destroy()
+    })
   })
 }
 

@@ -16,7 +16,7 @@ import { NodeError } from '../errors.ts'
 import { watchPair } from '../files/tls-pair.ts'
 import type { RenewedIdentity } from '../files/tls-pair.ts'
 import type { Account } from '../store/accounts.ts'
-import { limitBodies } from './body-deadline.ts'
+import { limitAnswers, limitBodies } from './body-deadline.ts'
 import { Written } from './context.ts'
 import type { Context } from './context.ts'
 import { replyToNoRequest, replyWithError } from './error-reply.ts'
@@ -40,6 +40,8 @@ import {
 const BODY_LIMIT = 1_048_576
 /** How long a request may take to be complete. */
 const BODY_MS = 120_000
+/** How long a client may leave an answer unread. */
+const ANSWER_MS = 120_000
 /** RFC 9745: the day from which a deprecated operation counts as one. */
 const DEPRECATED_SINCE = '@1735689600'
 const TLS_LEAST = 'TLSv1.2'
@@ -103,6 +105,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     const fault = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
     replyToNoRequest(fault, socket, context.now(), context.zone)
   })
+  limitAnswers(app.server, ANSWER_MS)
   app.addHook('onRequest', (request, reply, done) => {
     // Answers contain keys, names and tokens. No proxy may keep them, and no browser may take them for a page.
     void reply.headers(PRIVATE)
