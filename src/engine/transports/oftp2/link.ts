@@ -84,7 +84,7 @@ export class Link {
     this.#socket.uncork()
   }
 
-  /** Starts the clock again. Whatever moves on the line pushes it back. Undefined stops it. */
+  /** Starts the clock again. Whatever moves on the line pushes it back, but for headers without anything behind them. Undefined stops it. */
   clock(milliseconds: number | undefined): void {
     this.#clockMs = milliseconds
     if (milliseconds === undefined || !this.open) this.#timer.stop()
@@ -128,10 +128,11 @@ export class Link {
 
   #take(chunk: Buffer): void {
     if (this.#deaf) return
-    this.#timer.putOff()
+    const { taken } = this.buffers
     this.buffers.push(chunk)
     if (this.#held) this.#socket.pause()
     else this.#deliver()
+    if (this.buffers.taken > taken) this.#timer.putOff()
   }
 
   #deliver(): void {

@@ -3,6 +3,7 @@ import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
 import type { Session } from '../transport.ts'
+import { EMPTY_STREAM_BUFFER } from './data/buffers.ts'
 import type { Command } from './protocol/commands.ts'
 import {
   CALLED,
@@ -301,10 +302,16 @@ test('more credit in the answer than was offered, or another name, ends the call
 })
 
 test('a partner that falls silent is told so and left, in each phase', async () => {
+  let repeating: NodeJS.Timeout | undefined
   const silent: Called[] = [
     async (_, partner) => void (await partner.expect('SSRM')),
     named,
     (one, partner) => opening(partner, one),
+    // Headers with nothing behind them say nothing.
+    async (one, partner) => {
+      await opening(partner, one)
+      repeating = setInterval(() => partner.sayOctets(EMPTY_STREAM_BUFFER), 10)
+    },
   ]
   const leaves = async (reach: Called, ms: number) => {
     const timeouts = { syncMs: ms, ackMs: ms, idleMs: ms }
@@ -314,6 +321,7 @@ test('a partner that falls silent is told so and left, in each phase', async () 
       await reach(ends, partner)
       assert.equal(await partner.expectEnd(), '09')
     } finally {
+      clearInterval(repeating)
       await ends.close()
     }
   }

@@ -29,6 +29,7 @@ export class StreamBuffers {
 
   readonly #chunks: Uint8Array[] = []
   #at = 0
+  #taken = 0
   readonly #header = new Uint8Array(HEADER)
   #headerFill = 0
   #body: Uint8Array | undefined
@@ -36,6 +37,11 @@ export class StreamBuffers {
 
   push(chunk: Uint8Array): void {
     if (chunk.length > 0) this.#chunks.push(chunk)
+  }
+
+  /** Octets of exchange buffers that were taken so far. Headers do not count: a partner that says nothing can send them for ever. */
+  get taken(): number {
+    return this.#taken
   }
 
   /** Octets that came in and were not yet given out, for limits. */
@@ -88,6 +94,7 @@ export class StreamBuffers {
     const chunk = this.#chunks[0]
     if (chunk === undefined || chunk.length - this.#at < length) return undefined
     const view = chunk.subarray(this.#at, this.#at + length)
+    this.#taken += length
     this.#advance(chunk, length)
     return view
   }
@@ -99,6 +106,7 @@ export class StreamBuffers {
       const count = Math.min(body.length - this.#bodyFill, chunk.length - this.#at)
       body.set(chunk.subarray(this.#at, this.#at + count), this.#bodyFill)
       this.#bodyFill += count
+      this.#taken += count
       this.#advance(chunk, count)
     }
     return true
