@@ -49,6 +49,8 @@ export class Conversation {
   readonly credit = new Credit()
   /** The session is to end as soon as the protocol allows: no long idle times any more. */
   closing = false
+  /** The partner has taken a file from this end. */
+  carried = false
   /** The shortest time that an answer has taken. */
   answerMs: number | undefined
 

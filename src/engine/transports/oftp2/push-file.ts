@@ -55,6 +55,7 @@ export async function pushFile(
     pool.giveBack(workspace)
   }
   progress.safe(file.source.size)
+  conversation.carried = true
   return RECEIVED
 }
 
@@ -128,7 +129,9 @@ async function offerFile(
   file: WireFile,
   offered: RestartPoint,
 ): Promise<number | 'there'> {
-  const answer = await conversation.ask(startFile(file, conversation.known, offered))
+  const answer = await conversation.ask(startFile(file, conversation.known, offered)).catch((thrown) => {
+    throw deadLine(conversation, file, thrown)
+  })
   // An earlier attempt ended before the answer to its EFID was recorded. `Duplicate` is that answer, come late. It was
   // EFPA, or the partner would not have the file: this key was never given to another one. An EFNA takes `mayBeThere`
   // back, so a refused file that is offered again and is a duplicate fails. If a crash came between that EFNA and the
@@ -148,6 +151,16 @@ async function offerFile(
   }
   conversation.credit.renew(conversation.agreed.credit)
   return Number(answer.position)
+}
+
+/**
+ * A session that is kept open may have died since its last file, and this one was not even heard of. That says nothing of
+ * the partner: the file is to be offered in a session of its own before it counts as failed.
+ */
+function deadLine({ carried }: Conversation, { name }: WireFile, thrown: unknown): unknown {
+  const isDead = thrown instanceof NodeError && ['connection_lost', 'timed_out'].includes(thrown.code)
+  if (!carried || !isDead) return thrown
+  return new NodeError('unavailable', `the session was dead when ${name} was offered`, { cause: thrown })
 }
 
 async function sendData(sending: Sending, begin: RestartPoint): Promise<DataEncoder> {

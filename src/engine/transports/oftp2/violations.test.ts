@@ -282,6 +282,35 @@ test('a partner that answers beyond the restart offered breaks the protocol', as
   await nothingOpen()
 })
 
+test('a line that broke since the last file is no failure of the next, and one that breaks at the first is', async () => {
+  const server = new TrialServer()
+  const port = await server.listen()
+  for (const [before, code] of [
+    [0, 'connection_lost'],
+    [1, 'unavailable'],
+  ] as const) {
+    const ends = new TrialEnds()
+    const arriving = server.next()
+    const calling = ends.call(port)
+    const partner = await arriving
+    const session = await met({ session: calling, partner, ends })
+    for (let nth = 0; nth < before; nth++) {
+      const pushing = push(session, wireFile(noise(10), U))
+      await partner.expect('SFID')
+      await partner.say(SAMPLES.SFPA).expect('DATA')
+      await partner.expect('EFID')
+      partner.say(SAMPLES.EFPA)
+      await pushing
+    }
+    const lost = assert.rejects(push(session, wireFile(noise(10), U)), { code })
+    await partner.expect('SFID')
+    partner.close()
+    await lost
+  }
+  await server.close()
+  await nothingOpen()
+})
+
 test('more credit in the answer than was offered, or another name, ends the call', async () => {
   const server = new TrialServer()
   const port = await server.listen()
