@@ -35,12 +35,28 @@ interface RemoteFile {
   mtime: number
 }
 
+/** A file or folder that either end refuses does not hold up the others: it is told when they are here. */
 export async function fetchFiles(context: FetchContext, signal: AbortSignal): Promise<void> {
-  for (const { folder, application } of context.outboxes) {
+  const refused: unknown[] = []
+  const unlessRefused = (work: Promise<void>) =>
+    work.catch((error: unknown) => {
+      if (signal.aborted || endsFetch(error)) throw error
+      refused.push(error)
+    })
+  const takeFolder = async (folder: string, application: string) => {
     const files = await listFiles(context.remote, folder, application, signal)
-    await takeAll(context, files, signal)
+    await takeAll(files, signal, (file) => unlessRefused(takeFile(context, file, signal)))
   }
+  for (const { folder, application } of context.outboxes) await unlessRefused(takeFolder(folder, application))
+  if (refused.length > 0) throw refused[0]
 }
+
+/** What can pass concerns the session, the disk or the database, and would meet the next file too. */
+function endsFetch(error: unknown): boolean {
+  return !(error instanceof NodeError) || error.retry || ENDS_FETCH.has(error.code)
+}
+
+const ENDS_FETCH: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'protocol_violation', 'internal'])
 
 async function listFiles(
   remote: Remote,
@@ -90,11 +106,11 @@ function isOffered(name: string): boolean {
   return isPlainName(name) && !name.startsWith('.') && !name.toLowerCase().endsWith('.part')
 }
 
-/** A refused file does not hold up the others; anything that ends the session, or the engine's stop, does. */
+/** Several at once. What ends the session, or the engine's stop, ends it. */
 async function takeAll(
-  context: FetchContext,
   files: readonly RemoteFile[],
   signal: AbortSignal,
+  take: (file: RemoteFile) => Promise<void>,
 ): Promise<void> {
   const queue = files.values()
   let failed: unknown
@@ -102,7 +118,7 @@ async function takeAll(
     for (const file of queue) {
       if (failed !== undefined) return
       if (signal.aborted) throw abortReason(signal)
-      await takeFile(context, file, signal)
+      await take(file)
     }
   }
   const workers = Array.from({ length: Math.min(FILES_AT_ONCE, files.length) }, () =>

@@ -27,7 +27,7 @@ import type { Call, PushProgress, Session, WireFile } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
-import { waitFor } from '../../../../test/support/harness.ts'
+import { closeAfter, waitFor } from '../../../../test/support/harness.ts'
 
 const skip = noOpenSsh
 const quiet: PushProgress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
@@ -731,6 +731,40 @@ test('a file that has gone since the folder was listed holds up no other', { ski
   }
   await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
   assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['a', 'c'])
+})
+
+test('what either end refuses, file or folder, is told when all the others are here', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  // More than go at once, and the oldest: those behind them must come all the same.
+  const bad = Array.from({ length: 40 }, (_, at) => `bad${at}`)
+  await mkdir(join(outbox, 'BBB'))
+  for (const name of [...bad, 'good']) await writeFile(join(outbox, 'BBB', name), name)
+  for (const name of bad) await utimes(join(outbox, 'BBB', name), 1_700_000_000, 1_700_000_000)
+  host.onComplete = (offer) => {
+    if (offer.name.startsWith('bad')) throw new NodeError('bad_signature', 'not signed')
+  }
+  // There is no folder of AAA.
+  const call = callTo({ outbox: `${outbox}/{application}` }, { applications: ['AAA', 'BBB'] })
+  await withSession(call, host, (session) =>
+    assert.rejects(session.fetch(never), failsWith('remote_refused')),
+  )
+  assert.deepEqual(
+    host.received.map((one) => one.offer.name),
+    ['good'],
+  )
+})
+
+test('files that the partner does not let be removed do not hide those behind them', { skip }, async (t) => {
+  const { outbox, host } = await freshFolders()
+  const names = Array.from({ length: 80 }, (_, at) => `kept${String(at).padStart(2, '0')}`)
+  for (const name of names) await writeFile(join(outbox, name), name)
+  const readOnly = await startOpenSsh('ForceCommand internal-sftp -R')
+  closeAfter(t, () => readOnly.stop())
+  const call = sftpCall(readOnly.port, { ...signInTo(readOnly), inbox: '/nowhere', outbox })
+  await withSession(call, host, (session) =>
+    assert.rejects(session.fetch(never), failsWith('remote_refused')),
+  )
+  assert.deepEqual(host.received.map((one) => one.offer.name).sort(), names)
 })
 
 test('a file that cannot be completed stays at the partner', { skip }, async () => {
