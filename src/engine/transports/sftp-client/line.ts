@@ -77,7 +77,7 @@ async function openSocket(call: Call<SftpSettings>, peer: string): Promise<LineS
   return opened
 }
 
-/** Ways to sign in, best first; each is tried once, and only while the server still takes it. */
+/** Ways to sign in, best first. */
 function signInWays(settings: SftpSettings): AnyAuthMethod[] {
   const { username, password, privateKey, passphrase } = settings
   const ways: AnyAuthMethod[] = []
@@ -96,11 +96,18 @@ function signInWays(settings: SftpSettings): AnyAuthMethod[] {
   return ways
 }
 
+/**
+ * Each way is tried once, and only while the server takes it. A server that asks for several may want them in an order of its
+ * own: after each that it took, those that it refused before are tried again.
+ */
 function signInHandler(settings: SftpSettings): ConnectConfig['authHandler'] {
-  const ways = signInWays(settings)
-  return (left: AuthenticationType[] | null, _partial, next) => {
-    const at = ways.findIndex((way) => left === null || left.includes(way.type))
-    const [way] = at === -1 ? [] : ways.splice(0, at + 1).slice(-1)
+  let needed = signInWays(settings)
+  let untried = needed
+  let way: AnyAuthMethod | undefined
+  return (left: AuthenticationType[] | null, partial: boolean | null, next) => {
+    if (partial) untried = needed = needed.filter((one) => one !== way)
+    way = untried.find(({ type }) => left === null || left.includes(type))
+    untried = untried.filter((one) => one !== way)
     // `false` is how the library is told that there is nothing left to try.
     next(way ?? (false as never))
   }

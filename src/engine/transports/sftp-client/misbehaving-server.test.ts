@@ -49,19 +49,20 @@ function fingerprint(): string {
   return fingerprintOf(key.getPublicSSH())
 }
 
+/** What the server asks for; `both`: the password, and then a key. */
+type SignIn = 'password' | 'question' | 'silence' | 'both'
+
 interface Raw {
   port: number
   sockets: Set<Socket>
   stop(): Promise<void>
 }
 
-async function startRaw(
-  behave: Behaviour,
-  signIn: 'password' | 'question' | 'silence' = 'password',
-): Promise<Raw> {
+async function startRaw(behave: Behaviour, signIn: SignIn = 'password'): Promise<Raw> {
   const sockets = new Set<Socket>()
   const ssh = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
     const [socket] = [...sockets].slice(-1)
+    let knowsPassword = false
     connection.on('error', () => {})
     connection.on('authentication', (context) => {
       if (signIn === 'silence') return
@@ -71,6 +72,11 @@ async function startRaw(
         )
       if (signIn === 'password' && context.method === 'password' && context.password === 'secret')
         return context.accept()
+      if (signIn === 'both' && context.method === 'password' && context.password === 'secret') {
+        knowsPassword = true
+        return context.reject(['publickey'], true)
+      }
+      if (knowsPassword && context.method === 'publickey') return context.accept()
       context.reject([signIn === 'question' ? 'keyboard-interactive' : 'password'])
     })
     connection.on('session', (accept) => {
@@ -128,12 +134,15 @@ function good(request: { type: number; id: number }, channel: ServerChannel): vo
 
 const IN_SHORT = { timeouts: SHORT }
 
-type Given = { signIn?: 'password' | 'question' | 'silence'; timeouts?: typeof LONG; size?: number }
+type Given = { signIn?: SignIn; timeouts?: typeof LONG; size?: number; privateKey?: string }
 
-async function push(behave: Behaviour, { signIn, timeouts, size = 200_000 }: Given = {}): Promise<void> {
+async function push(behave: Behaviour, given: Given = {}): Promise<void> {
+  const { signIn, timeouts, size = 200_000, privateKey } = given
   const raw = await startRaw(behave, signIn)
   try {
-    const session = await sftpClientTransport().connect(callTo(raw.port, timeouts), new HostDouble(folder))
+    const call = callTo(raw.port, timeouts)
+    const settings = { ...call.settings, privateKey }
+    const session = await sftpClientTransport().connect({ ...call, settings }, new HostDouble(folder))
     try {
       await session.push(fileOf('x', sourceOf(Buffer.alloc(size))), quiet, never)
     } finally {
@@ -156,6 +165,11 @@ test('a good server without any extension takes a file', async () => {
 
 test('keyboard-interactive answers with the password', async () => {
   await push((request, channel) => good(request, channel), { signIn: 'question' })
+})
+
+test('a server that asks for the password first and for a key then gets both', async () => {
+  const { private: privateKey } = ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
+  await push((request, channel) => good(request, channel), { signIn: 'both', privateKey })
 })
 
 test('a server that never answers the sign-in times out', async () => {
