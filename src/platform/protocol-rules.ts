@@ -77,7 +77,7 @@ function sftpFindings(sftp: PlatformContact['sftp'], fault: Say, warn: Say): voi
   if (typeof sftp.privateKey === 'string' && sftp.privateKey !== UNREAD && !isSshKey(sftp.privateKey))
     warn(
       '/sftp/privateKey',
-      'is not a private key in PEM, OpenSSH or PuTTY form: no call will succeed with it',
+      'is not a private key in PEM or OpenSSH form (PuTTYgen exports the latter): no call will succeed with it',
     )
   if (!sftp.inbox && !sftp.outbox)
     warn('/sftp', 'has neither inbox nor outbox: nothing can be sent or fetched')
@@ -85,7 +85,8 @@ function sftpFindings(sftp: PlatformContact['sftp'], fault: Say, warn: Say): voi
 
 /** Whether it can be opened with the passphrase shows at the first call. */
 function isSshKey(text: string): boolean {
-  if (/^PuTTY-User-Key-File-\d/.test(text.trim())) return true
+  // Of PuTTY's own forms, the SSH library reads only this one.
+  if (text.trim().startsWith('PuTTY-User-Key-File-2: ssh-rsa')) return true
   const [block, kind] = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]+-----END \1PRIVATE KEY-----/.exec(text) ?? []
   if (block === undefined) return false
   return kind !== '' || parses(() => createPrivateKey(block))

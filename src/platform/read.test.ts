@@ -591,6 +591,9 @@ test('encryption that is off, passwords that OFTP2 cannot carry and keys that ar
   assert.deepEqual(keyed(one.privateKeyPem), [])
   const openssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n'
   assert.deepEqual(keyed(openssh), [], 'only the SSH library can read it')
+  assert.deepEqual(keyed('PuTTY-User-Key-File-2: ssh-rsa\r\nEncryption: none'), [])
+  const putty = 'PuTTY-User-Key-File-3: ssh-rsa\r\nEncryption: none'
+  assert.deepEqual(keyed(putty), ['/contacts/0/sftp/privateKey'], 'the SSH library does not read it')
   const authorized = (key: string) =>
     contact({ protocol: 'sftp', access: { ...access, authorizedKeys: [key] } })
   const whole = 'AAAAC3NzaC1lZDI1NTE5AAAAIGw0pRBt6RIHhp3RTrCVhRKVZ4M8cTo5kNqKZQKZnk4p'

@@ -604,10 +604,11 @@ test('a wrong password, a wrong key and an unreadable key are refused for good',
 for (const [kind, args] of [
   ['rsa', ['-t', 'rsa', '-b', '3072']],
   ['ecdsa', ['-t', 'ecdsa', '-b', '256']],
+  ['ecdsa PKCS #8', ['-t', 'ecdsa', '-b', '384', '-m', 'PKCS8']],
 ] as const) {
   test(`an ${kind} key signs in`, { skip }, async () => {
     const { inbox, host } = await freshFolders()
-    const key = await makeKey(root, `user-${kind}`, args)
+    const key = await makeKey(root, `user-${kind.replaceAll(/\W/g, '')}`, args)
     await writeFile(join(sshd.folder, 'authorized_keys'), `${sshd.userKey.public}\n${key.public}\n`)
     await withSession(callTo({ inbox, privateKey: key.private }), host, (session) =>
       session.push(wireFile('signed', Buffer.from('x')), quiet, never),

@@ -9,6 +9,7 @@ import type { ParsedKey } from 'ssh2'
 
 import { messageOf, NodeError } from '../../../errors.ts'
 import { loadSsh } from './library.ts'
+import { fromPkcs8 } from './pkcs8.ts'
 
 const MIN_RSA_BITS = 2048
 
@@ -64,7 +65,7 @@ export function readAuthorizedKey(line: string): ParsedKey | undefined {
  * its signing is wrapped so that such a signature is never made.
  */
 export function readPrivateKey(pem: string, passphrase: string | undefined): ParsedKey {
-  const parsed = loadSsh().ssh2.utils.parseKey(pem, passphrase)
+  const parsed = loadSsh().ssh2.utils.parseKey(fromPkcs8(pem, passphrase), passphrase)
   if (parsed instanceof Error)
     throw new NodeError('bad_use', `the private key cannot be read: ${messageOf(parsed)}`, { cause: parsed })
   const key = Array.isArray(parsed) ? parsed[0] : parsed
