@@ -295,6 +295,27 @@ for (const sentAs of ['long.bin', '0815.tmp'])
     },
   )
 
+test(
+  'the rest of an upload that was cut is removed without another transfer',
+  { skip: need('sftp') },
+  async (t) => {
+    const partner = await scene(t)
+    await writeFile(join(partner.folder, 'long.bin'), sampleBytes(4_000_000, 5))
+    const proxy = await startCuttingProxy(partner.port)
+    closeAfter(t, () => proxy.stop())
+    proxy.cutAfter(2_000_000)
+    assert.equal((await sftp(partner, 'put long.bin /NOMINA/in/long.bin\n', proxy.port)).code, 1)
+    const failed = async () => (await partner.transfers()).join() === 'RECEPCION FAILED'
+    await waitFor('the cut upload to fail', failed)
+    const { code, out } = await sftp(partner, 'rm /NOMINA/in/long.bin\nls /NOMINA/in\n')
+    assert.equal(code, 0, out)
+    assert.doesNotMatch(out, /^long\.bin/m)
+    const { db } = partner.node.store
+    assert.deepEqual(await db.selectFrom('partial_file').select('path').execute(), [])
+    assert.ok(await failed(), (await partner.transfers()).join())
+  },
+)
+
 /** An hour of the day that is not now, in the node's time zone (UTC in tests). */
 function otherHours(): { initialHour: string; finishHour: string } {
   const at = (hours: number) => `${String((new Date().getUTCHours() + hours) % 24).padStart(2, '0')}:00`

@@ -193,7 +193,8 @@ export class Inbox {
       throw this.#handedOver.has(key)
         ? new NodeError('forbidden', 'the file was handed over already')
         : new NodeError('not_found', 'there is no such file')
-    const upload = await this.#waiting(at)
+    // The transfer that it came by has failed already: to take the rest away is no other one.
+    const upload = await this.#waiting({ ...at, provisional: true })
     this.#end(upload)
     await upload.incoming.abandon(
       new NodeError('remote_refused', `${name} was removed by the partner before it was handed over`),
