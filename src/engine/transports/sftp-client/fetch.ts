@@ -5,6 +5,8 @@
 // A file that changes while it is read is left for the next time. Several files are under way at once, since a small
 // one costs round trips and nothing else.
 
+import { setTimeout as delay } from 'node:timers/promises'
+
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
@@ -12,12 +14,16 @@ import type { FileKey, Incoming, SessionHost, Reach } from '../transport.ts'
 
 import { receiveBytes } from './byte-flow.ts'
 import { abortReason } from './line.ts'
-import { refusal } from './remote.ts'
+import { isEsclusa, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
 
 const FILES_AT_ONCE = 32
 const MOST_ENTRIES = 100_000
+/** Written so short a while ago, by our clock, a file may still grow: it is looked at twice. */
+const FRESH_MS = 10_000
+/** Longer than a second, which is what SFTP tells times in. */
+const SECOND_LOOK_MS = 1100
 
 export interface FetchContext {
   remote: Remote
@@ -44,7 +50,8 @@ export async function fetchFiles(context: FetchContext, signal: AbortSignal): Pr
       refused.push(error)
     })
   const takeFolder = async (folder: string, application: string) => {
-    const files = await listFiles(context.remote, folder, application, signal)
+    const listed = await listFiles(context.remote, folder, application, signal)
+    const files = await untouchedSince(context.remote, listed, signal)
     await takeAll(files, signal, (file) => unlessRefused(takeFile(context, file, signal)))
   }
   for (const { folder, application } of context.outboxes) await unlessRefused(takeFolder(folder, application))
@@ -87,6 +94,30 @@ async function listFiles(
   }
   // Oldest first; the name settles ties, so that two runs go the same way.
   return files.sort((a, b) => a.mtime - b.mtime || (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * Leaves out what grows: many partners write into the folder under the last name. An Esclusa shows whole files alone. Where
+ * clocks differ much a file may look old; then only a change while it is read tells.
+ */
+async function untouchedSince(
+  remote: Remote,
+  files: RemoteFile[],
+  signal: AbortSignal,
+): Promise<RemoteFile[]> {
+  const freshFrom = (Date.now() - FRESH_MS) / 1000
+  const isFresh = ({ mtime }: RemoteFile) => mtime > freshFrom
+  if (isEsclusa(remote) || !files.some(isFresh)) return files
+  await delay(SECOND_LOOK_MS, undefined, { signal }).catch(() => {
+    throw abortReason(signal)
+  })
+  const touched = new Set<RemoteFile>()
+  const look = async (file: RemoteFile) => {
+    const now = isFresh(file) ? await lookAt(remote, file.path, signal) : file
+    if (now?.size !== file.size || now.mtime !== file.mtime) touched.add(file)
+  }
+  await takeAll(files, signal, look)
+  return files.filter((file) => !touched.has(file))
 }
 
 /** An entry that the partner does not let us look at is none of ours: the others are taken. */

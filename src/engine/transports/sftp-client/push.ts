@@ -26,7 +26,7 @@ import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
-import { refusal } from './remote.ts'
+import { isEsclusa, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
 import type { SideLines } from './side-lines.ts'
@@ -242,10 +242,6 @@ async function requireOurs(job: Job, target: Attrs): Promise<void> {
   })
   if (!ours) throw nameTaken(job)
   await dropPart(job)
-}
-
-function isEsclusa({ ident }: Remote): boolean {
-  return /^SSH-[\d.]+-Esclusa/.test(ident)
 }
 
 async function isOurs(job: Job, target: Attrs, ifUnreadable: boolean): Promise<boolean> {

@@ -289,3 +289,7 @@ export interface RemoteData {
   /** The bytes were used; their memory may hold something else from now on. */
   done(): void
 }
+
+export function isEsclusa({ ident }: Remote): boolean {
+  return /^SSH-[\d.]+-Esclusa/.test(ident)
+}

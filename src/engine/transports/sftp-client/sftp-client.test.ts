@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -722,6 +722,23 @@ test('a refused file stays at the partner and the others still come', { skip }, 
   await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
   assert.deepEqual(await readdir(outbox), ['b'])
   assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['a', 'c'])
+})
+
+test('a file that is still being written is left, and the others come', { skip }, async () => {
+  const { outbox, host } = await freshFolders()
+  const growing = join(outbox, 'growing')
+  await writeFile(growing, 'first line\n')
+  await writeFile(join(outbox, 'whole'), 'whole')
+  const writing = setInterval(() => appendFileSync(growing, 'next line\n'), 20)
+  try {
+    await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+  } finally {
+    clearInterval(writing)
+  }
+  assert.deepEqual(
+    host.offers.map(({ name }) => name),
+    ['whole'],
+  )
 })
 
 test('a file that has gone since the folder was listed holds up no other', { skip }, async () => {
