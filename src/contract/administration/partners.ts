@@ -47,7 +47,9 @@ export const ContactSummary = Type.Object(
     name: Type.Optional(out('Its name.')),
     protocol: oneOf(PROTOCOLS, 'How its channels are carried.'),
     remoteCodes: Type.Array(Type.String(), { description: 'Its codes.' }),
-    addresses: Type.Array(Type.String(), { description: 'Its addresses, with their ports.' }),
+    addresses: Type.Array(Type.String(), {
+      description: 'Its addresses, with their ports: `host:port`, or `[IPv6]:port`.',
+    }),
     channels: count('Channels it has.'),
     calledBy: oneOf(
       ['US', 'PARTNER', 'BOTH', 'NOBODY'] as const,

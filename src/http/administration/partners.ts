@@ -165,9 +165,10 @@ function contactOf({ contacts }: Present, id: string): ContactRecord | undefined
 }
 
 function summaryOf({ id, protocol, data, settings }: ContactRecord, channels: number): ContactSummary {
-  const addresses = (data.remoteIPs ?? []).flatMap(({ ipAddress, port }) =>
-    ipAddress === undefined ? [] : port === undefined ? ipAddress : `${ipAddress} port ${port}`,
-  )
+  const addresses = (data.remoteIPs ?? []).flatMap(({ ipAddress, port }) => {
+    if (ipAddress === undefined || port === undefined) return ipAddress ?? []
+    return ipAddress.includes(':') ? `[${ipAddress}]:${port}` : `${ipAddress}:${port}`
+  })
   const weCall =
     protocol === 'folder' || (protocol === 'oftp2' ? addresses.length > 0 : Boolean(settings.sftp))
   const partnerCalls = protocol === 'oftp2' || (protocol === 'sftp' && Boolean(settings.access))
