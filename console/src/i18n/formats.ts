@@ -63,11 +63,13 @@ export function makeFormats(locale: string): Formats {
     const unit = units[step - 1]
     return (value >= 100 ? unit?.whole : unit?.fine)?.format(value) ?? String(bytes)
   }
+  // Spanish has a space before every unit; the short form of English is "secs".
+  const unitDisplay = locale.startsWith('es') ? 'short' : 'narrow'
   const part = (value: number, unit: string) =>
     new Intl.NumberFormat(locale, {
       style: 'unit',
       unit,
-      unitDisplay: 'narrow',
+      unitDisplay,
       maximumFractionDigits: 1,
     }).format(value)
   const zoneName = dateTime.resolvedOptions().timeZone
@@ -88,11 +90,11 @@ export function makeFormats(locale: string): Formats {
     rate: (bytesPerSecond) => `${size(bytesPerSecond)}/s`,
     duration: (ms) => {
       if (ms < 100) return part(Math.round(ms), 'millisecond')
-      const seconds = ms / 1000
-      if (seconds < 10) return part(Math.round(seconds * 10) / 10, 'second')
-      if (seconds < 60) return part(Math.round(seconds), 'second')
+      if (ms < 9_950) return part(Math.round(ms / 100) / 10, 'second')
+      const seconds = Math.round(ms / 1000)
+      if (seconds < 60) return part(seconds, 'second')
       const minutes = Math.floor(seconds / 60)
-      if (minutes < 60) return `${part(minutes, 'minute')} ${part(Math.floor(seconds % 60), 'second')}`
+      if (minutes < 60) return `${part(minutes, 'minute')} ${part(seconds % 60, 'second')}`
       return `${part(Math.floor(minutes / 60), 'hour')} ${part(minutes % 60, 'minute')}`
     },
   }
