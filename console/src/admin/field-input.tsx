@@ -2,6 +2,7 @@
 
 import { Button, Group, NativeSelect, PasswordInput, Text, Textarea, TextInput } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useRef } from 'react'
 import { useWords } from '../i18n/language.tsx'
 import { CLEARED, rowsOf, textOf } from './fields.ts'
 import type { Draft, Field, Row } from './fields.ts'
@@ -12,8 +13,8 @@ type Props = {
   error: string | undefined
   /** It cannot be changed: what the thing is called by. */
   fixed: boolean
-  /** It is being made: there is no secret yet that could stay. */
-  isNew: boolean
+  /** A secret that is there: it can stay, or be taken away. */
+  isStored: boolean
   set(value: string | Row[]): void
 }
 
@@ -21,7 +22,7 @@ export function idOf(pointer: string): string {
   return `field${pointer.replaceAll('/', '-')}`
 }
 
-export function FieldInput({ field, draft, error, fixed, isNew, set }: Props) {
+export function FieldInput({ field, draft, error, fixed, isStored, set }: Props) {
   const words = useWords()
   const { pointer, kind, choices = [], required = false } = field
   const value = textOf(draft, pointer)
@@ -36,7 +37,11 @@ export function FieldInput({ field, draft, error, fixed, isNew, set }: Props) {
   }
   const valueWords: Record<string, string> = { ...words.roles, ...words.direction, ...words.admin.values }
   if (kind === 'rows') return <Rows field={field} draft={draft} error={error} set={set} />
-  if (kind === 'secret') return <Secret {...common} isNew={isNew} set={set} />
+  if (kind === 'secret') {
+    // What is taken away is the password of now.
+    const stored = words.admin.fields[field.label === 'newPassword' ? 'password' : field.label]
+    return <Secret {...common} stored={isStored ? stored : undefined} set={set} />
+  }
   if (kind === 'choice' || kind === 'flag') {
     const values = kind === 'flag' ? ['true', 'false'] : choices
     return (
@@ -79,12 +84,13 @@ type SecretProps = {
   label: string
   value: string
   error: string | undefined
-  isNew: boolean
+  /** What is there is called so; undefined where there is none. */
+  stored: string | undefined
   set(value: string): void
 }
 
 /** Secrets are never shown: left empty it stays as it is. */
-function Secret({ set, value, isNew, ...common }: SecretProps) {
+function Secret({ set, value, stored, ...common }: SecretProps) {
   const words = useWords()
   const cleared = value === CLEARED
   return (
@@ -92,7 +98,11 @@ function Secret({ set, value, isNew, ...common }: SecretProps) {
       <PasswordInput
         {...common}
         description={
-          isNew ? words.admin.newSecretHelp : cleared ? words.admin.willBeCleared : words.admin.secretHelp
+          stored === undefined
+            ? words.admin.newSecretHelp
+            : cleared
+              ? words.admin.willBeCleared
+              : words.admin.secretHelp
         }
         value={cleared ? '' : value}
         disabled={cleared}
@@ -100,19 +110,20 @@ function Secret({ set, value, isNew, ...common }: SecretProps) {
         visibilityToggleButtonProps={{ 'aria-label': words.signIn.showPassword, tabIndex: 0 }}
         onChange={(event) => set(event.currentTarget.value)}
       />
-      {!isNew && (
+      {stored !== undefined && (
         <Button size="compact-xs" variant="subtle" mt={4} onClick={() => set(cleared ? '' : CLEARED)}>
-          {cleared ? words.admin.keep : words.admin.clear(common.label)}
+          {cleared ? words.admin.keep : words.admin.clear(stored)}
         </Button>
       )}
     </div>
   )
 }
 
-function Rows({ field, draft, error, set }: Omit<Props, 'fixed' | 'isNew'>) {
+function Rows({ field, draft, error, set }: Omit<Props, 'fixed' | 'isStored'>) {
   const words = useWords()
   const { pointer, columns = [] } = field
   const rows = rowsOf(draft, pointer)
+  const add = useRef<HTMLButtonElement>(null)
   const label = words.admin.fields[field.label]
   return (
     <fieldset className="rows" id={idOf(pointer)}>
@@ -136,13 +147,18 @@ function Rows({ field, draft, error, set }: Omit<Props, 'fixed' | 'isNew'>) {
             variant="default"
             size="sm"
             leftSection={<IconTrash size={15} aria-hidden />}
-            onClick={() => set(rows.filter((_, at) => at !== index))}
+            onClick={() => {
+              set(rows.filter((_, at) => at !== index))
+              // The last row's button goes; whoever works by keyboard stays at these rows.
+              add.current?.focus()
+            }}
           >
             {words.admin.removeRow(index + 1)}
           </Button>
         </Group>
       ))}
       <Button
+        ref={add}
         variant="default"
         size="xs"
         leftSection={<IconPlus size={15} aria-hidden />}

@@ -46,12 +46,27 @@ export default function ThingFormPage({ name, id }: { name: KindName; id: string
     refetchOnWindowFocus: false,
   })
   if (!data) return error ? <Failed error={error} again={() => void refetch()} /> : <Loading />
-  return <ThingForm name={name} id={id} before={draftOf(kind.fields, data.thing)} tag={data.tag} />
+  return (
+    <ThingForm
+      name={name}
+      id={id}
+      before={draftOf(kind.fields, data.thing)}
+      secrets={kind.secretsOf?.(data.thing) ?? []}
+      tag={data.tag}
+    />
+  )
 }
 
-type Props = { name: KindName; id: string | undefined; before: Draft; tag: string | undefined }
+type Props = {
+  name: KindName
+  id: string | undefined
+  before: Draft
+  /** Pointers of those that are stored. */
+  secrets: readonly string[]
+  tag: string | undefined
+}
 
-function ThingForm({ name, id, before, tag }: Props) {
+function ThingForm({ name, id, before, secrets, tag }: Props) {
   const words = useWords()
   const kind = KINDS[name]
   const tell = useTell()
@@ -170,7 +185,7 @@ function ThingForm({ name, id, before, tag }: Props) {
                     draft={draft}
                     error={faults[field.pointer]}
                     fixed={id !== undefined && field.pointer === kind.id}
-                    isNew={id === undefined}
+                    isStored={secrets.includes(field.pointer)}
                     set={(value) => {
                       setFaults(({ [field.pointer]: _gone, ...rest }) => rest)
                       setDraft((old) => ({ ...old, [field.pointer]: value }))

@@ -36,6 +36,8 @@ export type Kind = {
   may: { create: AnyOperation; change: AnyOperation; remove: AnyOperation }
   list(client: Client, asked: Asked, call: Call): Promise<Listed>
   read(client: Client, id: string, call: Call): Promise<Thing>
+  /** Pointers of the secrets that are stored: only these can be taken away. */
+  secretsOf?(thing: Thing): readonly string[]
   create(client: Client, id: string, body: Thing, query: DryRun): Promise<Changed>
   change(client: Client, id: string, body: Thing, query: DryRun, call: Call): Promise<Changed>
   remove(client: Client, id: string, query: DryRun): Promise<Changed>
@@ -105,6 +107,7 @@ const users: Kind = {
   may: { create: 'createUser', change: 'changeUser', remove: 'removeUser' },
   list: async ({ platform }, asked, call) => paged(await platform.listUsers(asked, call)),
   read: ({ platform }, username, call) => platform.readUser({ username }, call),
+  secretsOf: ({ login }) => (login === 'PASSWORD' ? ['/password'] : []),
   create: ({ platform }, _id, body, query) => platform.createUser({ body: asBody(body), ...query }),
   change: ({ platform }, username, { username: _same, ...body }, query, call) =>
     platform.changeUser({ username, body: asBody(body), ...query }, call),
@@ -227,6 +230,7 @@ const partners: Kind = {
   may: { create: 'createContact', change: 'changeContact', remove: 'removeContact' },
   list: async ({ platform }, asked, call) => paged(await platform.searchContacts(asked, call)),
   read: ({ platform }, contactId, call) => platform.readContact({ contactId }, call),
+  secretsOf: ({ secrets }) => (Array.isArray(secrets) ? secrets : []),
   create: ({ platform }, _id, body, query) => platform.createContact({ body: asBody(body), ...query }),
   change: ({ platform }, contactId, { id: _same, ...body }, query, call) =>
     platform.changeContact({ contactId, body: asBody(body), ...query }, call),
