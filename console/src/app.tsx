@@ -2,6 +2,7 @@
 
 import { Anchor, AppShell, Burger, Group, NavLink, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { modals } from '@mantine/modals'
 import { IconLogout } from '@tabler/icons-react'
 import { Suspense, useEffect, useRef } from 'react'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
@@ -9,6 +10,7 @@ import { useWords } from './i18n/language.tsx'
 import { LiveProvider } from './live/live.tsx'
 import { ConnectionBar } from './live/connection-bar.tsx'
 import { LiveDot } from './live/live-dot.tsx'
+import { useKeptFocus } from './parts/kept-focus.ts'
 import { Brand } from './parts/logo.tsx'
 import { LanguageChoice, ThemeChoice } from './parts/preferences.tsx'
 import { FORMS, inMenu, isOffered, PAGE_NAMES, PAGES } from './pages.ts'
@@ -35,6 +37,9 @@ function Frame() {
   const [location] = useLocation()
   const { rights } = useSession()
   useEffect(close, [location, close])
+  // A question is about the page it was asked on, and for who was asked: neither Back nor another user answers it.
+  useEffect(() => modals.closeAll, [location])
+  useKeptFocus()
   return (
     <AppShell
       header={{ height: { base: 56, sm: 0 } }}

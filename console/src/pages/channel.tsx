@@ -13,7 +13,7 @@ import { mayFetch, maySend } from '../channel/ways.ts'
 import { TransfersTab } from '../channel/transfers-tab.tsx'
 import { useWords } from '../i18n/language.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
-import { Failed, Loading, NotFound } from '../parts/states.tsx'
+import { Failed, Loading, NotForYou, NotFound } from '../parts/states.tsx'
 import { ChannelBadge } from '../parts/status-badge.tsx'
 import { useSession } from '../session/session.tsx'
 
@@ -40,6 +40,7 @@ export default function ChannelPage({ code, tab }: { code: string; tab: string }
     )
   if (!status.data || !configuration.data) return <Loading />
   if (!current) return <NotFound />
+  if (current === 'transfers' && !rights.may('listTransfers')) return <NotForYou />
   const channel = configuration.data
   const value = status.data['channel-status'] ?? 'IDLE'
   const shown = TABS.filter((one) => one !== 'transfers' || rights.may('listTransfers'))

@@ -1,32 +1,31 @@
 // A page's heading, which is the document's title too.
 
 import { Title } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import type { ReactNode } from 'react'
 import { useWords } from '../i18n/language.tsx'
 
-/** Where the page was first opened: there the browser itself says where the focus is. */
-const FIRST_PATH = location.pathname
-let hasMoved = false
-
 type Props = { text: string; badge?: ReactNode; subtitle?: string | undefined; children?: ReactNode }
 
+/** The document's title while this is shown. Whatever comes after it without one does not go by its name. */
+export function useTitle(text: string): void {
+  const { name } = useWords().app
+  useEffect(() => {
+    const before = document.title
+    document.title = `${text} · ${name}`
+    return () => {
+      document.title = before
+    }
+  }, [text, name])
+}
+
 export function PageTitle({ text, badge, subtitle, children }: Props) {
-  const words = useWords()
-  const heading = useRef<HTMLHeadingElement>(null)
-  // What was clicked to come here is gone: without this the focus would be nowhere.
-  useEffect(() => {
-    hasMoved ||= location.pathname !== FIRST_PATH
-    if (hasMoved && document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
-  }, [])
-  useEffect(() => {
-    document.title = `${text} · ${words.app.name}`
-  }, [text, words])
+  useTitle(text)
   return (
     <div className="page-title">
       <div>
         <div className="title-line">
-          <Title order={1} ref={heading} tabIndex={-1}>
+          <Title order={1} tabIndex={-1}>
             {text}
           </Title>
           {badge}

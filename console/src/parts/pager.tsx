@@ -22,15 +22,12 @@ export function Pager({ page, pages, more = false, go }: Props) {
     if (beyond) go(pages, { replace: true })
   }, [beyond, pages]) // eslint-disable-line react-hooks/exhaustive-deps
   if (pages <= 1 && page <= 1) return null
+  // Not `disabled` at the ends: the focus would be nowhere after the step that led there.
+  const step = (to: number) =>
+    to >= 1 && to <= pages ? { onClick: () => go(to) } : { 'data-disabled': true, 'aria-disabled': true }
   return (
     <Group component="nav" aria-label={words.app.pages} justify="center" gap={6} mt="md">
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label={words.app.previous}
-        disabled={page <= 1}
-        onClick={() => go(page - 1)}
-      >
+      <ActionIcon variant="default" size="lg" aria-label={words.app.previous} {...step(page - 1)}>
         <IconChevronLeft size={18} aria-hidden />
       </ActionIcon>
       {jumps(page, pages).map((to, index, all) => (
@@ -48,13 +45,7 @@ export function Pager({ page, pages, more = false, go }: Props) {
         </Group>
       ))}
       {more && <span aria-hidden>…</span>}
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label={words.app.next}
-        disabled={page >= pages}
-        onClick={() => go(page + 1)}
-      >
+      <ActionIcon variant="default" size="lg" aria-label={words.app.next} {...step(page + 1)}>
         <IconChevronRight size={18} aria-hidden />
       </ActionIcon>
     </Group>

@@ -6,6 +6,7 @@ import { IconAlertTriangle, IconInbox, IconLock, IconMapOff } from '@tabler/icon
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useWords } from '../i18n/language.tsx'
+import { useTitle } from './page-title.tsx'
 import { useRefusals } from './refusal.ts'
 
 export function Loading() {
@@ -54,8 +55,8 @@ export function Failed({ error, again, ofChannel = false }: FailedProps) {
   if (error instanceof ClientError && error.status === 403 && !ofChannel) return <NotForYou />
   if (error instanceof ClientError && error.status === 403)
     return (
-      <Empty
-        icon={<IconLock size={28} />}
+      <DeadEnd
+        icon={<IconLock size={28} stroke={1.5} />}
         title={words.channel.forbidden}
         help={words.channel.forbiddenHelp}
       />
@@ -85,12 +86,13 @@ export function NotFound() {
 /** The whole page has nothing to show; there is a way back. */
 function DeadEnd({ icon, title, help }: { icon: ReactNode; title: string; help: string }) {
   const words = useWords()
+  useTitle(title)
   return (
     <div className="empty">
       <div className="empty-icon" aria-hidden>
         {icon}
       </div>
-      <Title order={1} fz="h3">
+      <Title order={1} fz="h3" tabIndex={-1}>
         {title}
       </Title>
       <Text c="dimmed" fz="sm">

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Brand } from '../parts/logo.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { useTitle } from '../parts/page-title.tsx'
 import { LanguageChoice } from '../parts/preferences.tsx'
 
 type Props = {
@@ -21,6 +22,7 @@ type Props = {
 }
 
 export function SignInCard({ title, about, children, button, otherwise, send }: Props) {
+  useTitle(title)
   const [failed, setFailed] = useState<string>()
   const [busy, setBusy] = useState(false)
   async function submit(event: FormEvent<HTMLFormElement>) {

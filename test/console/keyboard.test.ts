@@ -1,0 +1,149 @@
+// Where the focus is, what the page is called and which questions stay open when something goes away: a row, a page, a dialog.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { createClient } from '../../sdk/index.ts'
+import { press } from './admin-forms.ts'
+import { go, sharedScene, signIn, whyNot } from './browser.ts'
+import { PASSWORD, PAYROLL } from './platform.ts'
+
+const skip = whyNot() ?? false
+const scene = sharedScene()
+
+const client = () =>
+  createClient({ url: scene().node.url, credentials: { username: 'marta', password: PASSWORD } })
+
+/** What has the focus is that, by its accessible name or its text. */
+const focusOn = (page: Page, name: string) =>
+  page.waitForFunction((wanted) => {
+    const { activeElement: element } = document
+    return (element?.getAttribute('aria-label') ?? element?.textContent) === wanted
+  }, name)
+
+test('a row that is removed leaves the focus at the heading; Escape, at its button', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  await client().platform.createEntity({ body: { code: 'PASSING', name: 'Passing' } })
+  await go(page, '/entities')
+  const dialog = page.getByRole('dialog')
+  await press(page, 'Remove: PASSING')
+  await dialog.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await focusOn(page, 'Remove: PASSING')
+  await press(page, 'Remove: PASSING')
+  await dialog.getByRole('button', { name: 'Remove' }).press('Enter')
+  await page.getByRole('link', { name: 'PASSING' }).waitFor({ state: 'detached' })
+  await focusOn(page, 'Local entities')
+  assert.deepEqual(faults, [])
+})
+
+test('rows of a form and the last page of a list keep the focus beside them', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  await go(page, '/partners/new')
+  await press(page, 'Add: Remote codes')
+  await press(page, 'Remove 1')
+  await focusOn(page, 'Add: Remote codes')
+  await go(page, '/transfers')
+  const next = page.getByRole('button', { name: 'Next page' })
+  for (let last = false; !last; last = (await next.getAttribute('aria-disabled')) === 'true') {
+    await next.focus()
+    const address = page.url()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.href !== address)
+    const number = new URL(page.url()).searchParams.get('page') ?? ''
+    await page.locator('[aria-current=page]').getByText(number, { exact: true }).waitFor()
+  }
+  await focusOn(page, 'Next page')
+  const address = page.url()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Previous page' }).press('Enter')
+  await page.waitForURL((url) => url.href !== address)
+  assert.deepEqual(faults, [])
+})
+
+test('a page that is not there has a title of its own, and the focus', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('vera')
+  const titled = (text: string) =>
+    page.waitForFunction((wanted) => document.title === `${wanted} · Esclusa`, text)
+  await go(page, '/channels')
+  await titled('Channels')
+  for (const [path, title] of [
+    [`/channels/${PAYROLL}/nothing`, 'There is nothing at this address'],
+    ['/users', 'This page is not open to you'],
+    [`/channels/${PAYROLL}/transfers`, 'This page is not open to you'],
+    ['/channels/BANCO-PUERTO-MANIFIESTO', 'This channel is not open to you'],
+  ] as const) {
+    await go(page, '/channels')
+    await page.getByRole('link', { name: PAYROLL }).focus()
+    await go(page, path)
+    await titled(title)
+    await focusOn(page, title)
+    assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
+  }
+  assert.deepEqual(faults, [])
+})
+
+test('a question is gone with the page it was asked on, and with its user', { skip }, async () => {
+  const { open, node, faults } = scene()
+  const page = await open()
+  await signIn(page, 'marta')
+  await page.locator('.tiles').waitFor()
+  await go(page, '/entities')
+  const dialog = page.getByRole('dialog')
+  await press(page, 'Remove: BANCO')
+  await dialog.waitFor()
+  await page.goBack()
+  await page.locator('.tiles').waitFor()
+  await dialog.waitFor({ state: 'detached' })
+  await go(page, '/entities')
+  await press(page, 'Remove: BANCO')
+  await dialog.waitFor()
+  const data = { username: 'pablo', password: PASSWORD }
+  assert.equal(
+    (await page.request.post(`${node.url}/connect-back/platform/v1/session`, { data })).status(),
+    200,
+  )
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  await page.getByRole('button', { name: 'Go on as pablo' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Esta página no está abierta para usted' }).waitFor()
+  await dialog.waitFor({ state: 'detached' })
+  await page.waitForFunction(() => document.title === 'Esta página no está abierta para usted · Esclusa')
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('only a password that is there can be taken away', { skip }, async () => {
+  const { as } = scene()
+  const page = await as('marta')
+  const body = { username: 'robot', email: 'robot@banco.example', role: 'ROLE_OPERATOR' } as const
+  await client().platform.createUser({ body })
+  await go(page, '/users/edit/robot')
+  await page.getByRole('textbox', { name: 'New password' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: /^Take away/ }).count(), 0)
+  await go(page, '/users/edit/pablo')
+  await press(page, 'Take away: Password')
+  await page.getByRole('button', { name: 'Leave it as it is' }).press('Enter')
+})
+
+test('high contrast shows what is chosen, and paper has the page alone', { skip }, async () => {
+  const { open } = scene()
+  const page = await open()
+  await signIn(page, 'marta')
+  await page.locator('.tiles').waitFor()
+  const line = (state: string) =>
+    page
+      .locator(`.mantine-SegmentedControl-label${state}`)
+      .first()
+      .evaluate((label) => getComputedStyle(label).outlineStyle)
+  await page.emulateMedia({ forcedColors: 'active' })
+  assert.deepEqual([await line('[data-active]'), await line(':not([data-active])')], ['solid', 'none'])
+  await page.emulateMedia({ forcedColors: 'none', media: 'print' })
+  assert.equal(await page.locator('.menu').isVisible(), false)
+  assert.equal(await page.locator('.tiles').isVisible(), true)
+  assert.ok(await page.locator('#main').evaluate((main) => main.getBoundingClientRect().left === 0))
+  await page.context().close()
+})
