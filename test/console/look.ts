@@ -38,7 +38,7 @@ const ADMINISTERED = {
 /** No page is forgotten: the type makes a missing one an error. */
 const READY: Record<Exclude<PageName, 'channel' | 'transfer'>, string> = { ...OPERATION, ...ADMINISTERED }
 
-const WIDTHS = [2560, 1440, 390] as const
+const WIDTHS = [2560, 1440, 320] as const
 
 type Address = [path: string, ready: string]
 
