@@ -27,6 +27,12 @@ test('a file is uploaded, shown before it is sent, and sent again with a comment
   await upload.getByRole('button', { name: 'Stop the upload' }).press('Enter')
   await upload.getByText('The upload was stopped').waitFor()
   assert.deepEqual(await readdir(join(node.files, 'payroll/out')), [])
+  // The browser's own control is empty again; what would go is named.
+  await upload.getByRole('listitem').getByText('nomina.txt').waitFor()
+  await page.unroute('**/outbound/**')
+  await page.route('**/outbound/**', (route) => route.fulfill({ status: 413, body: '<h1>Too large</h1>' }))
+  await upload.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
+  await upload.getByText('Something between this browser and the node answered 413.').waitFor()
   await page.unroute('**/outbound/**')
   await upload.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Send files now?' })
@@ -57,3 +63,33 @@ test('a file is uploaded, shown before it is sent, and sent again with a comment
   await page.getByText(/^Delivered: 0 B of /).waitFor({ timeout: 60_000 })
   assert.deepEqual(faults, [])
 })
+
+test(
+  'leaving the page while a file is uploaded asks first, and then ends the upload',
+  { skip },
+  async (t) => {
+    const { open, faults } = await setScene(t)
+    const page = await open()
+    await signIn(page, 'marta')
+    await page.locator('.tiles').waitFor()
+    await go(page, `/channels/${PAYROLL}`)
+    await page.getByRole('button', { name: 'Upload and send' }).press('Enter')
+    const upload = page.getByRole('dialog', { name: 'Upload files to send' })
+    const content = { name: 'nomina.txt', mimeType: 'text/plain', buffer: Buffer.from('hola') }
+    await upload.getByLabel('Files').setInputFiles(content)
+    await page.route('**/outbound/**', () => {})
+    await upload.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
+    await upload.getByRole('button', { name: 'Stop the upload' }).waitFor()
+    const asked: string[] = []
+    page.once('dialog', (dialog) => {
+      asked.push(dialog.message())
+      void dialog.accept()
+    })
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().includes('/outbound/'))
+    await page.goBack()
+    await page.locator('.tiles').waitFor()
+    await ended
+    assert.deepEqual(asked, ['The upload is not finished. Leave all the same?'])
+    assert.deepEqual(faults, [])
+  },
+)

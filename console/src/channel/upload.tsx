@@ -3,10 +3,12 @@
 
 import { Button, Group, Modal, Progress, Stack, Text } from '@mantine/core'
 import { IconUpload } from '@tabler/icons-react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useFormats, useWords } from '../i18n/language.tsx'
 import { useTell } from '../parts/ask.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { useRefusals } from '../parts/refusal.ts'
+import { useUnsaved } from '../parts/unsaved.ts'
 import { isSignedOut, needsLook, useSession } from '../session/session.tsx'
 import { uploadFile } from '../session/upload.ts'
 import { useChannelAction } from './actions.tsx'
@@ -39,6 +41,7 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
   const words = all.uploads
   const formats = useFormats()
   const tell = useTell()
+  const { textOf } = useRefusals()
   const { user, look } = useSession()
   const send = useChannelAction('send', code)
   const [files, setFiles] = useState<readonly File[]>([])
@@ -64,7 +67,7 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
       send?.ask()
     } catch (thrown) {
       if (needsLook(thrown)) void look()
-      const fault = signal.aborted ? words.cancelled : thrown instanceof Error ? thrown.message : ''
+      const fault = signal.aborted ? words.cancelled : textOf(thrown)
       // The sign-in says it; whoever comes back goes on here.
       setState({ step: 'choosing', ...(!isSignedOut(thrown) && { fault }) })
       // Those before it are there.
@@ -72,6 +75,9 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
     }
   }
   const moving = state.step === 'moving'
+  useUnsaved(moving, words.leave)
+  // Whoever leaves the page all the same does not want its files sent, nor to be asked on another page.
+  useEffect(() => () => ending.current?.abort(new Error('left')), [])
   const cancel = () => (moving ? ending.current?.abort(new Error('cancelled')) : close())
   return (
     <Modal
@@ -93,6 +99,14 @@ function UploadDialog({ code, close }: { code: string; close(): void }) {
               onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
             />
           </label>
+        )}
+        {!moving && files.length > 0 && (
+          // After a fault the browser's own control names none; these are what is left to upload.
+          <ul className="chosen-files words">
+            {files.map(({ name }, index) => (
+              <li key={index}>{name}</li>
+            ))}
+          </ul>
         )}
         {state.step === 'choosing' && state.fault !== undefined && (
           <Notice tone="bad" role="alert" title={words.failed}>

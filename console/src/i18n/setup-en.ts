@@ -9,6 +9,7 @@ export const uploadsEn = {
   stop: 'Stop the upload',
   cancelled: 'The upload was stopped. The node has kept nothing of the file that was under way.',
   failed: 'Not uploaded',
+  leave: 'The upload is not finished. Leave all the same?',
   progress: 'Upload',
   nth: (number: string, count: string) => `file ${number} of ${count}`,
   done: (count: string) => (count === '1' ? 'The file is on the node' : `${count} files are on the node`),

@@ -11,6 +11,7 @@ export const uploadsEs: Words['uploads'] = {
   stop: 'Detener la subida',
   cancelled: 'La subida se detuvo. El nodo no ha guardado nada del fichero que estaba en curso.',
   failed: 'No se ha subido',
+  leave: 'La subida no ha terminado. ¿Salir de todos modos?',
   progress: 'Subida',
   nth: (number, count) => `fichero ${number} de ${count}`,
   done: (count) => (count === '1' ? 'El fichero está en el nodo' : `${count} ficheros están en el nodo`),

@@ -14,8 +14,9 @@ function staysHere(way: Element, { ctrlKey, metaKey, shiftKey, button }: MouseEv
   return ctrlKey || metaKey || shiftKey || button !== 0 || way.matches(HERE)
 }
 
-export function useUnsaved(changed: boolean): void {
-  const { leave } = useWords().admin
+export function useUnsaved(changed: boolean, question?: string): void {
+  const { admin } = useWords()
+  const leave = question ?? admin.leave
   useEffect(() => {
     if (!changed) return undefined
     const closing = (event: BeforeUnloadEvent) => event.preventDefault()

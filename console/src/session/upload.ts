@@ -32,8 +32,7 @@ export function uploadFile(
     request.addEventListener('load', () => {
       const body = parsed(request.responseText)
       if (request.status === 200) resolve(body as Uploaded)
-      else if (isErrorBody(body)) reject(new ClientError(body))
-      else reject(new Error(`${request.status} ${request.statusText}`))
+      else reject(new ClientError(isErrorBody(body) ? body : foreignBody(request)))
     })
     request.addEventListener('error', () => reject(new Error('the connection broke')))
     request.addEventListener('abort', () => reject(signal.reason as Error))
@@ -48,6 +47,12 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** A proxy on the way has answered: the whole address says that it was not the node. */
+function foreignBody({ status, statusText, responseURL }: XMLHttpRequest): ErrorBody {
+  const timestamp = new Date().toISOString()
+  return { timestamp, status, error: statusText, message: statusText, path: responseURL }
 }
 
 function isErrorBody(body: unknown): body is ErrorBody {
