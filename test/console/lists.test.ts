@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClient } from '../../sdk/index.ts'
 import { newFile } from '../../src/transfers/request.ts'
 import { insertTransfer } from '../../src/store/transfers/transfers.ts'
 import { newId } from '../../src/store/database/ids.ts'
 import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
-import { PAYROLL } from './platform.ts'
+import { PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
 const scene = sharedScene()
@@ -133,3 +134,10 @@ test(
     assert.deepEqual(faults, [])
   },
 )
+
+test('addresses of partners are written without a word of one language', { skip }, async () => {
+  const { node } = scene()
+  const client = createClient({ url: node.url, credentials: { username: 'marta', password: PASSWORD } })
+  const { content } = await client.platform.searchContacts({ search: 'acme' })
+  assert.deepEqual(content[0]?.addresses, ['127.0.0.1:3305'])
+})

@@ -4,7 +4,7 @@ import { setScene, whyNot } from './browser.ts'
 import { lookAtWidths } from './look.ts'
 
 test(
-  'at 390, 1440 and 2560 wide nothing sticks out sideways, with names of 120 characters; the menu opens and closes',
+  'at 320, 1440 and 2560 wide nothing sticks out sideways, with names of 120 characters; the menu opens and closes',
   { skip: whyNot() ?? false },
   async (t) => {
     const scene = await setScene(t)
