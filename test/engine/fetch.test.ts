@@ -4,11 +4,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
 import type { SessionHost } from '../../src/engine/transports/transport.ts'
+import { newRecord } from '../../src/engine/receiving/incoming-record.ts'
+import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import { NodeError } from '../../src/errors.ts'
+import { claimDue } from '../../src/store/transfers/leases.ts'
+import { insertFiles } from '../../src/store/transfers/transfers.ts'
 import { requestFetch } from '../../src/transfers/fetch.ts'
 import { testOnBoth } from '../support/harness.ts'
-import { CODE, channelOf, runningRig } from './rig.ts'
+import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
+import { offerOf } from './wire.ts'
 
 async function fetch(rig: Rig) {
   const asking = { store: rig.store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
@@ -151,4 +156,27 @@ test('a file that one fetch is at is left to it by the next', async (t) => {
   await lent.giveBack(true)
   assert.deepEqual([state, error, files.length], ['COMPLETED', null, 1])
   assert.deepEqual(await rig.list('in'), ['a.txt'])
+})
+
+test('a node that has lost a fetch while it slept takes no rows from the one that has it now', async (t) => {
+  const rig = await startRig(t)
+  await rig.putChannel(CODE, channelOf(rig))
+  const asking = { store: rig.store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
+  const { id } = await requestFetch(asking, await rig.channel())
+  await rig.store.write((tx) => tx.updateTable('transfer').set({ state: 'IN_PROGRESS' }).execute())
+  const now = rig.context.now()
+  const [claim] = await claimDue(rig.store, { owner: 'sleeps', now, until: now - 1 }, 1)
+  assert.ok(claim)
+  const [held] = await claimDue(rig.store, { owner: 'has it', now, until: now + 60_000 }, 1)
+  assert.ok(held)
+  const inbound = { channel: await rig.channel(), directory: {}, directoryIndex: 1 }
+  const moving = newRecord(offerOf('b.txt'), inbound)
+  await rig.store.write((tx) => insertFiles(tx, id, [moving]))
+  await rig.offer('a.txt', 'a')
+  await runTransfer(rig.runner, claim, new AbortController().signal)
+  assert.deepEqual(
+    (await rig.transfer(id)).files.map(({ name }) => name),
+    ['b.txt'],
+  )
+  assert.deepEqual(await rig.list('in'), [])
 })

@@ -446,7 +446,12 @@ field(
   'connection.advancedConfigurationConnection.callingEnd',
   'REMOTO: files wait and are handed over when the partner calls',
   async (t) => {
-    const { rig, line } = await lineRig(t, connection({ callingEnd: 'REMOTO' }))
+    let dueAt = Infinity
+    const onPush: LineOptions['onPush'] = async (push) => {
+      dueAt = (await rig.transfer(id)).dueAt
+      return push()
+    }
+    const { rig, line } = await lineRig(t, connection({ callingEnd: 'REMOTO' }), { onPush })
     const { id } = await rig.send()
     await waitFor('it is parked', async () => (await rig.transfer(id)).dueAt > Date.now() + 1e12)
     assert.equal((await rig.transfer(id)).state, 'PENDING')
@@ -456,6 +461,7 @@ field(
     assert.equal((await rig.transfer(id)).state, 'COMPLETED')
     assert.deepEqual(await rig.inbox(), ['a.txt'])
     assert.equal(line.calls.length, 0, 'this node called')
+    assert.ok(dueAt <= Date.now(), 'if this node had died in the push, no other one would have found it')
   },
 )
 

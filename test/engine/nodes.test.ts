@@ -115,6 +115,16 @@ test('an engine that is stopped while it claims takes nothing more', async (t) =
   assert.equal((await claimed()).length, 0, 'the clock still runs')
 })
 
+test('a run that ends after its transfer was claimed anew leaves the new claim in hand', async (t) => {
+  const { rig } = await lineRig(t, {})
+  const id = 'parked, and claimed again before its run was over'
+  rig.dispatcher.hold({ id, fence: 1 })
+  const signal = rig.dispatcher.hold({ id, fence: 2 })
+  rig.dispatcher.release({ id, fence: 1 })
+  rig.dispatcher.cancel(id)
+  assert.ok(signal.aborted, 'nobody keeps its lease, and nobody could stop it')
+})
+
 testOnBoth('two engines on one store run each transfer once', async (t, database) => {
   const pushed: string[] = []
   const onPush: NonNullable<LineOptions['onPush']> = (push, file) => {

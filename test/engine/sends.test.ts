@@ -258,6 +258,27 @@ test('a reset that the node was not told of is found at the next write, and noth
   assert.deepEqual(await readdir(rig.place.inbox), [], 'visible, or a partial file was left')
 })
 
+test('a reset between the claim and the start is found before anything is done', async (t) => {
+  const line = new Line()
+  const rig = await startRig(t, { transports: [line] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: 'sftp' })
+  const preEmisionFile = await rig.script('before', 'echo it ran')
+  await rig.putChannel(
+    CODE,
+    channelOf(rig, { connection: { ips: ['127.0.0.1'] }, integrations: { preEmisionFile } }),
+  )
+  await rig.put('a.txt', 'a')
+  const { id } = await rig.send()
+  const now = rig.context.now()
+  const [claim] = await claimDue(rig.store, { owner: rig.context.owner, now, until: now + 60_000 }, 1)
+  assert.ok(claim)
+  await rig.reset(CODE, { tell: false })
+  await runTransfer(rig.runner, claim, new AbortController().signal)
+  assert.equal((await rig.transfer(id)).state, 'CANCELLED')
+  assert.deepEqual([line.calls.length, rig.events, await rig.output(id)], [0, [], ''])
+})
+
 test('a reset after a small file was noted ahead of its turn is found before the file becomes visible', async (t) => {
   const { rig } = await lineRig(t, {
     onPush: async (push) => {
