@@ -12,6 +12,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -37,7 +38,7 @@ export function archiveIn(store: Store, folder: string, hold: Hold): Archive {
   return {
     write: async (lines, now) => {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      const begun = await begunFile(store, folder, now, put)
+      const begun = await begunFile(store, folder, now, { put, hold })
       // Nothing waits between this and the writing.
       hold.require()
       const grown = append(folder, lines, begun)
@@ -52,12 +53,17 @@ async function begunFile(
   store: Store,
   folder: string,
   now: number,
-  put: (tx: Tx, mark: ArchiveMark) => Promise<void>,
+  { put, hold }: { put: (tx: Tx, mark: ArchiveMark) => Promise<void>; hold: Hold },
 ): Promise<ArchiveMark> {
   const mark = await archiveMark(store.db, folder)
   const day = new Date(now).toISOString().slice(0, 10)
   // A clock that was set back does not go back to a file that is finished.
   if (mark && dayOf(mark) >= day) return mark
+  if (mark) {
+    // The run that was cut off may have been on that day, and nobody comes back to its file.
+    hold.require()
+    cutTail(join(folder, mark.file), mark.length)
+  }
   const begun = { file: freeName(folder, `archive-${day}-${hostname()}`), length: 0 }
   await store.write((tx) => put(tx, begun))
   return begun
@@ -75,14 +81,31 @@ function freeName(folder: string, start: string): string {
   }
 }
 
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function cutTail(path: string, length: number): void {
+  if (sizeOf(path) <= length) return
+  // A file without anything is no gzip file.
+  if (length === 0) return rmSync(path)
+  const open = openSync(path, 'r+')
+  try {
+    ftruncateSync(open, length)
+    fsyncSync(open)
+  } finally {
+    closeSync(open)
+  }
+}
+
 function append(folder: string, lines: readonly object[], { file, length }: ArchiveMark): ArchiveMark {
   const path = join(folder, file)
-  const found = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const found = sizeOf(path)
   if (found < length)
     throw new Error(`${path} has ${found} octets, and ${length} were written: it was changed`)
+  cutTail(path, length)
   const open = openSync(path, 'a', 0o600)
   try {
-    if (found > length) ftruncateSync(open, length)
     const piece = gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     writeSync(open, piece)
     fsyncSync(open)

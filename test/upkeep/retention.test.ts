@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
@@ -21,10 +22,16 @@ import { findChannel, updateChannel } from '../../src/store/channels.ts'
 import { findQuarantined } from '../../src/store/quarantine.ts'
 import { dropHeld, holdInOutbox, undecidedFiles } from '../../src/store/held-files.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
-import { holdTask } from '../../src/store/upkeep-tasks.ts'
+import { holdTask, releaseTask } from '../../src/store/upkeep-tasks.ts'
 import { insertToken, listTokens } from '../../src/store/tokens.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
-import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receptions.ts'
+import {
+  findReceived,
+  oweReceipt,
+  putReceived,
+  receiptsDelivered,
+} from '../../src/store/transfers/receptions.ts'
+import { forgetReceived, oldSent } from '../../src/store/retention/old-memories.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'
 import type { RetentionParts } from '../../src/upkeep/retention.ts'
@@ -387,6 +394,119 @@ for (const [at, frozen] of [
     await attempt(second, quickly(second))
     assert.ok((await isWhole()) > gone, 'and nobody cuts it later')
   })
+
+test('what a run that was cut off has written twice is in the archive once, also when a day has passed', async (t) => {
+  const node = await startTestHttp(t)
+  const archiveDir = join(node.dataDir, 'archive')
+  await fill(node, PLAIN, FEW)
+  const config = { ...KEPT_FOR_EVER, keepTransfersDays: 1, archiveDir, fileRoots: [node.files] }
+  let clock = NOW
+  const parts = { store: node.store, owner: 'test', log: makeLog('silent', 'test'), now: () => clock, config }
+  const dies: Store = {
+    ...node.store,
+    write: (change) =>
+      node.store.write(async (tx) => {
+        const done = await change(tx)
+        const left = await tx.selectFrom('transfer').select('id').execute()
+        if (left.length < FEW) throw new Error('killed before it was taken away')
+        return done
+      }),
+  }
+  await attempt(parts, quickly({ ...parts, store: dies }))
+  assert.equal((await listed(node, 'listTransfers', PLAIN)).total, FEW)
+  assert.ok(archived(archiveDir).length > 0)
+  clock += DAY_MS
+  await attempt(parts, quickly(parts))
+  const gone = archived(archiveDir).map(({ id }) => id)
+  assert.equal(gone.length, FEW)
+  assert.equal(new Set(gone).size, FEW)
+})
+
+test('what becomes old enough while the archive is written goes with the next piece', async (t) => {
+  const node = await startTestHttp(t)
+  const archiveDir = join(node.dataDir, 'archive')
+  const ids = await fill(node, PLAIN, FEW)
+  const config = { ...KEPT_FOR_EVER, keepTransfersDays: 1, archiveDir, fileRoots: [node.files] }
+  const parts = { store: node.store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW, config }
+  const slow: Store = {
+    ...node.store,
+    write: async (change) => {
+      if (ids.length === FEW && existsSync(archiveDir) && archived(archiveDir).length > 0)
+        ids.push(
+          await node.store.write((tx) =>
+            addCompleted(tx, PLAIN, { name: 'late.txt', at: NOW - 9 * DAY_MS, tookMs: 1 }),
+          ),
+        )
+      return node.store.write(change)
+    },
+  }
+  await attempt(parts, quickly({ ...parts, store: slow }))
+  assert.equal(ids.length, FEW + 1)
+  const left = (await listed(node, 'listTransfers', PLAIN)).rows.map(({ transferId }) => transferId ?? '')
+  const gone = archived(archiveDir).map(({ id }) => id ?? '')
+  assert.deepEqual([...left, ...gone].toSorted(), ids.toSorted(), 'each one once')
+})
+
+testOnBoth('a node that lost a task while it slept does not free it for a third', async (t, database) => {
+  const { store } = await startTestHttp(t, { database })
+  const take = (owner: string, now: number) =>
+    store.write((tx) => holdTask(tx, 'walk', { owner, now, until: now + 10 }))
+  assert.ok(await take('sleeps', NOW))
+  assert.ok(await take('at work', NOW + 20))
+  await store.write((tx) => releaseTask(tx, 'walk', 'sleeps', NOW + 20))
+  assert.equal(await take('third', NOW + 25), false)
+})
+
+test('nothing is taken away while an archive file is shorter than what was written', async (t) => {
+  const node = await startTestHttp(t)
+  const archiveDir = join(node.dataDir, 'archive')
+  await fill(node, PLAIN, FEW)
+  const config = { ...KEPT_FOR_EVER, keepTransfersDays: 2, archiveDir, fileRoots: [node.files] }
+  let clock = NOW
+  const parts = { store: node.store, owner: 'test', log: makeLog('silent', 'test'), now: () => clock, config }
+  await attempt(parts, quickly(parts))
+  const { total } = await listed(node, 'listTransfers', PLAIN)
+  assert.ok(total < FEW)
+  for (const name of readdirSync(archiveDir)) truncateSync(join(archiveDir, name), 10)
+  clock += 7_200_000
+  await attempt(parts, quickly(parts))
+  assert.equal((await listed(node, 'listTransfers', PLAIN)).total, total)
+})
+
+testOnBoth(
+  'a transfer is as old as its end, and a file that has just come is not forgotten',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const { store } = node
+    const began = NOW - 9 * DAY_MS
+    const long = await store.write(async (tx) => {
+      await addCompleted(tx, PLAIN, { name: 'short.txt', at: began, tookMs: 1000 })
+      return addCompleted(tx, PLAIN, { name: 'long.txt', at: began, tookMs: 8 * DAY_MS })
+    })
+    const config = {
+      ...KEPT_FOR_EVER,
+      keepTransfersDays: 3,
+      archiveDir: undefined,
+      fileRoots: [node.files],
+    }
+    const parts = { store, owner: 'test', log: makeLog('silent', 'test'), now: () => NOW, config }
+    await attempt(parts, quickly(parts))
+    assert.deepEqual(
+      (await listed(node, 'listTransfers', PLAIN)).rows.map(({ transferId }) => transferId),
+      [long],
+    )
+    // Between the look at which files are new and the forgetting of old ones.
+    const key = { channelCode: PLAIN, name: 'new.txt', date: '20260615', time: '1200000001' }
+    const sent = { channelCode: PLAIN, name: 'new.txt', hash: 'ab', size: 4 }
+    await store.write(async (tx) => {
+      await putReceived(tx, key, long, 4)
+      await rememberSent(tx, sent)
+      await forgetReceived(tx, PLAIN, NOW, 50)
+    })
+    assert.ok(await findReceived(store.db, key), 'it would be taken twice')
+    assert.deepEqual(await oldSent(store.db, PLAIN, NOW, 50), [], 'it would be sent twice')
+  },
+)
 
 test('an archive file that another database has written is left as it is', async (t) => {
   const node = await startTestHttp(t)
