@@ -66,6 +66,13 @@ testOnBoth('a wait is told once when it begins, with the name of whoever exists'
     'login.refused',
     { door: 'sftp', address: '10.0.0.9', until: new Date(START + 29 + 30_000).toISOString() },
   ])
+  // All failures are too old to count, and the wait is over: what comes now begins anew.
+  const later = 5 * MINUTE + 30
+  for (let at = later; at < later + 10; at++)
+    await refusal(limiter, { at, account: 'sftp pa55word', address: '10.0.0.9' })
+  const [, , third] = await told()
+  const anew = new Date(START + later + 9 + 30_000).toISOString()
+  assert.deepEqual(third, ['login.refused', { door: 'sftp', address: '10.0.0.9', until: anew }])
 })
 
 testOnBoth(
@@ -110,13 +117,17 @@ testOnBoth('an address is remembered for thirty days after the last success', as
 })
 
 testOnBoth('the wait grows with each further try, up to a quarter of an hour', async (t, database) => {
-  const { limiter } = await begin(t, database)
+  const { store, limiter } = await begin(t, database)
   for (let i = 0; i < 10; i++) await refusal(limiter)
   const waits: number[] = []
   for (let i = 0; i < 8; i++) waits.push(await refusal(limiter))
   for (const [index, wait] of waits.entries()) assert.ok(wait >= (waits[index - 1] ?? 1), String(waits))
   assert.ok((waits[0] ?? 0) < (waits[3] ?? 0))
   assert.equal(waits.at(-1), 900)
+  const locks = () => store.db.selectFrom('login_lock').selectAll().execute()
+  const longest = await locks()
+  assert.equal(await refusal(limiter), 900)
+  assert.deepEqual(await locks(), longest, 'hammering still costs writes')
 })
 
 testOnBoth(

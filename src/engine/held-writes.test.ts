@@ -96,6 +96,14 @@ testOnBoth(
   },
 )
 
+test('a transaction does not grow with what waits for it', async (t) => {
+  const { store, held, writes } = await withHeld(t, sqlite)
+  const hashes = Array.from({ length: 300 }, (_, nth) => String(nth))
+  await Promise.all(hashes.map((hash) => writeHeld(store, held, note(hash))))
+  assert.equal(writes(), 3)
+  assert.deepEqual(await noted(store), hashes.toSorted())
+})
+
 test('where SQLite rolls back by itself nothing is written outside a transaction', async (t) => {
   const { store, held } = await withHeld(t, sqlite)
   await writeHeld(store, held, note('taken'))

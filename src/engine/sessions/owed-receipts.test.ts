@@ -28,6 +28,14 @@ test('sessions that have the turn at once share the receipts, and none goes twic
   assert.deepEqual(gone, ['0', '1', '2', '3', '4'])
 })
 
+test('a receipt that was told is not told again before that is noted', async () => {
+  const { receipts } = owing(1)
+  let noted: Promise<void> | undefined
+  for (const { id } of await receipts.take(ACME)) noted = receipts.delivered(id)
+  assert.deepEqual([...(await receipts.take(ACME))], [])
+  await noted
+})
+
 test('what could not be delivered is owed as before once nobody is at it', async () => {
   const { receipts } = owing(1)
   for (let time = 0; time < 2; time++) {
