@@ -553,6 +553,23 @@ test('a try that wakes up late can neither cut nor remove what another goes on w
   await waitFor('no half file is left', async () => (await halfFiles(other)).length === 0)
 })
 
+test('a node that cannot place a file which another has taken over leaves it the octets', async (t) => {
+  const rig = await runningRig(t, channelOf)
+  await rig.put('a.bin', 'its name is taken', join(rig.place.files, 'in'))
+  const incoming = await rig.host().offer(offerOf('a.bin', { size: BYTES.length, restartFrom: 0 }))
+  await incoming.write(BYTES, 0)
+  const store = rig.context.store as { write: Store['write'] }
+  const { write } = store
+  store.write = async (change) => {
+    const done = await write(change)
+    const { phase } = await rig.store.db.selectFrom('transfer_file').select('phase').executeTakeFirstOrThrow()
+    if (phase === 'WHOLE') await write((tx) => tx.updateTable('transfer').set({ fence: 2 }).execute())
+    return done
+  }
+  await assert.rejects(incoming.complete({ size: BYTES.length }), { code: 'name_taken' })
+  assert.equal((await halfFiles(rig)).length, 1)
+})
+
 /** A file that is whole in the data folder, its transfer in nobody's hands. */
 async function wholeFile(rig: Rig): Promise<Offer> {
   const offered = offerOf('a.txt', { size: 1, restartFrom: 1 })

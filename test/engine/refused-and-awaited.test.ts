@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { NodeError } from '../../src/errors.ts'
+import type { Store } from '../../src/store/database/store.ts'
 import { requestSend } from '../../src/transfers/request.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { reachAll } from '../support/reach.ts'
@@ -129,4 +130,29 @@ test('a reset ends the wait', async (t) => {
   assert.deepEqual(await rig.reset(), [id])
   const { state, error } = await rig.transfer(id)
   assert.deepEqual([state, error], ['CANCELLED', 'cancelled by a reset of tester'])
+})
+
+test('a reset that comes when the files have gone leaves neither a wait nor a failure', async (t) => {
+  const { rig } = await receiptRig(t, new Set(['b.txt']))
+  const store = rig.context.store as { write: Store['write'] }
+  const write = store.write.bind(store)
+  let wasReset = false
+  store.write = async (change) => {
+    const file = await rig.store.db
+      .selectFrom('transfer_file')
+      .select('phase')
+      .where('name', '=', 'a.txt')
+      .executeTakeFirst()
+    if (file?.phase === 'ARRIVED' && !wasReset) {
+      wasReset = true
+      await rig.reset(CODE, { tell: false })
+    }
+    return write(change)
+  }
+  for (const name of ['a.txt', 'b.txt']) await rig.put(name, name)
+  const { id } = await rig.send()
+  assert.equal((await rig.ended(id)).state, 'CANCELLED')
+  await rig.stop(5000)
+  const { receiptsUntil, error } = await rig.transfer(id)
+  assert.deepEqual([receiptsUntil, error], [null, 'cancelled by a reset of tester'])
 })
