@@ -27,8 +27,9 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
 }
 
 /**
- * Throws when the action fails; the partner then hears of it too, unless it is tried again (waitsForDisk). A node that takes over a reception calls it with `again`
- * for what an earlier run had put in place: that one may have acted, and died before it wrote so.
+ * Throws when the action fails; the partner then hears of it too, unless it is tried again (waitsForDisk). A node that takes
+ * over a reception calls it with `again` for what an earlier run had put in place: that one may have acted, and died before
+ * it wrote so.
  */
 export async function finishFile(
   running: RunningTransfer,
