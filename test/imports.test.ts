@@ -64,7 +64,16 @@ const MAY: Record<string, string[]> = {
   ...engineRooms(),
   'src/engine/transforms': [],
   // Of the contract transports know the sections of a contact, nothing else.
-  'src/engine/transports/transport.ts': [SECTIONS],
+  'src/engine/transports/file-key.ts': [],
+  'src/engine/transports/small-batches.ts': [
+    'src/files/unchanged.ts:type',
+    'src/engine/transports/file-key.ts',
+  ],
+  'src/engine/transports/transport.ts': [
+    SECTIONS,
+    'src/engine/transports/file-key.ts',
+    'src/engine/transports/small-batches.ts',
+  ],
   'src/engine/transports/lazy-timer.ts': [],
   'src/engine/transports/outbox.ts': [],
   'src/engine/transports/tries.ts': [],
@@ -74,15 +83,23 @@ const MAY: Record<string, string[]> = {
   'src/engine/transports/oftp2': [
     // Its table of cipher suites stands with the setting that chooses one.
     'src/contract/contact-settings.ts',
+    'src/engine/transports/file-key.ts',
     'src/engine/transports/transport.ts',
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
     'src/engine/transports/proxy-header.ts',
     'src/files/tls-pair.ts',
   ],
-  'src/engine/transports/folder': [SECTIONS, 'src/engine/transports/transport.ts', 'src/files'],
+  'src/engine/transports/folder': [
+    SECTIONS,
+    'src/engine/transports/file-key.ts',
+    'src/engine/transports/small-batches.ts',
+    'src/engine/transports/transport.ts',
+    'src/files',
+  ],
   'src/engine/transports/sftp-client': [
     SECTIONS,
+    'src/engine/transports/file-key.ts',
     'src/engine/transports/transport.ts',
     'src/engine/transports/ssh',
   ],
@@ -118,6 +135,7 @@ function engineRooms(): Record<string, string[]> {
     `${engine}/transfer-plan.ts`,
     `${engine}/events.ts`,
     `${engine}/transports/transport.ts`,
+    `${engine}/transports/small-batches.ts`,
   ]
   const room = (name: string, below: string[]) => ({
     [`${engine}/${name}`]: [...outside, ...ground, ...below.map((one) => `${engine}/${one}`)],

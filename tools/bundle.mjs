@@ -29,6 +29,7 @@ const bundle = await rolldown({
     esclusa: 'src/cli/esclusa.ts',
     worker: 'src/engine/worker.ts',
     'hash-worker': 'src/engine/staging/hash-worker.ts',
+    'copy-worker': 'src/files/small/copy-worker.ts',
   },
   platform: 'node',
   // Where a package has modules too, only what is used of it is joined.

@@ -3,9 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { NodeError } from '../../src/errors.ts'
+import type { FileKey } from '../../src/engine/transports/file-key.ts'
 import type {
   Caller,
-  FileKey,
   Incoming,
   Offer,
   PushProgress,

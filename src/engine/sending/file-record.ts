@@ -7,21 +7,39 @@ import type { Tx } from '../../store/database/store.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
 import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
+import type { TransferPlan } from '../transfer-plan.ts'
 
 /** One write under the claim, and the same change in memory once it is durable. */
-export async function record(
-  { context, held }: RunningTransfer,
+export function record(
+  running: RunningTransfer,
   file: TransferFileRecord,
   changes: Partial<TransferFileRecord>,
   also?: (tx: Tx) => Promise<void>,
   when?: 'now' | 'soon',
 ): Promise<void> {
+  return recordAll(running, [{ file, changes, also }], when)
+}
+
+export type FileChange = {
+  file: TransferFileRecord
+  changes: Partial<TransferFileRecord>
+  also?: ((tx: Tx) => Promise<void>) | undefined
+}
+
+/** The same for several files: all of it or nothing. */
+export async function recordAll(
+  { context, held }: RunningTransfer,
+  files: readonly FileChange[],
+  when?: 'now' | 'soon',
+): Promise<void> {
   const write = async (tx: Tx) => {
-    await updateFile(tx, held, file.index, toColumns(changes), file)
-    await also?.(tx)
+    for (const { file, changes, also } of files) {
+      await updateFile(tx, held, file.index, toColumns(changes), file)
+      await also?.(tx)
+    }
   }
   await writeHeld(context.store, held, write, when)
-  Object.assign(file, changes)
+  for (const { file, changes } of files) Object.assign(file, changes)
 }
 
 const COLUMNS = {
@@ -44,6 +62,30 @@ function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRo
     typeof value === 'boolean' ? Number(value) : value,
   ])
   return Object.fromEntries(entries) as Partial<TransferFileRow>
+}
+
+type Arrival = { hash: string; wireHash: string; size: number; receipt: 'AWAITED' | 'NONE' | undefined }
+
+/** The partner holds the file. `receipt` is left out where a row may know more of it already. */
+export function arrivedChanges(
+  { plan }: Pick<RunningTransfer, 'plan'>,
+  { hash, wireHash, size, receipt }: Arrival,
+): Partial<TransferFileRecord> {
+  const done = receipt === 'NONE' && !hasAction(plan)
+  return {
+    phase: done ? 'DONE' : 'ARRIVED',
+    position: size,
+    maybeVisible: false,
+    hash,
+    wireHash,
+    ...(receipt !== undefined && { receipt }),
+    ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
+  }
+}
+
+function hasAction(plan: TransferPlan): boolean {
+  const action = plan.channel.integrations?.postEmisionAction
+  return action !== undefined && action !== 'EMISION_NO'
 }
 
 /** The memory behind allowSendDuplicateFiles. */

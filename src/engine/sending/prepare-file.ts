@@ -66,7 +66,7 @@ async function restoredForm(
 const NOTHING_SENT = { position: 0 }
 
 /** The file itself is what travels. */
-function isPlain(form: WireForm): boolean {
+export function isPlain(form: WireForm): boolean {
   return form.steps.length === 0 && !form.optional
 }
 

@@ -1,4 +1,5 @@
-// Sends one claimed transfer, file by file. The order of writes, each durable before the next step:
+// Sends one claimed transfer, file by file, or small files by the dozen (send-together.ts). The order of writes, each
+// durable before the next step:
 //
 //   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
 //   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
@@ -23,7 +24,7 @@ import { directoryOf, isCompressionRefused, wantsReceipt, wantsSignedReceipt } f
 import { wantsCompression } from '../transfer-plan.ts'
 import { noteCompressionRefused } from '../../store/contacts.ts'
 import type { Emission } from './emission.ts'
-import { record, remember } from './file-record.ts'
+import { arrivedChanges, record, remember } from './file-record.ts'
 import { FileSource } from '../staging/file-source.ts'
 import { READ_AHEAD_OCTETS, ReadAhead } from '../staging/read-ahead.ts'
 import type { Outgoing } from '../staging/read-ahead.ts'
@@ -31,7 +32,8 @@ import { nameOnWire } from '../staging/gz-name.ts'
 import { Lines, PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
-import { actOnSent, hasAction, isConfirmed, isUnconfirmed } from './sent-action.ts'
+import { sendTogether } from './send-together.ts'
+import { actOnSent, isConfirmed, isUnconfirmed } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { failedEmissions } from '../../store/transfers/failures.ts'
 import type { NodeError } from '../../errors.ts'
@@ -72,7 +74,8 @@ export async function sendFiles(
   const signal = capabilities.oneFileAtATime
     ? emission.signal
     : AbortSignal.any([emission.signal, failed.signal])
-  const lines = new Lines(left, emission.session, emission.more, {
+  const alone = await sendTogether({ ...emission, signal, firstTry }, left, { progress, failed })
+  const lines = new Lines(alone, emission.session, emission.more, {
     atOnce: parallel,
     isOver: () => signal.aborted || failed.signal.aborted,
     failed: (file, thrown, session) => failed.add(file, thrown, session.ended.aborted),
@@ -230,17 +233,9 @@ async function arrived(
   if (plan.verifyHash && capabilities.remoteHash && !result.found)
     requireSameHash(file, result.remoteSha256, wireHash)
   const waits = result.receipt === 'awaited' && wantsReceipt(emission)
-  const done = !waits && !hasAction(plan)
-  const changes: Partial<TransferFileRecord> = {
-    phase: done ? 'DONE' : 'ARRIVED',
-    position: source.size,
-    maybeVisible: false,
-    hash,
-    wireHash,
-    // `placing` has noted that a receipt is awaited, and it may have come since.
-    ...((!waits || file.receipt === 'NONE') && { receipt: waits ? ('AWAITED' as const) : ('NONE' as const) }),
-    ...(done && plan.channel.integrations?.postEmisionAction && { actionPost: 'EMISION_NO' }),
-  }
+  // `placing` has noted that a receipt is awaited, and it may have come since.
+  const receipt = waits ? (file.receipt === 'NONE' ? 'AWAITED' : undefined) : 'NONE'
+  const changes = arrivedChanges(emission, { hash, wireHash, size: source.size, receipt })
   const also = (tx: Tx) => (waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx))
   await record(emission, file, changes, also, emission.manySmall ? 'soon' : 'now')
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })

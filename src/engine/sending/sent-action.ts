@@ -5,7 +5,6 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { deleteOriginal, moveOriginal, placesOf } from '../actions/post-action.ts'
 import { runStep } from '../actions/script-steps.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
-import type { TransferPlan } from '../transfer-plan.ts'
 import { record, remember } from './file-record.ts'
 
 /** The post-action, for a file that is known to have arrived. */
@@ -43,9 +42,4 @@ export function isUnconfirmed({ phase, receipt }: TransferFileRecord): boolean {
 /** Its receipt came, though the line broke before the partner said that it holds the file: it is not offered again. */
 export function isConfirmed({ maybeVisible, receipt }: TransferFileRecord): boolean {
   return maybeVisible && receipt === 'POSITIVE'
-}
-
-export function hasAction(plan: TransferPlan): boolean {
-  const action = plan.channel.integrations?.postEmisionAction
-  return action !== undefined && action !== 'EMISION_NO'
 }

@@ -2,17 +2,16 @@
 // resumption is read here, so the hash is always that of the whole file. At the end the file must still be the one that
 // was opened, unchanged.
 
-import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { NodeError, fromFileError, systemCode } from '../../errors.ts'
+import { NodeError, fromFileError } from '../../errors.ts'
+import { TO_READ, changed, notOpened, requireAsOpened, requireSameFile } from '../../files/unchanged.ts'
+import type { Expected } from '../../files/unchanged.ts'
 import type { Digest, HashedPart, Source } from '../transports/transport.ts'
 import { FileHash, RecordHash } from './hash-thread.ts'
 
 const CATCH_UP = 1024 * 1024
-
-export type Expected = { size: number; modifiedAt: number }
 
 export class FileSource implements Source {
   readonly size: number
@@ -162,38 +161,6 @@ export class FileSource implements Source {
     return this.close()
   }
 }
-
-/** `now` is what the open file is like; the size is the one that it was opened with. */
-export function requireAsOpened(
-  path: string,
-  now: Stats,
-  size: number,
-  expected: Expected | undefined,
-): void {
-  if (!now.isFile()) throw new NodeError('file_refused', `${path} is not a regular file`)
-  if (now.size !== size) throw changed(path)
-  if (expected && (now.size !== expected.size || Math.floor(now.mtimeMs) !== expected.modifiedAt))
-    throw changed(path)
-}
-
-/** What lies under the name must be the file that is open. */
-export function requireSameFile(path: string, open: Stats, named: Stats): void {
-  if (named.ino !== open.ino || named.dev !== open.dev) throw changed(path)
-}
-
-export function changed(path: string): NodeError {
-  return new NodeError('file_changed', `${path} changed while it was sent`)
-}
-
-/** What opening a file threw. */
-export function notOpened(path: string, thrown: unknown): NodeError {
-  return systemCode(thrown) === 'ELOOP'
-    ? new NodeError('file_changed', `${path} was replaced by a link`, { cause: thrown })
-    : fromFileError(thrown, path)
-}
-
-/** No links: one put there after the file was picked up could lead anywhere. And a pipe must not block. */
-export const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** The file's bytes as a stream of pieces, for the transforms. */
 export async function* piecesOf(source: Source, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import { NodeError } from '../../errors.ts'
+import { SideThread } from '../../files/small/side-thread.ts'
 import { LengthWalk } from '../transforms/record-walk.ts'
 import type { Digest } from '../transports/transport.ts'
 import type { FromHashThread, ToHashThread } from './hash-messages.ts'
@@ -23,50 +23,36 @@ const PIECE = 1024 * 1024
 /** Under way in one file. */
 const PIECES = 4
 const MOST_THREADS = Math.min(4, availableParallelism() - 1)
-const IDLE_MS = 30_000
 // Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'hash-worker.ts' : 'hash-worker.js', import.meta.url)
 
 class HashThread {
   readonly hashes = new Map<number, ThreadHash>()
-  readonly #worker = new Worker(WORKER)
-  #idle: NodeJS.Timeout | undefined
-
-  constructor() {
-    this.#worker.on('message', (message: FromHashThread) => {
+  readonly #thread = new SideThread<ToHashThread, FromHashThread>(WORKER, {
+    heard: (message) => {
       const hash = this.hashes.get(message.id)
       if (message.kind === 'piece done') hash?.pieceDone(message.memory)
       else hash?.hashed(message.hex)
-    })
-    this.#worker.on('error', (error) => this.#died(error))
-    this.#worker.on('exit', () => this.#died(new Error('it ended')))
-  }
+    },
+    over: (cause) => this.#over(cause),
+  })
 
   add(id: number, hash: ThreadHash): void {
-    clearTimeout(this.#idle)
-    this.#worker.ref()
+    this.#thread.isNeeded()
     this.hashes.set(id, hash)
   }
 
   remove(id: number): void {
     this.hashes.delete(id)
-    if (this.hashes.size > 0) return
-    // Nobody waits for it: a process may end.
-    this.#worker.unref()
-    this.#idle = setTimeout(() => {
-      threads.delete(this)
-      void this.#worker.terminate()
-    }, IDLE_MS)
-    this.#idle.unref()
+    if (this.hashes.size === 0) this.#thread.isIdle()
   }
 
   say(message: ToHashThread, transfer: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(message, transfer)
+    this.#thread.say(message, transfer)
   }
 
-  #died(cause: Error): void {
+  #over(cause: Error | undefined): void {
     threads.delete(this)
-    clearTimeout(this.#idle)
     const error = new NodeError('internal', 'the thread that hashed the file died', { cause })
     for (const hash of this.hashes.values()) hash.failed(error)
     this.hashes.clear()

@@ -3,13 +3,12 @@
 // afterwards is another file.
 
 import { createHash, hash } from 'node:crypto'
-import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
-import { fromFileError } from '../../errors.ts'
-import { QuickDisk } from '../../files/quick-disk.ts'
+import { QuickDisk } from '../../files/small/quick-disk.ts'
+import { readUnchanged } from '../../files/unchanged.ts'
+import type { Expected } from '../../files/unchanged.ts'
 import { LengthWalk } from '../transforms/record-walk.ts'
 import type { Digest, HashedPart, Source } from '../transports/transport.ts'
-import { FileSource, TO_READ, changed, notOpened, requireAsOpened, requireSameFile } from './file-source.ts'
-import type { Expected } from './file-source.ts'
+import { FileSource } from './file-source.ts'
 
 /** A file as it is sent: read by a transport, hashed on the way. */
 export type Outgoing = Source &
@@ -19,35 +18,6 @@ export type Outgoing = Source &
 export const READ_AHEAD_OCTETS = 256 * 1024
 
 const disk = new QuickDisk()
-
-function readWhole(path: string, expected: Expected): Uint8Array {
-  const file = opened(path)
-  try {
-    requireAsOpened(path, fstatSync(file), expected.size, expected)
-    const bytes = Buffer.allocUnsafeSlow(expected.size)
-    for (let done = 0; done < bytes.length;) {
-      const length = readSync(file, bytes, done, bytes.length - done, done)
-      if (length === 0) throw changed(path)
-      done += length
-    }
-    const now = fstatSync(file)
-    requireAsOpened(path, now, expected.size, expected)
-    requireSameFile(path, now, lstatSync(path))
-    return bytes
-  } catch (thrown) {
-    throw fromFileError(thrown, path)
-  } finally {
-    closeSync(file)
-  }
-}
-
-function opened(path: string): number {
-  try {
-    return openSync(path, TO_READ)
-  } catch (thrown) {
-    throw notOpened(path, thrown)
-  }
-}
 
 export class ReadAhead implements Outgoing {
   readonly size: number
@@ -64,7 +34,7 @@ export class ReadAhead implements Outgoing {
 
   static async open(path: string, expected: Expected): Promise<ReadAhead> {
     if (!disk.isQuick) return ReadAhead.#openSlowly(path, expected)
-    const bytes = disk.do(() => readWhole(path, expected))
+    const bytes = disk.do(() => readUnchanged(path, expected))
     return new ReadAhead(bytes, hash('sha256', bytes))
   }
 

@@ -12,6 +12,8 @@
 
 import type { Protection, SectionName } from '../../contract/contact-settings.ts'
 import type { NodeError } from '../../errors.ts'
+import type { FileKey } from './file-key.ts'
+import type { SmallBatches } from './small-batches.ts'
 
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
@@ -43,10 +45,8 @@ export type Capabilities = {
   remoteHash: boolean
   /** There is no line between the two ends: files are put and taken at once, whatever the channel says of calls. */
   nobodyCalls?: true
-  /** The protocol's port when the contact names none; undefined where there is no port. */
-  defaultPort: number | undefined
-  /** The port of encrypted sessions, where it is another one. */
-  defaultTlsPort?: number
+  defaultPort: number | undefined // when the contact names none; undefined where there is no port
+  defaultTlsPort?: number // that of encrypted sessions, where it is another one
 }
 
 /** Local bytes to send. Reads ascend from the agreed position; a short read before `size` means the file changed. */
@@ -96,15 +96,6 @@ export function namesOneFile(key: { date: string }): boolean {
   return key.date !== '' && key.date !== NAME_ALONE
 }
 
-/** Date and counter are fixed when the transfer is made; `name` is what the protocol may have to shorten. */
-export interface FileKey {
-  readonly name: string
-  /** CCYYMMDD */
-  readonly date: string
-  /** HHMMSScccc; cccc is 0000 where the partner's protocol has no counter. */
-  readonly time: string
-}
-
 export interface PushProgress {
   /** The hash that the partner's receipt is to show, told before the first read: its digest, and of what it is. */
   receiptDigest?(digest: Digest, part: HashedPart): void
@@ -150,6 +141,7 @@ export interface Session {
   readonly prompt?: boolean
   /** The shortest time that the partner has taken to answer in this session, the way there and back included. */
   readonly answerMs?: number | undefined
+  readonly small?: SmallBatches | undefined // where many small files go faster by the dozen than one by one
   push(file: WireFile, progress: PushProgress, signal: AbortSignal): Promise<PushResult>
   /** The engine has recorded that the file arrived. What was kept to recognise it after a crash can go. Never rejects. */
   settled?(key: FileKey): Promise<void>

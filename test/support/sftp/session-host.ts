@@ -7,10 +7,10 @@ import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { NodeError } from '../../../src/errors.ts'
+import type { FileKey } from '../../../src/engine/transports/file-key.ts'
 import type {
   Admission,
   Caller,
-  FileKey,
   Incoming,
   Offer,
   Session,

@@ -18,10 +18,11 @@ import { syncFolder } from '../../../files/folder-sync.ts'
 import { requirePartnerFolder } from '../../../files/partner-folders.ts'
 import type { NodePlaces } from '../../../files/partner-folders.ts'
 import { isUntouched, removeIf } from '../../../files/place.ts'
+import type { SmallBatches } from '../small-batches.ts'
+import type { FileKey } from '../file-key.ts'
 import type {
   Call,
   Capabilities,
-  FileKey,
   PushProgress,
   PushResult,
   Session,
@@ -31,6 +32,7 @@ import type {
   Reach,
 } from '../transport.ts'
 import { PIECE, copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { smallBatches } from './push-small.ts'
 import { isQuickHere, isSmall, placeSmall, writeSmall } from './small-files.ts'
 import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
@@ -103,6 +105,7 @@ class FolderSession implements Session {
   readonly contactId: string
   readonly reach: Reach
   readonly encrypted = false
+  readonly small: SmallBatches | undefined
   readonly #over = new AbortController()
   /** The files of a transfer come with one signal, by the thousand. */
   readonly #either = new WeakMap<AbortSignal, AbortSignal>()
@@ -116,7 +119,13 @@ class FolderSession implements Session {
     this.contactId = call.contactId
     this.reach = call.reach
     this.#folder = folder
-    this.#markers = folder.inbox === undefined ? undefined : new PushMarkers(folder.inbox)
+    const { inbox } = folder
+    this.#markers = inbox === undefined ? undefined : new PushMarkers(inbox)
+    if (inbox !== undefined && this.#markers)
+      this.small = smallBatches(this.#markers, {
+        during: (work) => this.#during(work),
+        sync: () => syncInbox(inbox),
+      })
     this.#host = host
     this.#applications = call.applications
   }
@@ -133,12 +142,17 @@ class FolderSession implements Session {
     return this.#untilOver(signal, (either) => this.#fetch(either))
   }
 
-  /** Ends with the session too, and the session is not over before it has. */
-  async #untilOver<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
+  /** Ends with the session too. */
+  #untilOver<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
+    const either = this.#either.get(signal) ?? AbortSignal.any([signal, this.#over.signal])
+    this.#either.set(signal, either)
+    return this.#during(() => work(either))
+  }
+
+  /** The session is not over before the work is. */
+  async #during<T>(work: () => Promise<T>): Promise<T> {
     this.#over.signal.throwIfAborted()
-    let either = this.#either.get(signal)
-    if (!either) this.#either.set(signal, (either = AbortSignal.any([signal, this.#over.signal])))
-    const running = work(either)
+    const running = work()
     this.#running.add(running)
     try {
       return await running
@@ -369,4 +383,10 @@ async function placePart(names: Names, inbox: string): Promise<void> {
     throw thrown
   }
   await syncFolder(inbox)
+}
+
+async function syncInbox(inbox: string): Promise<void> {
+  await syncFolder(inbox).catch((thrown: unknown) => {
+    throw fromFileError(thrown, inbox)
+  })
 }

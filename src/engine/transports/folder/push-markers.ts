@@ -18,8 +18,9 @@ import { hash, randomUUID } from 'node:crypto'
 import { readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../../errors.ts'
-import type { FileKey, WireFile } from '../transport.ts'
-import { isQuickHere, removeName } from './small-files.ts'
+import type { FileKey } from '../file-key.ts'
+import type { WireFile } from '../transport.ts'
+import { isQuickHere, removeQuickly } from './small-files.ts'
 
 export type Names = { part: string; done: string; target: string }
 
@@ -84,7 +85,7 @@ export class PushMarkers {
 
   async forget(key: FileKey): Promise<void> {
     const done = this.#done(this.#stem(key))
-    if (isQuickHere()) removeName(done)
+    if (isQuickHere()) removeQuickly(done)
     else await unlink(done).catch(() => {}) // costs a name in the inbox, nothing else
   }
 

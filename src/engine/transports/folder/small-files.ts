@@ -2,14 +2,14 @@
 // then many are written, and one sync of the disk's journal serves them all. With O_DSYNC each has its own: two to three
 // times as long.
 
-import { closeSync, constants, fsync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fsync, linkSync, renameSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { NodeError, systemCode } from '../../../errors.ts'
-import { QuickDisk } from '../../../files/quick-disk.ts'
+import { NodeError } from '../../../errors.ts'
+import { removeName, writeNew } from '../../../files/small/new-file.ts'
+import { QuickDisk } from '../../../files/small/quick-disk.ts'
 import type { PushProgress, Source, WireFile } from '../transport.ts'
 
 const SMALL = 256 * 1024
-const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 const sync = promisify(fsync)
 const disk = new QuickDisk()
@@ -32,19 +32,14 @@ export async function writeSmall(
 ): Promise<void> {
   const bytes = await readSmall(source)
   signal.throwIfAborted()
-  const file = disk.do(() => openNew(part))
+  const file = disk.do(() => writeNew(part, bytes))
   try {
-    disk.do(() => writeAll(file, bytes))
     await sync(file)
   } finally {
     disk.do(() => closeSync(file))
   }
   progress.moved(bytes.length)
   progress.safe(bytes.length)
-}
-
-function writeAll(file: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done, bytes.length - done, done)
 }
 
 async function readSmall(source: Source): Promise<Buffer> {
@@ -57,17 +52,6 @@ async function readSmall(source: Source): Promise<Buffer> {
   return bytes
 }
 
-/** Makes a new file, so that one which another attempt has open is not touched. */
-function openNew(part: string): number {
-  try {
-    return openSync(part, NEW, 0o640)
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'EEXIST') throw thrown
-    unlinkSync(part)
-    return openSync(part, NEW, 0o640)
-  }
-}
-
 /** Visible, and marked as such, with nothing in between. */
 export function placeSmall({ part, done, target }: Record<'part' | 'done' | 'target', string>): void {
   disk.do(() => {
@@ -76,13 +60,7 @@ export function placeSmall({ part, done, target }: Record<'part' | 'done' | 'tar
   })
 }
 
-/** The name is gone, or was. */
-export function removeName(path: string): void {
-  disk.do(() => {
-    try {
-      unlinkSync(path)
-    } catch {
-      // Costs a name in the inbox, nothing else.
-    }
-  })
+/** No second look at whether it is gone: it costs a name in the inbox, nothing else. */
+export function removeQuickly(path: string): void {
+  disk.do(() => removeName(path))
 }

@@ -1,7 +1,8 @@
 // End-to-end receipts (RFC 5024, 5.3.13 and 5.3.14). Makes EERP and NERP from what the engine owes, and reads them into
 // what it records. A signature covers the fields with their padding and the hash. It counts only if it is valid. Only a
 // signed receipt has a hash.
-import type { Digest, FileKey, OwedReceipt, Receipt } from '../transport.ts'
+import type { FileKey } from '../file-key.ts'
+import type { Digest, OwedReceipt, Receipt } from '../transport.ts'
 import type { CommandOf } from './protocol/commands.ts'
 import { nerpText } from './protocol/reasons.ts'
 import type { Party, SessionCrypto } from './settings.ts'

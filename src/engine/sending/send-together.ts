@@ -1,0 +1,168 @@
+// Small files that go by the dozen, where the session takes them so (transports/small-batches.ts). The order of writes is
+// that of send-files.ts, each step for a whole batch: prepared where the partner does not see them, noted, placed,
+// recorded. Whatever does not go this way is left to the usual one: it finds what was noted and what lies there, and tells
+// the fault. So is the action after sending.
+
+import { dirname } from 'node:path'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
+import { fileRootsOf } from '../../domain/file-roots.ts'
+import { confined } from '../../files/roots.ts'
+import type { ProgressMeter } from '../events.ts'
+import { READ_AHEAD_OCTETS } from '../staging/read-ahead.ts'
+import { outgoingForm } from '../staging/wire-form.ts'
+import type { PreparedFile, SmallBatches, SmallFile } from '../transports/small-batches.ts'
+import { directoryOf, wantsReceipt } from './emission.ts'
+import type { Emission } from './emission.ts'
+import type { FailedFiles } from './failed-files.ts'
+import { arrivedChanges, recordAll, remember } from './file-record.ts'
+import { isPlain } from './prepare-file.ts'
+
+/** Each takes one place to work in. */
+const BATCH = 32
+/** While some are copied, others are noted and placed. */
+const BATCHES_AT_ONCE = 4
+const PLACE_OCTETS = 1024 * 1024
+/** Fewer go as fast one by one. */
+const MANY = 8
+
+type Sending = { emission: Emission; small: SmallBatches; progress: ProgressMeter; failed: FailedFiles }
+
+/** Resolves to the files that are left. Throws what ends the attempt, when no file is under way any more. */
+export async function sendTogether(
+  emission: Emission,
+  files: readonly TransferFileRecord[],
+  { progress, failed }: Pick<Sending, 'progress' | 'failed'>,
+): Promise<readonly TransferFileRecord[]> {
+  const { session, plan, signal, firstTry } = emission
+  const { small } = session
+  const checked = plan.verifyHash || wantsReceipt(emission)
+  const scripted = plan.channel.integrations?.preEmisionFile !== undefined
+  if (!small || !firstTry || session.encrypted || checked || scripted) return files
+  const goes = fitting(emission)
+  const together = files.filter(goes)
+  if (together.length < MANY) return files
+  const gone = new Set<TransferFileRecord>()
+  const sending = { emission, small, progress, failed }
+  let at = 0
+  const sendSome = async () => {
+    while (at < together.length && !signal.aborted) {
+      const some = together.slice(at, (at += BATCH))
+      try {
+        for (const file of await sendBatch(sending, some)) gone.add(file)
+      } catch (thrown) {
+        at = together.length
+        throw thrown
+      }
+    }
+  }
+  const ends = await Promise.allSettled(Array.from({ length: BATCHES_AT_ONCE }, sendSome))
+  signal.throwIfAborted()
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return files.filter((file) => !gone.has(file))
+}
+
+/** Whether a file travels as it lies, and nobody has begun with it. */
+function fitting(emission: Emission): (file: TransferFileRecord) => boolean {
+  const { codePage, policy } = emission.context
+  const forms = new Map<unknown, boolean>()
+  const isAsItLies = (file: TransferFileRecord) => {
+    const directory = directoryOf(emission, file)
+    const known = forms.get(directory)
+    if (known !== undefined) return known
+    const form = outgoingForm({ ...emission, directory, codePage, policy })
+    const plain = isPlain(form) && !form.check && form.suffix === ''
+    forms.set(directory, plain)
+    return plain
+  }
+  return (file) => {
+    const { phase, content, size, modifiedAt, maybeVisible, position } = file
+    if (phase !== 'WAITING' || content !== 'FILE' || maybeVisible || position > 0) return false
+    if (size === null || size > READ_AHEAD_OCTETS || modifiedAt === null) return false
+    try {
+      return isAsItLies(file)
+    } catch {
+      return false
+    }
+  }
+}
+
+type Placed = { file: TransferFileRecord; prepared: PreparedFile }
+
+/** Gives those that need nothing more. */
+async function sendBatch(
+  { emission, small, progress, failed }: Sending,
+  files: readonly TransferFileRecord[],
+): Promise<TransferFileRecord[]> {
+  const { context, signal } = emission
+  const giveBack = await context.slots.take(signal, PLACE_OCTETS)
+  try {
+    const ready = await prepare(emission, small, files)
+    if (ready.length === 0) return []
+    await note(emission, ready)
+    const placed = ready.filter(({ prepared }) => prepared.place())
+    await small.synced()
+    await recordAll(
+      emission,
+      placed.map(({ file, prepared: { sha256: hash } }) => ({
+        file,
+        changes: arrivedChanges(emission, { hash, wireHash: hash, size: file.size ?? 0, receipt: 'NONE' }),
+        also: (tx) => remember(emission, { ...file, hash }, tx),
+      })),
+      'soon',
+    )
+    for (const { file, prepared } of placed) {
+      prepared.settled()
+      progress.moved({ index: file.index, name: file.name, size: file.size ?? 0 }, file.size ?? 0)
+      progress.fileDone(file.index, file.size ?? 0)
+      failed.oneHasGone()
+    }
+    return placed.flatMap(({ file }) => (file.phase === 'DONE' ? [file] : []))
+  } finally {
+    giveBack()
+  }
+}
+
+async function prepare(
+  { transfer, held, plan, context }: Emission,
+  small: SmallBatches,
+  all: readonly TransferFileRecord[],
+): Promise<Placed[]> {
+  const roots = fileRootsOf(context.roots.fileRoots, plan.localRoots)
+  // A file is opened without following links, so its folder is all that may lead elsewhere.
+  const folders = new Set(all.map(({ path }) => dirname(path)))
+  const inside = new Set([...folders].filter((folder) => confined(folder, roots) !== undefined))
+  const files = all.filter(({ path }) => inside.has(dirname(path)))
+  if (files.length === 0) return []
+  const prepared = await small.prepare(
+    files.map((file): SmallFile => ({
+      transferId: transfer.id,
+      attempt: held.fence,
+      key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
+      name: file.name,
+      path: file.path,
+      expected: { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 },
+    })),
+  )
+  return files.flatMap((file, nth) => {
+    const one = prepared[nth]
+    return one ? [{ file, prepared: one }] : []
+  })
+}
+
+/** That the partner may see them from now on. Where that cannot be written, nothing of them stays there. */
+async function note(emission: Emission, ready: readonly Placed[]): Promise<void> {
+  try {
+    emission.signal.throwIfAborted()
+    await recordAll(
+      emission,
+      ready.map(({ file, prepared }) => ({
+        file,
+        changes: { phase: 'STAGED', maybeVisible: true, wireHash: prepared.sha256 },
+      })),
+    )
+    emission.signal.throwIfAborted()
+  } catch (thrown) {
+    for (const { prepared } of ready) prepared.drop()
+    throw thrown
+  }
+}

@@ -1,0 +1,49 @@
+// Many small files into a partner's folder by the dozen: copied by a thread of their own, named here. They leave the same
+// hidden names on the way as a push (push-markers.ts), so an attempt after a crash finds what it knows.
+
+import { copySmall, takesCopies } from '../../../files/small/copies.ts'
+import { removeName } from '../../../files/small/new-file.ts'
+import type { PreparedFile, SmallBatches, SmallFile } from '../small-batches.ts'
+import type { Names, PushMarkers } from './push-markers.ts'
+import { isQuickHere, placeSmall, removeQuickly } from './small-files.ts'
+
+/** `while`: the work that the session waits for at its end. `sync`: makes names in the inbox durable. */
+export function smallBatches(
+  markers: PushMarkers,
+  { during, sync }: { during: <T>(work: () => Promise<T>) => Promise<T>; sync: () => Promise<void> },
+): SmallBatches {
+  return {
+    prepare: (files) => during(() => prepare(markers, files)),
+    synced: () => during(sync),
+  }
+}
+
+async function prepare(
+  markers: PushMarkers,
+  files: readonly SmallFile[],
+): Promise<(PreparedFile | undefined)[]> {
+  if (!isQuickHere() || !takesCopies()) return files.map(() => undefined)
+  const all = files.map((file) => markers.namesFor(file))
+  const hashes = await copySmall(
+    files.map(({ path, expected }, nth) => ({ from: path, expected, to: all[nth]?.part ?? '' })),
+  )
+  return all.map((names, nth) => prepared(names, hashes[nth]))
+}
+
+function prepared(names: Names, sha256: string | undefined): PreparedFile | undefined {
+  if (sha256 === undefined) return undefined
+  return {
+    sha256,
+    place: () => {
+      try {
+        placeSmall(names)
+        return true
+      } catch {
+        // Its name is taken, or somebody has changed something there: the push finds out.
+        return false
+      }
+    },
+    settled: () => removeQuickly(names.done),
+    drop: () => removeName(names.part),
+  }
+}

@@ -1,0 +1,33 @@
+// Small files of one transfer by the dozen, each step for all of them. For files that travel as they lie and under keys that
+// nobody has tried before, so there is nothing to look for at the partner's end. What does not go this way is pushed as
+// any other file, and tells its own fault then: whatever `prepare` and `place` leave behind, a push goes on from it.
+
+import type { Expected } from '../../files/unchanged.ts'
+import type { FileKey } from './file-key.ts'
+
+export type SmallFile = {
+  readonly transferId: string
+  readonly attempt: number
+  readonly key: FileKey
+  readonly name: string
+  readonly path: string
+  readonly expected: Expected
+}
+
+/** Of one file. Each step is the engine's to ask for, in this order. */
+export type PreparedFile = {
+  sha256: string
+  /** Gives it its real name; to be called when it is noted that the partner may see it. False: it is to be pushed. */
+  place(): boolean
+  /** The engine has recorded that it arrived. Never throws. */
+  settled(): void
+  /** It is not placed after all. Never throws. */
+  drop(): void
+}
+
+export interface SmallBatches {
+  /** Reads, checks and hashes them, and makes them durable where the partner does not see them. Undefined: to be pushed. */
+  prepare(files: readonly SmallFile[]): Promise<(PreparedFile | undefined)[]>
+  /** The names given so far are durable when it resolves. */
+  synced(): Promise<void>
+}
