@@ -194,7 +194,11 @@ export function messageOf(thrown: unknown): string {
 export function naming(thrown: unknown, name: string): unknown {
   const message = messageOf(thrown)
   if (!(thrown instanceof NodeError) || message.includes(name)) return thrown
-  return new NodeError(thrown.code, `${name}: ${message}`, { cause: thrown })
+  const { code, retryAfterSeconds } = thrown
+  return new NodeError(code, `${name}: ${message}`, {
+    cause: thrown,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  })
 }
 
 const OPENSSL_TEXT = /(?:^|:|\s)error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]*)/

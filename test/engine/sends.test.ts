@@ -146,6 +146,34 @@ for (const oneFileAtATime of [true, false]) {
   })
 }
 
+test('a file that the partner has no room for holds up no other; a retry sends it alone', async (t) => {
+  const offered: string[] = []
+  const gone: string[] = []
+  let hasRoom = false
+  const names = ['held.txt', 'large.bin', ...Array.from({ length: 40 }, (_, at) => `small-${at}.txt`)]
+  const gate = new Gate()
+  const { rig } = await lineRig(t, {
+    onPush: async (push, { name }, _progress, signal) => {
+      offered.push(name)
+      if (name === 'large.bin' && !hasRoom) throw new NodeError('no_space', 'quota exceeded')
+      // Under way when the large one fails, and until all the others have gone.
+      if (name === 'held.txt') await gate.pass(signal)
+      const result = await push()
+      if (gone.push(name) === names.length - 2) gate.open()
+      return result
+    },
+  })
+  for (const name of names) await rig.put(name, name)
+  const { id, state, error } = await rig.sendAndEnd()
+  assert.deepEqual([state, error], ['FAILED', 'large.bin: quota exceeded'])
+  assert.equal(await rig.errorCode(id), 'no_space')
+  assert.deepEqual(await rig.inbox(), names.filter((name) => name !== 'large.bin').toSorted())
+  hasRoom = true
+  offered.length = 0
+  const retried = await rig.ended((await rig.retry()).id)
+  assert.deepEqual([retried.state, offered], ['COMPLETED', ['large.bin']])
+})
+
 test('a partner that takes none of the first files is not offered all the others', async (t) => {
   let offered = 0
   const { rig } = await lineRig(t, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError, fromFileError, naming } from '../../errors.ts'
+import { translate } from '../../store/database/driver-errors.ts'
 import { FailedFiles } from './failed-files.ts'
 
 const badBlock = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
@@ -22,4 +23,32 @@ test('a fault of the node, and one that ended the session, end the attempt', () 
   const cut = new FailedFiles()
   cut.add({ name: 'a.txt' }, fromFileError(badBlock, '/out/a.txt'), true)
   assert.equal(cut.signal.aborted, true)
+})
+
+const noRoom = () => new NodeError('no_space', 'quota exceeded')
+
+test('a file without room at the partner holds up no other, and can be tried again', () => {
+  const failed = new FailedFiles()
+  failed.add({ name: 'large.bin' }, noRoom())
+  assert.equal(failed.signal.aborted, false)
+  assert.deepEqual([failed.failure()?.code, failed.failure()?.retry], ['no_space', true])
+})
+
+test('ten in a row without room end the attempt, also after others have gone', () => {
+  const failed = new FailedFiles()
+  for (let at = 0; at < 9; at++) failed.add({ name: `large-${at}` }, noRoom())
+  failed.oneHasGone()
+  for (let at = 0; at < 9; at++) failed.add({ name: `more-${at}` }, noRoom())
+  assert.equal(failed.signal.aborted, false)
+  failed.add({ name: 'tenth' }, noRoom())
+  assert.equal(failed.signal.aborted, true)
+})
+
+test('the full disk of our own database ends the attempt, whoever has named the file', () => {
+  const full = translate(Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }))
+  for (const thrown of [full, naming(full, 'a.txt')]) {
+    const failed = new FailedFiles()
+    failed.add({ name: 'a.txt' }, thrown)
+    assert.equal(failed.signal.aborted, true)
+  }
 })

@@ -15,15 +15,25 @@ const OF_THE_FILE: ReadonlySet<ErrorCode> = new Set([
   'remote_refused',
   // A disk that cannot read one file, or write its wire form, may well do so with the next.
   'disk_fault',
+  // A large file that a quota has no room for says nothing of a small one.
+  'no_space',
 ])
 /** So many without a single one that went: it is not the files, and the partner need not hear of all the others. */
 const FIRST_REFUSED = 10
+/** So many without room, and none that went in between: the disk is full for small ones too. */
+const WITHOUT_ROOM = 10
+
+/** Our own database's full disk concerns every file. Of all that have no room it alone says when to ask again. */
+function isOfTheFile({ code, retryAfterSeconds }: NodeError): boolean {
+  return OF_THE_FILE.has(code) && retryAfterSeconds === undefined
+}
 
 export class FailedFiles {
   readonly #over = new AbortController()
   #first: NodeError | undefined
   #count = 0
   #gone = false
+  #withoutRoom = 0
 
   /** Aborted: no further file is to be begun. */
   get signal(): AbortSignal {
@@ -32,16 +42,18 @@ export class FailedFiles {
 
   oneHasGone(): void {
     this.#gone = true
+    this.#withoutRoom = 0
   }
 
   /** `lineEnded`: what the file failed by may be the end of its session. */
   add({ name }: Pick<TransferFileRecord, 'name'>, thrown: unknown, lineEnded = false): void {
     const error = naming(thrown, name)
-    if (!(error instanceof NodeError) || !OF_THE_FILE.has(error.code) || lineEnded)
-      return this.#over.abort(error)
+    if (!(error instanceof NodeError) || !isOfTheFile(error) || lineEnded) return this.#over.abort(error)
     this.#first ??= error
     this.#count += 1
-    if (this.#count >= FIRST_REFUSED && !this.#gone) this.#over.abort(this.#error())
+    if (error.code === 'no_space') this.#withoutRoom += 1
+    if ((this.#count >= FIRST_REFUSED && !this.#gone) || this.#withoutRoom >= WITHOUT_ROOM)
+      this.#over.abort(this.#error())
   }
 
   /** What the files that did not go come to. Throws what has ended the whole attempt. */

@@ -21,7 +21,7 @@ import { PacketSplitter } from '../ssh/packet-splitter.ts'
 import { MODE, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field } from '../ssh/sftp-packet.ts'
 import { fileOf } from '../../../../test/support/transport-ends.ts'
-import type { Call } from '../transport.ts'
+import type { Call, PushProgress } from '../transport.ts'
 
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
@@ -134,17 +134,23 @@ function good(request: { type: number; id: number }, channel: ServerChannel): vo
 
 const IN_SHORT = { timeouts: SHORT }
 
-type Given = { signIn?: SignIn; timeouts?: typeof LONG; size?: number; privateKey?: string }
+type Given = {
+  signIn?: SignIn
+  timeouts?: typeof LONG
+  size?: number
+  privateKey?: string
+  placing?: PushProgress['placing']
+}
 
 async function push(behave: Behaviour, given: Given = {}): Promise<void> {
-  const { signIn, timeouts, size = 200_000, privateKey } = given
+  const { signIn, timeouts, size = 200_000, privateKey, placing = quiet.placing } = given
   const raw = await startRaw(behave, signIn)
   try {
     const call = callTo(raw.port, timeouts)
     const settings = { ...call.settings, privateKey }
     const session = await sftpClientTransport().connect({ ...call, settings }, new HostDouble(folder))
     try {
-      await session.push(fileOf('x', sourceOf(Buffer.alloc(size))), quiet, never)
+      await session.push(fileOf('x', sourceOf(Buffer.alloc(size))), { ...quiet, placing }, never)
     } finally {
       await session.close()
     }
@@ -247,6 +253,33 @@ for (const type of [TYPE.OPEN, TYPE.WRITE, TYPE.CLOSE])
       })
       await assert.rejects(work, failsWith('no_space'))
     })
+
+for (const type of [TYPE.WRITE, TYPE.CLOSE])
+  test(`what has come before the disk was full at request ${type} is removed`, async () => {
+    const removed: string[] = []
+    const work = push((request, channel) => {
+      if (request.type === TYPE.REMOVE) removed.push(request.body.text())
+      if (request.type !== type) return good(request, channel)
+      channel.write(packet(TYPE.STATUS, request.id, STATUS.FAILURE, 'Disk quota exceeded', ''))
+    })
+    await assert.rejects(work, failsWith('no_space'))
+    assert.match(removed.join(), /^\/in\/\.esclusa-[0-9a-f]{32}\.part$/)
+  })
+
+test('the full disk of our own database leaves at the partner what a later attempt can use', async () => {
+  const removed: string[] = []
+  const placing = () =>
+    Promise.reject(new NodeError('no_space', 'the database’s disk is full', { retryAfterSeconds: 60 }))
+  const work = push(
+    (request, channel) => {
+      if (request.type === TYPE.REMOVE) removed.push(request.body.text())
+      good(request, channel)
+    },
+    { placing },
+  )
+  await assert.rejects(work, failsWith('no_space'))
+  assert.deepEqual(removed, [])
+})
 
 test('a failure that says nothing of room is a refusal', async () => {
   const work = push((request, channel) => {

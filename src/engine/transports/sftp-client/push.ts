@@ -356,7 +356,12 @@ async function putInPlace(job: Job, remoteSha256: string | undefined): Promise<v
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }
 
-const KEEPS_PART = new Set(['connection_lost', 'timed_out', 'no_space', 'unavailable'])
+const KEEPS_PART = new Set(['connection_lost', 'timed_out', 'unavailable'])
+
+/** No room at the partner is given back. Our own database's full disk, which alone says when to ask again, takes none there. */
+function keepsPart({ code, retryAfterSeconds }: NodeError): boolean {
+  return KEEPS_PART.has(code) || (code === 'no_space' && retryAfterSeconds !== undefined)
+}
 
 /** Leaves the temporary file where a later attempt can use it, removes it where none will come. */
 async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<void> {
@@ -364,7 +369,7 @@ async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<
   if (remote.requests.ended.aborted) return
   remote.closeLater(handle)
   const fault = signal.aborted ? abortReason(signal) : error
-  if (fault instanceof NodeError && KEEPS_PART.has(fault.code)) return
+  if (fault instanceof NodeError && keepsPart(fault)) return
   // Another node goes on with it, where it has the same name there.
   if (fault instanceof NodeError && fault.code === 'lease_lost' && job.turn === undefined) return
   await remote.remove(job.part).catch(() => {})

@@ -652,7 +652,7 @@ function mountSmallDisk(folder: string): string | false {
 }
 
 test(
-  'a full disk at the partner is told as such and the rest follows when there is room',
+  'a full disk at the partner is told as such, given back, and the file follows when there is room',
   { skip },
   async (t) => {
     const { inbox, host } = await freshFolders()
@@ -665,6 +665,7 @@ test(
       await withSession(callTo({ inbox }), host, (session) =>
         assert.rejects(session.push(wireFile('big', bytes), progress, never), failsWith('no_space')),
       )
+      assert.deepEqual(await readdir(inbox), [], 'what it had no room for still lies there')
       execFileSync('mount', ['-o', 'remount,size=16m', inbox])
       await withSession(callTo({ inbox }), host, (session) =>
         session.push(wireFile('big', bytes, { restartFrom: safe }), quiet, never),
