@@ -14,12 +14,13 @@ import type { FileKey } from '../file-key.ts'
 import type { Incoming, SessionHost, Reach } from '../transport.ts'
 
 import { receiveBytes } from './byte-flow.ts'
+import { FILES_AT_ONCE } from './fetch-lines.ts'
+import type { FetchLines, Leave } from './fetch-lines.ts'
 import { abortReason } from './line.ts'
 import { isEsclusa, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
 
-const FILES_AT_ONCE = 32
 const MOST_ENTRIES = 100_000
 /** Written so short a while ago, by our clock, a file may still grow: it is looked at twice. */
 const FRESH_MS = 10_000
@@ -28,6 +29,7 @@ const SECOND_LOOK_MS = 1100
 
 export interface FetchContext {
   remote: Remote
+  lines: FetchLines
   host: SessionHost
   reach: Reach
   /** Folders to look in, each with the application its files belong to ('' when the folder does not say). */
@@ -53,7 +55,9 @@ export async function fetchFiles(context: FetchContext, signal: AbortSignal): Pr
   const takeFolder = async (folder: string, application: string) => {
     const listed = await listFiles(context.remote, folder, application, signal)
     const files = await untouchedSince(context.remote, listed, signal)
-    await takeAll(files, signal, (file) => unlessRefused(takeFile(context, file, signal)))
+    const take = (file: RemoteFile) =>
+      context.lines.use((remote, leave) => takeFile(context, { ...file, remote, leave }, signal))
+    await takeAll(files, signal, (file) => unlessRefused(take(file)))
   }
   for (const { folder, application } of context.outboxes) await unlessRefused(takeFolder(folder, application))
   if (refused.length > 0) throw refused[0]
@@ -171,12 +175,23 @@ const SKIPS_FILE = new Set([
   'duplicate_file',
 ])
 
-async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSignal): Promise<void> {
+/** The connection that it goes over. */
+interface Over {
+  remote: Remote
+  leave: Leave
+}
+
+async function takeFile(
+  { host, reach }: FetchContext,
+  file: RemoteFile & Over,
+  signal: AbortSignal,
+): Promise<void> {
+  const { remote, leave } = file
   let incoming: Incoming
   try {
-    incoming = await context.host.offer({
-      contactId: context.reach.contactId,
-      reach: context.reach,
+    incoming = await host.offer({
+      contactId: reach.contactId,
+      reach,
       application: file.application,
       name: file.name,
       key: keyOf(file),
@@ -191,10 +206,12 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
     if (error instanceof NodeError && SKIPS_FILE.has(error.code)) return
     throw error
   }
-  let handle: Buffer
+  let handle: Buffer | undefined
   try {
-    handle = await download(context.remote, file, incoming, signal)
+    handle = await openListed(remote, file, signal)
+    await download(file, handle, incoming, signal)
   } catch (error) {
+    if (handle) leave(handle)
     const fault = signal.aborted ? abortReason(signal) : error
     const changed = fault instanceof NodeError && fault.code === 'file_changed'
     const cancelled = fault instanceof NodeError && fault.code === 'cancelled'
@@ -202,9 +219,15 @@ async function takeFile(context: FetchContext, file: RemoteFile, signal: AbortSi
     if (changed) return
     throw fault
   }
-  await incoming.complete({ size: file.size })
-  context.remote.closeLater(handle)
-  await removeTaken(context.remote, file)
+  try {
+    await incoming.complete({ size: file.size })
+  } catch (error) {
+    leave(handle)
+    throw error
+  }
+  // Only now that it is safe here.
+  remote.closeLater(handle)
+  await removeTaken(remote, file)
 }
 
 /** '/' cannot be part of a name, so name and size cannot be mistaken for another pair. */
@@ -213,23 +236,18 @@ export function keyOf(file: { name: string; size: number; mtime: number }): File
   return { name: `${file.name}/${file.size}`, date: digits.slice(0, 8), time: `${digits.slice(8, 14)}0000` }
 }
 
-/**
- * The file is to be closed once it is safe here, and not at all where it is not: to a server that hands files over, a file
- * that was read and closed has been taken. What stays open ends with the session.
- */
 async function download(
-  remote: Remote,
-  file: RemoteFile,
+  file: RemoteFile & Over,
+  handle: Buffer,
   incoming: Incoming,
   signal: AbortSignal,
-): Promise<Buffer> {
-  const handle = await openListed(remote, file, signal)
+): Promise<void> {
+  const { remote } = file
   const from = Math.min(incoming.position, file.size)
   await receiveBytes({ remote, handle, from, to: file.size, signal }, (bytes, position) =>
     incoming.write(bytes, position),
   )
   checkSame(file, await remote.fstat(handle, signal))
-  return handle
 }
 
 /** What another fetch has taken since the folder was listed, or the partner has taken back, is no reason to stop. */

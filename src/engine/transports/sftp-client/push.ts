@@ -26,7 +26,7 @@ import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
-import { isEsclusa, refusal } from './remote.ts'
+import { isEsclusa, isOpenSsh, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
 import type { SideLines } from './side-lines.ts'
@@ -339,14 +339,16 @@ async function putInPlace(job: Job, remoteSha256: string | undefined): Promise<v
   await job.progress.placing(remoteSha256)
   if (job.signal.aborted) throw abortReason(job.signal)
   inDoubt.add(peer, job.stem)
-  const isOpenSsh = /^SSH-[\d.]+-OpenSSH/.test(remote.ident)
+  const replacesNothing = isOpenSsh(remote)
   let status =
-    !isOpenSsh && remote.offers('hardlink@openssh.com') ? await remote.link(job.part, job.target) : undefined
+    !replacesNothing && remote.offers('hardlink@openssh.com')
+      ? await remote.link(job.part, job.target)
+      : undefined
   if (status?.code === STATUS.OK) {
     inDoubt.settle(peer, job.stem)
     return dropPart(job)
   }
-  if (!isOpenSsh && (await remote.lstat(job.target)) !== undefined)
+  if (!replacesNothing && (await remote.lstat(job.target)) !== undefined)
     status = { code: STATUS.FAILURE, message: '' }
   else status = await remote.rename(job.part, job.target)
   inDoubt.settle(peer, job.stem)

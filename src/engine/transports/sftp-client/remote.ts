@@ -24,6 +24,8 @@ export interface RemoteStatus {
 export interface RemoteLimits {
   read: number
   write: number
+  /** How many files may be open on the connection. */
+  openFiles: number
 }
 
 const STATUS_WORDS: Record<number, string> = {
@@ -73,7 +75,7 @@ export class Remote {
   /** Servers give the name of a handle that was closed to the next file: used once more it would be that file's. */
   readonly #closed = new WeakSet<Buffer>()
   #extensions = new Set<string>()
-  #limits: RemoteLimits = { read: MODEST_DATA, write: MODEST_DATA }
+  #limits: RemoteLimits = { read: MODEST_DATA, write: MODEST_DATA, openFiles: Infinity }
   #roundTripMs = 0
 
   constructor(requests: Requests, ident: string) {
@@ -118,7 +120,11 @@ export class Remote {
     const most = Math.min(MAX_DATA, Math.max(MODEST_DATA, packetLimit - 1024))
     const clamp = (announced: number) => Math.min(most, Math.max(announced, 4096))
     // 0 means that the server knows no limit of its own.
-    this.#limits = { read: clamp(body.u64() || MODEST_DATA), write: clamp(body.u64() || MODEST_DATA) }
+    this.#limits = {
+      read: clamp(body.u64() || MODEST_DATA),
+      write: clamp(body.u64() || MODEST_DATA),
+      openFiles: (body.left >= 8 && body.u64()) || Infinity,
+    }
   }
 
   async status(type: number, fields: readonly Field[], signal?: AbortSignal): Promise<RemoteStatus> {
@@ -292,4 +298,8 @@ export interface RemoteData {
 
 export function isEsclusa({ ident }: Remote): boolean {
   return /^SSH-[\d.]+-Esclusa/.test(ident)
+}
+
+export function isOpenSsh({ ident }: Pick<Remote, 'ident'>): boolean {
+  return /^SSH-[\d.]+-OpenSSH/.test(ident)
 }

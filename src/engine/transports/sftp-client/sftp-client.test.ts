@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { TestContext } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
@@ -771,6 +772,78 @@ test('what either end refuses, file or folder, is told when all the others are h
     host.received.map((one) => one.offer.name),
     ['good'],
   )
+})
+
+/** A process of its own, which can be limited. */
+const SFTP_SERVER = [
+  '/usr/lib/openssh/sftp-server',
+  '/usr/libexec/openssh/sftp-server',
+  '/usr/libexec/sftp-server',
+  '/usr/lib/ssh/sftp-server',
+].find((path) => existsSync(path))
+
+test('files that are refused when they are here do not stay open at an OpenSSH', { skip }, async (t) => {
+  if (SFTP_SERVER === undefined) return t.skip('OpenSSH’s sftp-server is not found')
+  const { outbox, host } = await freshFolders()
+  const bad = Array.from({ length: 100 }, (_, at) => `bad${at}`)
+  for (const name of [...bad, 'good']) await writeFile(join(outbox, name), name)
+  for (const name of bad) await utimes(join(outbox, name), 1_700_000_000, 1_700_000_000)
+  host.onComplete = (offer) => {
+    if (offer.name.startsWith('bad')) throw new NodeError('bad_signature', 'not signed')
+  }
+  const few = await startOpenSsh(`ForceCommand ulimit -n 64 && exec ${SFTP_SERVER}`)
+  closeAfter(t, () => few.stop())
+  const call = sftpCall(few.port, { ...signInTo(few), inbox: '/nowhere', outbox })
+  await withSession(call, host, (session) => assert.rejects(session.fetch(never), failsWith('bad_signature')))
+  assert.deepEqual(
+    host.received.map((one) => one.offer.name),
+    ['good'],
+  )
+})
+
+/** An Esclusa that lets few files be open at once, with files for us of which most are refused when they are here. */
+async function refusedAtEsclusa(t: TestContext, sessions?: number) {
+  const server = await startTestListener({ limits: { handlesPerChannel: 40 } })
+  closeAfter(t, () => server.stop())
+  const names = Array.from({ length: 60 }, (_, at) => `bad${String(at).padStart(2, '0')}`)
+  for (const name of [...names, 'good', 'other']) server.outbox.put('NOMINA', name, Buffer.from(name))
+  const host = new HostDouble(join(server.folder, 'caller'))
+  host.onComplete = (offer) => {
+    if (offer.name.startsWith('bad')) throw new NodeError('bad_signature', 'not signed')
+  }
+  const { username, password } = server.access
+  const hostKeys = [server.hostKey.fingerprint]
+  const settings = { username, password, hostKeys, inbox: '/{application}/in', outbox: '/{application}/out' }
+  return { server, host, names, call: sftpCall(server.port, { ...settings, sessions }) }
+}
+
+test('where refused files stay open at the partner, those behind them come over further connections, and none counts as taken', async (t) => {
+  const { server, host, names, call } = await refusedAtEsclusa(t)
+  await withSession(call, host, async (session) => {
+    await assert.rejects(session.fetch(never), failsWith('bad_signature'))
+    assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['good', 'other'])
+    assert.deepEqual(
+      server.outbox.takenLog.filter((one) => one.includes('bad')),
+      [],
+    )
+    // What the session has left open counts in its next fetch too.
+    server.outbox.put('NOMINA', 'late', Buffer.from('late'))
+    await assert.rejects(session.fetch(never), failsWith('bad_signature'))
+  })
+  assert.deepEqual(host.received.map((one) => one.offer.name).sort(), ['good', 'late', 'other'])
+  assert.deepEqual(
+    [...server.outbox.files.keys()],
+    names.map((name) => `NOMINA/${name}`),
+  )
+  await waitFor('nothing stays open at the partner', async () => server.outbox.opened === 0)
+})
+
+test('a partner that allows one connection gets no further one for the files behind refused ones', async (t) => {
+  const { server, host, names, call } = await refusedAtEsclusa(t, 1)
+  await withSession(call, host, (session) => assert.rejects(session.fetch(never), failsWith('bad_signature')))
+  assert.equal(server.host.sessions.length, 1)
+  assert.ok(host.offers.length < names.length, 'all the others were asked for')
+  assert.deepEqual(server.outbox.takenLog, [])
 })
 
 test('files that the partner does not let be removed do not hide those behind them', { skip }, async (t) => {

@@ -15,6 +15,7 @@ import type {
 } from '../transport.ts'
 
 import { fetchFiles } from './fetch.ts'
+import { FetchLine, FetchLines } from './fetch-lines.ts'
 import { openLine } from './line.ts'
 import type { Line, OfferedKey } from './line.ts'
 import { discardParts, pushFile } from './push.ts'
@@ -24,6 +25,7 @@ import { checkSettings, folderFor } from './settings.ts'
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { SFTP } from '../ssh/sftp-protocol.ts'
 import { SideLines } from './side-lines.ts'
+import type { Opened } from './side-lines.ts'
 import { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface SftpClientOptions {
@@ -76,6 +78,7 @@ class SftpClientSession implements Session {
   readonly #host: SessionHost
   readonly #parts: Parts
   readonly #sides: SideLines
+  readonly #fetchLine: FetchLine
   #working = 0
 
   constructor(call: Call<SftpSettings>, host: SessionHost, parts: Parts) {
@@ -85,10 +88,11 @@ class SftpClientSession implements Session {
     this.#call = call
     this.#host = host
     this.#parts = parts
+    this.#fetchLine = new FetchLine(parts.remote)
     this.#sides = new SideLines(parts.remote, {
       allowed: call.settings.sessions,
       open: (signal) => openRemote({ ...call, signal }),
-      hangUp: ({ line, remote }) => hangUp(line, remote.requests, this.#graceMs),
+      hangUp: (opened) => this.#hangUp(opened),
     })
     const stop = () => parts.remote.requests.end(new NodeError('cancelled', 'the session was stopped'))
     call.signal.addEventListener('abort', stop, { once: true })
@@ -131,13 +135,28 @@ class SftpClientSession implements Session {
         folder: folderFor(settings.outbox, 'outbox', application),
         application,
       }))
-      await fetchFiles({ remote: this.#parts.remote, host: this.#host, reach, outboxes }, signal)
+      const { remote } = this.#parts
+      // The session's end ends it, also where it goes on over a further connection.
+      const over = AbortSignal.any([signal, this.ended])
+      const lines = new FetchLines(this.#fetchLine, {
+        open: settings.sessions === 1 ? undefined : () => openRemote({ ...this.#call, signal: over }),
+        hangUp: (opened) => this.#hangUp(opened),
+      })
+      try {
+        await fetchFiles({ remote, lines, host: this.#host, reach, outboxes }, over)
+      } finally {
+        await lines.end()
+      }
     })
   }
 
   async close(): Promise<void> {
     const { line, remote } = this.#parts
     await Promise.all([hangUp(line, remote.requests, this.#graceMs), this.#sides.rest()])
+  }
+
+  #hangUp({ line, remote }: Opened): Promise<void> {
+    return hangUp(line, remote.requests, this.#graceMs)
   }
 
   get #graceMs(): number {

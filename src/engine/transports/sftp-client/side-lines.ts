@@ -9,6 +9,7 @@
 // in this session. Nothing depends on a side line: they fail silently.
 
 import type { Line } from './line.ts'
+import { isOpenSsh } from './remote.ts'
 import type { Remote } from './remote.ts'
 
 /** An open file at the partner's end, over one line. */
@@ -108,9 +109,8 @@ export class SideLines {
   }
 
   #wanted(octets: number): number {
-    const { roundTripMs, ident } = this.#first
-    const known = /^SSH-[\d.]+-OpenSSH/.test(ident)
-    if (this.#refused || !known || octets < BIG || roundTripMs < FAR_MS) return 0
+    const { roundTripMs } = this.#first
+    if (this.#refused || !isOpenSsh(this.#first) || octets < BIG || roundTripMs < FAR_MS) return 0
     return Math.min(this.#calls.allowed ?? MOST, 1 + Math.floor(roundTripMs / LINE_MS), MOST) - 1
   }
 
