@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { makeTestKey, noOpenssl, OpensslFolder } from '../../../test/support/cms-keys.ts'
 import { proposedKey } from './propose-key.ts'
 
@@ -39,7 +40,8 @@ test('a key that cannot be used is refused with the reason', () => {
     })
 })
 
-test('of a chain the certificate that has issued no other is taken', { skip }, async (t) => {
+/** With the files `root` and `leaf`. */
+async function chainFolder(t: TestContext): Promise<OpensslFolder> {
   const folder = new OpensslFolder(await makeTestKey('unused'))
   t.after(() => folder.remove())
   const made = (name: string, more: string) =>
@@ -48,6 +50,11 @@ test('of a chain the certificate that has issued no other is taken', { skip }, a
     )
   made('root', '-addext basicConstraints=critical,CA:TRUE')
   made('leaf', '-CA root -CAkey root.key -addext basicConstraints=CA:FALSE')
+  return folder
+}
+
+test('of a chain the certificate that has issued no other is taken', { skip }, async (t) => {
+  const folder = await chainFolder(t)
   for (const files of [
     ['root', 'leaf'],
     ['leaf', 'root'],
@@ -59,6 +66,30 @@ test('of a chain the certificate that has issued no other is taken', { skip }, a
       assert.deepEqual(der(proposedKey(chain).pem), der(folder.read('leaf').toString()))
   }
 })
+
+test(
+  'a chain with a damaged certificate is refused, and its authority is not proposed',
+  { skip },
+  async (t) => {
+    const folder = await chainFolder(t)
+    const [leaf, root] = ['leaf', 'root'].map((name) => folder.read(name).toString()) as [string, string]
+    const damages = [
+      leaf.replace('MII', 'MIJ'),
+      leaf.slice(0, leaf.indexOf('-----END')),
+      leaf.replace('-----END CERTIFICATE-----', '-----END X509 CERTIFICATE-----'),
+      leaf.replaceAll('CERTIFICATE', 'OLD CERTIFICATE'),
+    ]
+    for (const damaged of damages)
+      for (const chain of [damaged + root, root + damaged])
+        assert.throws(() => proposedKey(Buffer.from(chain)), {
+          code: 'file_refused',
+          message: 'the file is no key that can be proposed: it holds a certificate that cannot be read',
+        })
+    folder.openssl('x509 -in leaf -trustout -out trusted')
+    const labelled = [leaf.replaceAll('CERTIFICATE', 'X509 CERTIFICATE'), folder.read('trusted').toString()]
+    for (const one of labelled) assert.deepEqual(der(proposedKey(Buffer.from(root + one)).pem), der(leaf))
+  },
+)
 
 test(
   'a CMS message that leaves open which certificate is meant, or is signed, is refused',

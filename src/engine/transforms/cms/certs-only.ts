@@ -9,7 +9,7 @@ import { children, definite, dottedOid, readTlv, TAG } from './der.ts'
 
 /**
  * The one certificate that the file is sent for, in PEM: of several the one that has not issued another of them.
- * Undefined if it holds none.
+ * Undefined if it holds none. Throws where one cannot be read, or where it is not clear which one is meant.
  */
 export function certificateIn(message: Buffer): string | undefined {
   const all = certificatesIn(message)
@@ -23,11 +23,16 @@ export function certificateIn(message: Buffer): string | undefined {
 }
 
 const MESSAGE = /-----BEGIN (PKCS7|CMS)-----([^-]+)-----END \1-----/
-const CERTIFICATE = /-----BEGIN (X509 )?CERTIFICATE-----[^-]+-----END (X509 )?CERTIFICATE-----/g
+/** Under any of the labels that it can be read under. OpenSSL's `-trustout` writes TRUSTED. */
+const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]+-----END \1-----/g
+const BEGINNING = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g
 
+/** In PEM all of them must be readable: without the damaged one, its authority's would be taken for the one that is meant. */
 function certificatesIn(file: Buffer): X509Certificate[] {
   const text = file.toString('latin1')
-  const bare = text.match(CERTIFICATE)?.flatMap(certificate) ?? certificate(file)
+  const begun = text.match(BEGINNING)?.length ?? 0
+  const bare = begun > 0 ? (text.match(CERTIFICATE) ?? []).flatMap(certificate) : certificate(file)
+  if (bare.length < begun) throw new NodeError('bad_use', 'it holds a certificate that cannot be read')
   return bare.length > 0 ? bare : certificatesOfMessage(file, text)
 }
 
