@@ -83,3 +83,31 @@ test('a partner keeps its session: what the other end has goes at once, in it or
     assert.ok(!call.words.includes('called wish'), call.words.join(', '))
   })
 })
+
+test('a transfer that meets a kept session whose line has died calls anew, and that counts as no attempt', async (t) => {
+  const scene = await startScene(t, await startPair(t), { left: 'LOCAL', right: 'REMOTO' })
+  const { pair, relation, taps } = scene
+  // The line shows that it is dead only to whoever says something on it.
+  taps.left.breakNext({ from: 'caller', kind: 'SFID', nth: 2, inside: true })
+  await sendFile(scene, 'left', 'first.txt')
+  await rests(scene, 'left')
+  await pair.put(relation, 'left', 'FILES', 'second.txt', 'second')
+  // The channel has no retries.
+  const { state, attempts, error } = await pair.ended(
+    'left',
+    await pair.send('left', relation.code('left', 'FILES')),
+  )
+  assert.deepEqual([state, attempts, error], ['COMPLETED', 0, null])
+  assert.deepEqual(
+    taps.left.calls.map((call) => [call.broken, call.count('caller', 'SFID')]),
+    [
+      [true, 2],
+      [false, 1],
+    ],
+  )
+  assert.equal((await pair.arrived(relation, 'right', 'FILES', 'second.txt')).toString(), 'second')
+  const failed = (await pair.history('left', relation.code('left', 'FILES'))).filter(
+    ({ event }) => event === 'TRANSFER_FAILED',
+  )
+  assert.deepEqual(failed, [])
+})
