@@ -7,6 +7,7 @@ import type { PushProgress, PushResult, WireFile } from '../transport.ts'
 import { BlockReader } from './data/block-reader.ts'
 import type { Conversation } from './conversation.ts'
 import { blockSize, DataEncoder } from './data/encode.ts'
+import { isFirstDeadSession } from './dead-sessions.ts'
 import { ending, errorOfFileAnswer, fault, refusalOf } from './protocol/reasons.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { floorToUnit, restartPoint, wireShape } from './restart.ts'
@@ -155,11 +156,11 @@ async function offerFile(
 
 /**
  * A session that is kept open may have died since its last file, and this one was not even heard of. That says nothing of
- * the partner: the file is to be offered in a session of its own before it counts as failed.
+ * the partner: the file is to be offered in another session before it counts as failed.
  */
-function deadLine({ carried }: Conversation, { name }: WireFile, thrown: unknown): unknown {
+function deadLine({ carried }: Conversation, { name, transferId }: WireFile, thrown: unknown): unknown {
   const isDead = thrown instanceof NodeError && ['connection_lost', 'timed_out'].includes(thrown.code)
-  if (!carried || !isDead) return thrown
+  if (!carried || !isDead || !isFirstDeadSession(transferId)) return thrown
   return new NodeError('unavailable', `the session was dead when ${name} was offered`, { cause: thrown })
 }
 
