@@ -52,10 +52,7 @@ export async function callPartner(
 function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const { host, port, security, timeouts, signal } = call
-  // Whether it verifies is asked below: a socket that refuses by itself does not tell what the partner showed.
-  const secure = security.encrypted
-    ? connectTls({ host, port, ...tlsOptions(call), rejectUnauthorized: false })
-    : undefined
+  const secure = security.encrypted ? connectTls({ host, port, ...tlsOptions(call) }) : undefined
   const socket: Socket = secure ?? connectTcp({ host, port })
   const fail = (error: NodeError): void => {
     socket.destroy()
@@ -82,11 +79,13 @@ function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   })
 }
 
+/** Whoever connects with them asks `refusalOf` before the first octet. */
 export function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): ConnectionOptions {
   const { ca, cert, key, servername } = settings.tls ?? {}
   const named = servername ?? (/^[0-9.]+$|:/.test(host) ? undefined : host)
   const options: ConnectionOptions = {
-    rejectUnauthorized: true,
+    // Verified all the same, see above: a socket that refuses by itself does not tell what the partner showed.
+    rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
     // A partner that asks for a certificate and was told of no other knows the channel's own.
     ...(cert === undefined ? ownIdentity(security.rsaLocalKey) : { cert, key }),
@@ -98,12 +97,11 @@ export function tlsOptions({ settings, security, host }: Call<Oftp2Settings>): C
   return {
     ...options,
     ca: pinned.toString(),
-    // The certificate itself is trusted. So its issuer need not be known, and its name does not matter.
+    // The certificate itself is trusted. So its issuer need not be known, and its name does not matter. What is wrong with
+    // another one `refusalOf` says in words.
     allowPartialTrustChain: true,
     checkServerIdentity: (_, given) =>
-      given.fingerprint256 === pinned.fingerprint256
-        ? undefined
-        : new NodeError('login_refused', 'it is another certificate than the one that is kept'),
+      given.fingerprint256 === pinned.fingerprint256 ? undefined : new NodeError('login_refused', 'not kept'),
   }
 }
 

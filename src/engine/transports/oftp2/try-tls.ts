@@ -20,7 +20,7 @@ export function seeCertificate(call: Call<Oftp2Settings>): Promise<SeenCertifica
   const peer = `${host}:${port}`
   const { promise, resolve, reject } = Promise.withResolvers<SeenCertificate>()
   // Looked at whatever it is: what a call would say of it is told with it.
-  const socket = connect({ host, port, ...tlsOptions(call), rejectUnauthorized: false })
+  const socket = connect({ host, port, ...tlsOptions(call) })
   const fail = (error: NodeError) => reject(error)
   const timer = setTimeout(
     () => fail(new NodeError('timed_out', `no TLS with ${peer} in time`)),
