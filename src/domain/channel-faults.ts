@@ -58,7 +58,8 @@ export function certificateFault(pem: string): string | undefined {
   return readable ? undefined : 'holds a certificate that cannot be read'
 }
 
-function certificatesIn(pem: string): string[] {
+/** Under the one label that readers of keys take. */
+export function certificatesIn(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 

@@ -3,6 +3,7 @@
 
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
+import { certificatesIn } from '../domain/channel-faults.ts'
 import { newest } from '../domain/newest.ts'
 
 export type PublicPart = {
@@ -45,10 +46,6 @@ function readPublicPart(pem: string): PublicPart | undefined {
   } catch {
     return undefined
   }
-}
-
-export function certificatesIn(pem: string): string[] {
-  return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 /** The certificate at work: that of the private key, where there is one. Some programs write the chain in front of it. */

@@ -2,7 +2,8 @@
 // and a day are left, and when it has ended, however many channels use it.
 
 import { DAY_MS, showTime } from '../domain/time.ts'
-import { certificatesIn, publicPartOf } from '../keys/key-facts.ts'
+import { certificatesIn } from '../domain/channel-faults.ts'
+import { publicPartOf } from '../keys/key-facts.ts'
 import { keysOfChannels } from '../keys/known-keys.ts'
 import { listContacts } from '../store/contacts.ts'
 import { noteKey } from '../store/events/key-notices.ts'
