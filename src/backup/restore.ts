@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { NodeError } from '../errors.ts'
+import { exists } from '../files/place.ts'
 import { livingOwners } from '../store/transfers/signs-of-life.ts'
 import { hasChannels } from '../store/after-restore.ts'
 import { lockMigrations, migrate, missing, ownMigrations } from '../store/database/migrate.ts'
@@ -20,6 +21,7 @@ import type { Manifest } from './manifest.ts'
 import { readBackup, readManifest } from './read-backup.ts'
 import { reconcile } from './reconcile.ts'
 import {
+  asideFolder,
   clearWorkplace,
   emptyWorkplace,
   moveIn,
@@ -75,12 +77,25 @@ async function begin(path: string, parts: RestoreParts, dataDir: string): Promis
   const place = await emptyWorkplace(dataDir)
   const { manifest } = await readBackup(path, parts.passphrase, (entry) => unpack(place, entry))
   missing(ownMigrations(), new Set(manifest.migrations))
-  const note = { manifest, before: nameOfBefore(parts.now) }
+  const note = { manifest, before: await freeName(parts, dataDir) }
   if (!parts.databaseUrl) await buildSqlite(parts, note, dataDir, place)
   // All of it may have taken long, and nothing but the note keeps a node from starting.
   await refuseInUse(parts, dataDir)
   await writeNote(dataDir, note)
   return note
+}
+
+async function freeName({ databaseUrl, now }: RestoreParts, dataDir: string): Promise<string> {
+  const store = databaseUrl ? await connectTo({ databaseUrl, dataDir }) : undefined
+  try {
+    return await nameOfBefore(
+      now,
+      async (name) =>
+        (await exists(asideFolder(dataDir, name))) || (store ? await isSetAside(store.db, name) : false),
+    )
+  } finally {
+    await store?.close()
+  }
 }
 
 /** No node may be at work, and what is there is set aside only if that is said to be right. */

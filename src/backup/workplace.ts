@@ -42,12 +42,27 @@ export async function writeNote(dataDir: string, note: Note): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-/** A name for what is set aside, also good as one of a PostgreSQL schema. */
-export function nameOfBefore(now: number): string {
-  return `before_restore_${new Date(now)
+/**
+ * A name for what is set aside, also good as one of a PostgreSQL schema. Two restores may be of the same second: what the
+ * second one sets aside must not be put over what the first one did.
+ */
+export async function nameOfBefore(
+  now: number,
+  isTaken: (name: string) => Promise<boolean>,
+): Promise<string> {
+  const time = new Date(now)
     .toISOString()
     .replaceAll(/[-:]|\..*$/g, '')
-    .replace('T', '_')}`
+    .replace('T', '_')
+  for (let nth = 1; ; nth++) {
+    const name = `before_restore_${time}${nth === 1 ? '' : `_${nth}`}`
+    if (!(await isTaken(name))) return name
+  }
+}
+
+/** Where the files of that name lie. */
+export function asideFolder(dataDir: string, before: string): string {
+  return join(dataDir, before.replace('before_restore_', BEFORE_RESTORE))
 }
 
 export async function emptyWorkplace(dataDir: string): Promise<string> {
@@ -76,7 +91,7 @@ export async function unpack(place: string, entry: ReadEntry): Promise<void> {
  */
 export async function moveIn(dataDir: string, before: string): Promise<string[]> {
   const from = join(dataDir, RESTORING, 'data')
-  const aside = join(dataDir, before.replace('before_restore_', BEFORE_RESTORE))
+  const aside = asideFolder(dataDir, before)
   await mkdir(aside, { recursive: true, mode: 0o700 })
   // A log of the old database beside the new one would be taken for its own.
   for (const name of ['esclusa.db-wal', 'esclusa.db-shm'])

@@ -224,6 +224,40 @@ test('after a restore that failed into an empty folder no empty platform is begu
 })
 
 testOnBoth(
+  'two restores of the same second take effect both, and what each of them sets aside stays',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await scene.run('backup', scene.at('b.tar.gz'))
+    const place = { dataDir: scene.at('data'), databaseUrl: scene.settings.ESCLUSA_DATABASE_URL }
+    const now = Date.now()
+    for (const time of ['first', 'second']) {
+      const marked = await openStore(place)
+      await marked.db.insertInto('meta').values({ name: time, value: time }).execute()
+      await marked.close()
+      await restore(scene.at('b.tar.gz'), {
+        ...place,
+        fileRoots: [scene.at('files')],
+        passphrase: undefined,
+        replace: true,
+        check: () => Promise.resolve(),
+        warn: () => {},
+        now,
+      })
+      const restored = await openStore(place)
+      const rows = await restored.db.selectFrom('meta').select('name').where('name', '=', time).execute()
+      await restored.close()
+      assert.deepEqual(rows, [], `the ${time} restore`)
+    }
+    const aside = (await readdir(scene.at('data')))
+      .filter((name) => name.startsWith('before-restore-'))
+      .sort()
+    assert.equal(aside.length, 2)
+    assert.equal(aside[1], `${aside[0]}_2`)
+    for (const name of aside) assert.ok((await readdir(scene.at('data', name))).includes('master-key'))
+  },
+)
+
+testOnBoth(
   'a node that starts while a backup is being read stops the restore, and keeps its data',
   async (t, database) => {
     const scene = await setScene(t, database)

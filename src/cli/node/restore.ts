@@ -1,10 +1,10 @@
 // `esclusa restore FILE`: puts a backup in place while no node runs, and says what a person must decide.
 
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { keptHead } from '../../audit/sealer.ts'
 import type { Manifest } from '../../backup/manifest.ts'
 import { restore } from '../../backup/restore.ts'
+import { asideFolder } from '../../backup/workplace.ts'
 import { readConfig } from '../../config.ts'
 import type { Config } from '../../config.ts'
 import { NodeError } from '../../errors.ts'
@@ -34,10 +34,9 @@ export async function restoreFile(
     warn: (text) => remark(`warning: ${text}`),
     now: Date.now(),
   })
-  const name = before.replace('before_restore_', 'before-restore-')
   say(`restored the backup made ${new Date(manifest.madeAt).toISOString()} by Esclusa ${manifest.version}`)
   say(
-    `what it took the place of lies in ${join(config.dataDir, name)}${config.databaseUrl ? ` and in the schema ${before}` : ''}`,
+    `what it took the place of lies in ${asideFolder(config.dataDir, before)}${config.databaseUrl ? ` and in the schema ${before}` : ''}`,
   )
   await sayUndecided({ ...manifest, setAside: before })
 }
