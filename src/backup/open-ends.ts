@@ -1,12 +1,12 @@
-// What was still open in the database that a restored one takes the place of: receipts that partners wait for, files that
-// lie ready for partners who call, files held since an earlier restore, and the quarantine. The copies that lie ready are
+// What was still open in the database that a restored one takes the place of: receipts that partners wait for, keys that
+// they have proposed, files that lie ready for partners who call, files held since an earlier restore, and the quarantine. The copies that lie ready are
 // in the data folder, which is exchanged too: those of today are put beside the ones of the backup.
 
 import { mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../files/folder-sync.ts'
 import { exists, linkOrCopy } from '../files/place.ts'
-import { forgetLaid, isOfUnknownTransfer, takeOver } from '../store/after-restore.ts'
+import { acceptedKeys, forgetLaid, isOfUnknownTransfer, takeOver } from '../store/after-restore.ts'
 import type { Before } from '../store/after-restore.ts'
 import type { Tx } from '../store/database/store.ts'
 
@@ -19,8 +19,21 @@ type Places = {
 
 export async function takeOverOpenEnds(tx: Tx, before: Before, places: Places): Promise<void> {
   await takeOver(tx, before, 'owed_receipt', (row) => row)
+  await takeOverProposals(tx, before, places)
   await takeOverOutbox(tx, before, places)
   await takeOverQuarantine(tx, before, places)
+}
+
+/** Channels are those of the backup: a key that was accepted since is at work in none of them. */
+async function takeOverProposals(tx: Tx, before: Before, { warn }: Places): Promise<void> {
+  const accepted = await acceptedKeys(tx)
+  await takeOver(tx, before, 'key_proposal', (row) => {
+    if (row.accepted_at === null || accepted.has(row.id)) return row
+    warn(
+      `contact ${row.contact_id}: key ${row.fingerprint} was accepted since, and its channels have the one before: accept it again`,
+    )
+    return { ...row, accepted_at: null, decided_by: null }
+  })
 }
 
 async function takeOverOutbox(tx: Tx, before: Before, { dataDir, unpacked, warn }: Places): Promise<void> {

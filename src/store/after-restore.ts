@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import type { TransferStatus } from '../contract/transfer.ts'
 import { batches } from './database/batches.ts'
+import { columnsThere } from './database/set-aside.ts'
 import { loadRows, rowsOf } from './database/snapshot.ts'
 import type { Row } from './database/snapshot.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
@@ -74,7 +75,7 @@ export async function movePaths(tx: Tx, from: string, to: string): Promise<void>
 
 /** Memories and events of channels that both databases have, where the restored one lacks them. */
 export async function bringOver(tx: Tx, before: Before): Promise<void> {
-  const codes = new Set((await tx.selectFrom('channel').select('code').execute()).map(({ code }) => code))
+  const codes = await idsOf(tx, 'channel')
   for (const table of ['sent_file', 'received_file'] as const)
     for await (const rows of rowsOf(before.db, before.dialect, before.nameOf(table)))
       for (const some of batches(rows.filter((row) => codes.has(String(row.channel_code)))))
@@ -92,62 +93,26 @@ const MEMORY = {
   received_file: ['channel_code', 'key_name', 'key_date', 'key_time', 'transfer_id', 'size'],
 } as const
 
-/** A newer database may have columns that this program does not know. */
-function only(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((name) => [name, row[name]]))
+/** A newer database may have columns that this program does not know, an older one may lack some. */
+function only(row: Row, columns: Iterable<string>): Row {
+  return Object.fromEntries([...columns].flatMap((name) => (name in row ? [[name, row[name]]] : [])))
 }
 
+/** Tables of which the rows of the database before are taken, and whose they are. What is quarantined outlives its channel. */
 const OPEN_ENDS = {
-  owed_receipt: ['id', 'contact_id', 'body', 'created_at', 'delivered_at'],
-  outbox_file: [
-    'id',
-    'channel_code',
-    'name',
-    'path',
-    'size',
-    'modified_at',
-    'transfer_id',
-    'idx',
-    'taken_at',
-  ],
-  held_file: [
-    'id',
-    'channel_code',
-    'path',
-    'name',
-    'size',
-    'modified_at',
-    'outbox_id',
-    'held_at',
-    'dropped_at',
-  ],
-  quarantined_file: [
-    'id',
-    'transfer_id',
-    'channel_code',
-    'name',
-    'path',
-    'size',
-    'hash',
-    'opened_path',
-    'opened_size',
-    'opened_hash',
-    'code',
-    'reason',
-    'quarantined_at',
-    'state',
-    'target',
-    'opened_mark',
-    'decided_at',
-    'decided_by',
-  ],
+  owed_receipt: 'contact',
+  outbox_file: 'channel',
+  held_file: 'channel',
+  quarantined_file: undefined,
+  key_proposal: 'contact',
 } as const
 
 type OpenEnds = Pick<Tables, keyof typeof OPEN_ENDS>
 
 /**
  * The rows of the database before take the place of those of the backup, each as `change` says; without an answer a row
- * is left out. So are those of channels and contacts that the backup does not have.
+ * is left out. So are those of channels and contacts that the backup does not have, and columns that this program does
+ * not know.
  */
 export async function takeOver<T extends keyof OpenEnds>(
   tx: Tx,
@@ -156,20 +121,31 @@ export async function takeOver<T extends keyof OpenEnds>(
   change: (row: OpenEnds[T]) => OpenEnds[T] | undefined | Promise<OpenEnds[T] | undefined>,
 ): Promise<void> {
   if (!before.tables.has(table)) return
-  const codes = (await tx.selectFrom('channel').select('code').execute()).map(({ code }) => code)
-  const contacts = (await tx.selectFrom('contact').select('id').execute()).map(({ id }) => id)
-  const owners = table === 'owed_receipt' ? new Set(contacts) : new Set(codes)
+  const owner = OPEN_ENDS[table]
+  const owners = owner && (await idsOf(tx, owner))
+  const columns = await columnsThere(tx, before.dialect, table)
   await tx.deleteFrom(table).execute()
   for await (const rows of rowsOf(before.db, before.dialect, before.nameOf(table))) {
     const taken: Row[] = []
     for (const row of rows) {
-      // What is quarantined outlives its channel.
-      if (table !== 'quarantined_file' && !owners.has(String(row.channel_code ?? row.contact_id))) continue
-      const changed = await change(only(row, OPEN_ENDS[table]) as OpenEnds[T]) // a row of the very same table
+      if (owners && !owners.has(String(owner === 'contact' ? row.contact_id : row.channel_code))) continue
+      const changed = await change(only(row, columns) as OpenEnds[T]) // a row of the very same table
       if (changed) taken.push(changed)
     }
     await loadRows(tx, table, taken)
   }
+}
+
+async function idsOf(tx: Tx, owner: 'contact' | 'channel'): Promise<Set<string>> {
+  if (owner === 'contact')
+    return new Set((await tx.selectFrom('contact').select('id').execute()).map(({ id }) => id))
+  return new Set((await tx.selectFrom('channel').select('code').execute()).map(({ code }) => code))
+}
+
+/** Of the partners' keys, those that had been accepted when the backup was made. */
+export async function acceptedKeys(tx: Tx): Promise<Set<string>> {
+  const rows = await tx.selectFrom('key_proposal').select('id').where('accepted_at', 'is not', null).execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /**

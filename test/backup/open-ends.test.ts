@@ -1,14 +1,22 @@
 // What was open when a backup is restored: files that lie ready for partners who call, files held since an earlier
 // restore, receipts owed, quarantine. None of it is lost, and none of it is decided by the restore.
 
+import { sql } from 'kysely'
 import assert from 'node:assert/strict'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { test } from 'node:test'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import {
+  acceptKeyProposal,
+  insertKeyProposal,
+  listKeyProposals,
+  refuseKeyProposal,
+} from '../../src/store/keys/proposals.ts'
 import { listQuarantined, moveQuarantined } from '../../src/store/quarantine.ts'
 import { esclusa } from '../crash/node-process.ts'
 import type { Settings } from '../crash/node-process.ts'
-import { testOnBoth } from '../support/harness.ts'
+import { sqlite, testOnBoth } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
 import { takeAsBeta } from '../upgrade/take-as-beta.ts'
 import { LEDGER, PAYMENTS, SALARIES, setScene } from './scene.ts'
@@ -164,3 +172,66 @@ testOnBoth(
     })
   },
 )
+
+testOnBoth(
+  'keys that partners have proposed since are there to be decided, also those that were accepted',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    const at = { by: 'ana', now: 2 }
+    const propose = (store: Store, id: string) =>
+      store.write((tx) =>
+        insertKeyProposal(tx, {
+          id,
+          contactId: 'acme',
+          channelCode: SALARIES,
+          pem: `the key ${id}`,
+          fingerprint: id,
+          receivedAt: 1,
+        }),
+      )
+    await withStore(scene.settings, async (store) => {
+      for (const id of ['in use', 'there', 'there, accepted']) await propose(store, id)
+      await store.write((tx) => acceptKeyProposal(tx, 'in use', at))
+    })
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    await withStore(scene.settings, async (store) => {
+      for (const id of ['since', 'since, accepted', 'since, refused']) await propose(store, id)
+      for (const id of ['there, accepted', 'since, accepted'])
+        await store.write((tx) => acceptKeyProposal(tx, id, at))
+      await store.write((tx) => refuseKeyProposal(tx, 'since, refused', at))
+    })
+    await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+    await withStore(scene.settings, async ({ db }) => {
+      const found = (await listKeyProposals(db)).map(({ id, pem, acceptedAt, refusedAt, decidedBy }) => {
+        assert.equal(pem, `the key ${id}`)
+        return `${id}: ${acceptedAt ? 'accepted' : refusedAt ? 'refused' : 'waits'} ${decidedBy ?? ''}`.trim()
+      })
+      assert.deepEqual(found.sort(), [
+        'in use: accepted ana',
+        'since, accepted: waits',
+        'since, refused: refused ana',
+        'since: waits',
+        'there, accepted: waits',
+        'there: waits',
+      ])
+    })
+  },
+)
+
+test('a column that a table has got is restored with it', async (t) => {
+  const scene = await setScene(t, sqlite)
+  const dataDir = scene.at('data')
+  await withStore(scene.settings, (store) =>
+    sql`alter table quarantined_file add column later text`.execute(store.db),
+  )
+  await scene.run('backup', scene.at('backup.tar.gz'))
+  await withStore(scene.settings, async (store) => {
+    await putIntoQuarantine({ store, dataDir }, 'since', { channelCode: LEDGER })
+    await sql`update quarantined_file set later = 'kept'`.execute(store.db)
+  })
+  await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+  await withStore(scene.settings, async (store) => {
+    const { rows } = await sql`select later from quarantined_file`.execute(store.db)
+    assert.deepEqual(rows, [{ later: 'kept' }])
+  })
+})

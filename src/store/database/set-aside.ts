@@ -14,6 +14,16 @@ export async function tablesThere(db: Db, dialect: Dialect): Promise<Set<string>
   return new Set(rows.map(({ name }) => name))
 }
 
+export async function columnsThere(db: Db, dialect: Dialect, table: string): Promise<string[]> {
+  const { rows } = await (
+    dialect.name === 'sqlite'
+      ? sql<{ name: string }>`select name from pragma_table_info(${table})`
+      : sql<{ name: string }>`select column_name as name from information_schema.columns
+          where table_schema = current_schema() and table_name = ${table}`
+  ).execute(db)
+  return rows.map(({ name }) => name)
+}
+
 /** All of them: the database is this program's own. */
 export async function setTablesAside(tx: Tx, dialect: Dialect, schema: string): Promise<Set<string>> {
   const tables = await tablesThere(tx, dialect)
