@@ -40,6 +40,23 @@ test('a key that cannot be used is refused with the reason', () => {
     })
 })
 
+test('a private key alone is refused in any form', () => {
+  const { privateKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey: ec } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  for (const type of ['pkcs1', 'pkcs8', 'sec1'] as const) {
+    const key = type === 'sec1' ? ec : rsa
+    const message =
+      'the file is no key that can be proposed: it is a private key, which its owner alone may have'
+    assert.throws(
+      () => proposedKey(key.export({ type, format: 'der' })),
+      { code: 'file_refused', message },
+      type,
+    )
+    const pem = Buffer.from(key.export({ type, format: 'pem' }))
+    assert.throws(() => proposedKey(pem), { code: 'file_refused' }, type)
+  }
+})
+
 /** With the files `root` and `leaf`. */
 async function chainFolder(t: TestContext): Promise<OpensslFolder> {
   const folder = new OpensslFolder(await makeTestKey('unused'))

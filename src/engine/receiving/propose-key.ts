@@ -1,7 +1,7 @@
 // Key-exchange channels receive keys alone. What comes in is kept as the partner's proposed key. It takes effect only
 // when somebody accepts it.
 
-import { createPublicKey } from 'node:crypto'
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError, messageOf } from '../../errors.ts'
@@ -66,8 +66,9 @@ export function proposedKey(bytes: Buffer): { pem: string; fingerprint: string }
   }
 }
 
-/** In DER, bare or as PKCS#1 writes it. */
+/** In DER, bare or as PKCS#1 writes it. createPublicKey would take a private key too, and give its public half. */
 function publicKeyIn(key: Buffer): string | undefined {
+  if (isPrivateKey(key)) throw new NodeError('bad_use', 'it is a private key, which its owner alone may have')
   for (const type of ['spki', 'pkcs1'] as const)
     try {
       return createPublicKey({ key, format: 'der', type }).export({ type: 'spki', format: 'pem' }).toString()
@@ -75,4 +76,15 @@ function publicKeyIn(key: Buffer): string | undefined {
       // It is no key of this form.
     }
   return undefined
+}
+
+function isPrivateKey(key: Buffer): boolean {
+  for (const type of ['pkcs1', 'pkcs8', 'sec1'] as const)
+    try {
+      createPrivateKey({ key, format: 'der', type })
+      return true
+    } catch {
+      // It is no key of this form.
+    }
+  return false
 }
