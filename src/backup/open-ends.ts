@@ -1,14 +1,18 @@
 // What was still open in the database that a restored one takes the place of: receipts that partners wait for, keys that
 // they have proposed, files that lie ready for partners who call, files held since an earlier restore, and the quarantine. The copies that lie ready are
-// in the data folder, which is exchanged too: those of today are put beside the ones of the backup.
+// in the data folder, which is exchanged too: those of today are put beside the ones of the backup. That is done after the
+// rows: what fails on a disk says nothing about the database, and rows can be rolled back while files cannot.
 
-import { mkdir, rm } from 'node:fs/promises'
+import { lstat, mkdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { fromFileError } from '../errors.ts'
 import { syncFolder } from '../files/folder-sync.ts'
-import { exists, linkOrCopy } from '../files/place.ts'
+import { linkOrCopy } from '../files/place.ts'
 import { acceptedKeys, forgetLaid, isOfUnknownTransfer, takeOver } from '../store/after-restore.ts'
 import type { Before } from '../store/after-restore.ts'
+import type { Tables } from '../store/database/tables.ts'
 import type { Tx } from '../store/database/store.ts'
+import { goneMeanwhile } from './data-files.ts'
 
 type Places = {
   dataDir: string
@@ -17,26 +21,36 @@ type Places = {
   warn: (text: string) => void
 }
 
-export async function takeOverOpenEnds(tx: Tx, before: Before, places: Places): Promise<void> {
+export type OpenEnds = {
+  /** Files that lie ready, or are held, with the path that the database before had for each. */
+  ready: { row: Tables['outbox_file']; from: string }[]
+  /** Of quarantined files that were decided since, paths inside the data folder: they must not come back. */
+  decided: string[]
+  acceptedSince: Tables['key_proposal'][]
+}
+
+/** The rows alone. */
+export async function takeOverOpenEnds(tx: Tx, before: Before, dataDir: string): Promise<OpenEnds> {
   await takeOver(tx, before, 'owed_receipt', (row) => row)
-  await takeOverProposals(tx, before, places)
-  await takeOverOutbox(tx, before, places)
-  await takeOverQuarantine(tx, before, places)
+  const acceptedSince = await takeOverProposals(tx, before)
+  const ready = await takeOverOutbox(tx, before, dataDir)
+  const decided = await takeOverQuarantine(tx, before, dataDir)
+  return { ready, decided, acceptedSince }
 }
 
 /** Channels are those of the backup: a key that was accepted since is at work in none of them. */
-async function takeOverProposals(tx: Tx, before: Before, { warn }: Places): Promise<void> {
+async function takeOverProposals(tx: Tx, before: Before): Promise<OpenEnds['acceptedSince']> {
   const accepted = await acceptedKeys(tx)
+  const since: OpenEnds['acceptedSince'] = []
   await takeOver(tx, before, 'key_proposal', (row) => {
     if (row.accepted_at === null || accepted.has(row.id)) return row
-    warn(
-      `contact ${row.contact_id}: key ${row.fingerprint} was accepted since, and its channels have the one before: accept it again`,
-    )
+    since.push(row)
     return { ...row, accepted_at: null, decided_by: null }
   })
+  return since
 }
 
-async function takeOverOutbox(tx: Tx, before: Before, { dataDir, unpacked, warn }: Places): Promise<void> {
+async function takeOverOutbox(tx: Tx, before: Before, dataDir: string): Promise<OpenEnds['ready']> {
   const place = (path: string) => join(dataDir, 'outbox', basename(path))
   const held = new Set<string>()
   await takeOver(tx, before, 'held_file', (row) => {
@@ -44,43 +58,68 @@ async function takeOverOutbox(tx: Tx, before: Before, { dataDir, unpacked, warn 
     if (row.dropped_at === null) held.add(row.outbox_id)
     return { ...row, path: place(row.path) }
   })
-  await mkdir(join(unpacked, 'outbox'), { recursive: true, mode: 0o700 })
+  const ready: OpenEnds['ready'] = []
   await takeOver(tx, before, 'outbox_file', async (row) => {
-    const isNeeded = row.taken_at === null || held.has(row.id)
     if (row.taken_at === null && (await isOfUnknownTransfer(tx, before, row))) return undefined
-    if (!isNeeded || (await bring([row.path, place(row.path)], join(unpacked, 'outbox', basename(row.path)))))
-      return { ...row, path: place(row.path) }
-    warn(
-      `channel ${row.channel_code}: ${row.name} lay ready for the partner, and its copy is lost: it must be sent again`,
-    )
-    await forgetLaid(tx, row)
-    return undefined
+    const taken = { ...row, path: place(row.path) }
+    if (row.taken_at === null || held.has(row.id)) ready.push({ row: taken, from: row.path })
+    return taken
   })
-  await syncFolder(join(unpacked, 'outbox'))
+  return ready
 }
 
-/** False: it is nowhere. */
-async function bring(from: readonly string[], to: string): Promise<boolean> {
-  if (await exists(to)) return true
-  for (const path of from)
-    if (await exists(path)) {
-      await linkOrCopy(path, to)
-      return true
-    }
-  return false
-}
-
-/** Of files that were decided since, the backup has the bytes: they must not come back. */
-async function takeOverQuarantine(tx: Tx, before: Before, { dataDir, unpacked }: Places): Promise<void> {
+async function takeOverQuarantine(tx: Tx, before: Before, dataDir: string): Promise<string[]> {
   const inside = (path: string) => join('quarantine', basename(dirname(path)), basename(path))
-  await takeOver(tx, before, 'quarantined_file', async (row) => {
+  const decided: string[] = []
+  await takeOver(tx, before, 'quarantined_file', (row) => {
     const { path, opened_path: opened, state } = row
     if (state === 'RELEASED' || state === 'DISCARDED')
-      for (const one of [path, opened ?? path]) await rm(join(unpacked, inside(one)), { force: true })
+      decided.push(inside(path), ...(opened === null ? [] : [inside(opened)]))
     return {
       ...row,
       path: join(dataDir, inside(path)),
       opened_path: opened && join(dataDir, inside(opened)),
     }
   })
+  return decided
+}
+
+/** Puts the copies that lie ready beside those of the backup, and says what a person must see to. */
+export async function bringCopies(
+  tx: Tx,
+  { ready, acceptedSince }: OpenEnds,
+  { unpacked, warn }: Places,
+): Promise<void> {
+  const folder = join(unpacked, 'outbox')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const { row, from } of ready) {
+    if (await bring([from, row.path], join(folder, basename(row.path)))) continue
+    warn(
+      `channel ${row.channel_code}: ${row.name} lay ready for the partner, and its copy is lost: it must be sent again`,
+    )
+    await forgetLaid(tx, row)
+  }
+  await syncFolder(folder)
+  for (const { contact_id, fingerprint } of acceptedSince)
+    warn(
+      `contact ${contact_id}: key ${fingerprint} was accepted since, and its channels have the one before: accept it again`,
+    )
+}
+
+/** False: it is nowhere. One that cannot be looked for is not lost. */
+async function bring(from: readonly string[], to: string): Promise<boolean> {
+  for (const path of [to, ...from])
+    try {
+      if (!(await lstat(path).catch(goneMeanwhile))) continue
+      if (path !== to) await linkOrCopy(path, to)
+      return true
+    } catch (thrown) {
+      throw fromFileError(thrown, path)
+    }
+  return false
+}
+
+/** The backup has their bytes. When nothing else can fail: whoever falls back to the backup alone needs them. */
+export async function removeDecided({ decided }: OpenEnds, unpacked: string): Promise<void> {
+  for (const path of decided) await rm(join(unpacked, path), { force: true })
 }

@@ -42,7 +42,8 @@ import { sentHashes } from '../store/transfers/sent-files.ts'
 import { activeIds } from '../store/transfers/staged-paths.ts'
 import { findTransfer, moveTransfer } from '../store/transfers/transfers.ts'
 import type { Manifest } from './manifest.ts'
-import { takeOverOpenEnds } from './open-ends.ts'
+import { bringCopies, removeDecided, takeOverOpenEnds } from './open-ends.ts'
+import type { OpenEnds } from './open-ends.ts'
 
 export type Reconciling = {
   manifest: Manifest
@@ -59,35 +60,49 @@ export async function reconcile(tx: Tx, work: Reconciling): Promise<void> {
   await forgetEngines(tx)
   if (work.manifest.dataDir !== work.dataDir) await movePaths(tx, work.manifest.dataDir, work.dataDir)
   await forgetLostHalves(tx, work)
-  const { before } = work
-  if (before) {
-    try {
-      if (await tryInside(tx, () => goesOnFrom(tx, before)))
-        return await tryInside(tx, () => sortOut(tx, work, before))
+  const known = work.before && (await bringWhatIsKnown(tx, work, work.before))
+  if (known) await bringCopies(tx, known, work)
+  else {
+    for (const id of await activeIds(tx)) await giveUp(tx, id, work)
+    await holdWaiting(tx, work)
+  }
+  const before = known?.knowsAll ? work.before : undefined
+  for (const channel of await listChannels(tx))
+    if (goes(channel.config, 'EMISION')) await holdLying(tx, work, channel, before)
+  if (known) await removeDecided(known, work.unpacked)
+}
+
+/** Undefined: the database before knows nothing, or cannot be read, and nothing of it was brought over. */
+async function bringWhatIsKnown(
+  tx: Tx,
+  work: Reconciling,
+  before: Before,
+): Promise<(OpenEnds & { knowsAll: boolean }) | undefined> {
+  try {
+    return await tryInside(tx, async () => {
+      if (await goesOnFrom(tx, before)) return bringRows(tx, work, before)
       work.warn(
         'the database before is not a later one of the same platform: what was sent since the backup is not known',
       )
-    } catch (thrown) {
-      work.warn(
-        `the database before could not be read (${messageOf(thrown)}): what was sent since is not known`,
-      )
-    }
+      return undefined
+    })
+  } catch (thrown) {
+    work.warn(
+      `the database before could not be read (${messageOf(thrown)}): what was sent since is not known`,
+    )
+    return undefined
   }
-  await sortOut(tx, work, undefined)
 }
 
-async function sortOut(tx: Tx, work: Reconciling, before: Before | undefined): Promise<void> {
-  const knowsAll = before !== undefined && !(await restoredSince(tx, before))
-  if (before) await bringOver(tx, before)
+async function bringRows(tx: Tx, work: Reconciling, before: Before) {
+  const knowsAll = !(await restoredSince(tx, before))
+  await bringOver(tx, before)
   for (const id of await activeIds(tx)) {
-    const known = before && (await knownBefore(before, id))
+    const known = await knownBefore(before, id)
     if (known) await catchUp(tx, id, known)
     else await giveUp(tx, id, work)
   }
-  if (before) await takeOverOpenEnds(tx, before, work)
-  else await holdWaiting(tx, work)
-  for (const channel of await listChannels(tx))
-    if (goes(channel.config, 'EMISION')) await holdLying(tx, work, channel, knowsAll ? before : undefined)
+  return { ...(await takeOverOpenEnds(tx, before, work.dataDir)), knowsAll }
 }
 
 async function forgetLostHalves(tx: Tx, { dataDir, unpacked }: Reconciling): Promise<void> {
@@ -153,7 +168,7 @@ async function holdLying(
   for (const file of found?.files ?? []) {
     if (isHeld(file)) continue
     if (await isKnownSent(tx, code, file)) continue
-    if (before && !(await takenSince(before, code, file, manifest.madeAt))) continue
+    if (before && !(await mayBeTaken(tx, before, code, file, manifest.madeAt))) continue
     const { path, name, size, modifiedAt } = file
     await holdFile(tx, {
       id: newId(now),
@@ -166,6 +181,17 @@ async function holdLying(
       heldAt: now,
     })
   }
+}
+
+/** Where it can no longer be read, too. */
+async function mayBeTaken(
+  tx: Tx,
+  before: Before,
+  code: string,
+  file: Candidate,
+  since: number,
+): Promise<boolean> {
+  return tryInside(tx, () => takenSince(before, code, file, since)).catch(() => true)
 }
 
 async function isKnownSent(tx: Tx, code: string, file: Candidate): Promise<boolean> {

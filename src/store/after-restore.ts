@@ -179,6 +179,7 @@ export async function forgetLaid(
     .where('name', '=', name)
     .where('size', '=', size)
     .execute()
+  await tx.deleteFrom('outbox_file').where('id', '=', id).execute()
   await tx.deleteFrom('held_file').where('outbox_id', '=', id).execute()
 }
 

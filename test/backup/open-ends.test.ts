@@ -3,7 +3,7 @@
 
 import { sql } from 'kysely'
 import assert from 'node:assert/strict'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
@@ -93,6 +93,37 @@ testOnBoth(
     await scene.run('held', 'send', '--all')
     await scene.start()
     await send(scene, LEDGER)
+    assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/since.txt`), 'since')
+    await scene.stop()
+  },
+)
+
+testOnBoth(
+  'a copy that cannot be brought over ends the restore, which then goes on with all that is known',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    await handsOver(scene)
+    await scene.start()
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    await scene.put('files/waiting/since.txt', 'since')
+    await send(scene, LEDGER)
+    await scene.stop()
+    await rm(scene.at('files/waiting/since.txt'))
+    const [copy = ''] = await scene.list('data/outbox')
+    await rename(scene.at('data/outbox', copy), scene.at('the-copy'))
+    await mkdir(scene.at('data/outbox', copy)) // what cannot be read as a file, whoever reads it
+    await assert.rejects(
+      scene.run('restore', scene.at('backup.tar.gz'), '--replace'),
+      ({ message }: Error) => {
+        assert.ok(message.includes(copy), message)
+        assert.doesNotMatch(message, /could not be read/)
+        return true
+      },
+    )
+    await rmdir(scene.at('data/outbox', copy))
+    await rename(scene.at('the-copy'), scene.at('data/outbox', copy))
+    await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+    await scene.start()
     assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/since.txt`), 'since')
     await scene.stop()
   },
