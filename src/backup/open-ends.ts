@@ -8,8 +8,14 @@ import { basename, dirname, join } from 'node:path'
 import { fromFileError } from '../errors.ts'
 import { syncFolder } from '../files/folder-sync.ts'
 import { linkOrCopy } from '../files/place.ts'
-import { acceptedKeys, forgetLaid, isOfUnknownTransfer, takeOver } from '../store/after-restore.ts'
-import type { Before } from '../store/after-restore.ts'
+import {
+  acceptedKeys,
+  forgetLaid,
+  isOfUnknownTransfer,
+  quarantinedFiles,
+  takeOver,
+} from '../store/after-restore.ts'
+import type { Before, QuarantinedPaths } from '../store/after-restore.ts'
 import type { Tables } from '../store/database/tables.ts'
 import type { Tx } from '../store/database/store.ts'
 import { goneMeanwhile } from './data-files.ts'
@@ -25,7 +31,7 @@ export type OpenEnds = {
   /** Files that lie ready, or are held, with the path that the database before had for each. */
   ready: { row: Tables['outbox_file']; from: string }[]
   /** Of quarantined files that were decided since, paths inside the data folder: they must not come back. */
-  decided: string[]
+  decided: Set<string>
   acceptedSince: Tables['key_proposal'][]
 }
 
@@ -68,13 +74,19 @@ async function takeOverOutbox(tx: Tx, before: Before, dataDir: string): Promise<
   return ready
 }
 
-async function takeOverQuarantine(tx: Tx, before: Before, dataDir: string): Promise<string[]> {
+/** Rows that the backup has and the database before does not were decided too, so long ago that they are forgotten. */
+async function takeOverQuarantine(tx: Tx, before: Before, dataDir: string): Promise<Set<string>> {
   const inside = (path: string) => join('quarantine', basename(dirname(path)), basename(path))
-  const decided: string[] = []
+  const pathsOf = ({ path, opened_path: opened }: QuarantinedPaths) =>
+    (opened === null ? [path] : [path, opened]).map(inside)
+  const decided = new Set((await quarantinedFiles(tx)).flatMap(pathsOf))
+  if (!before.tables.has('quarantined_file')) return new Set()
   await takeOver(tx, before, 'quarantined_file', (row) => {
-    const { path, opened_path: opened, state } = row
-    if (state === 'RELEASED' || state === 'DISCARDED')
-      decided.push(inside(path), ...(opened === null ? [] : [inside(opened)]))
+    const isDecided = row.state === 'RELEASED' || row.state === 'DISCARDED'
+    for (const path of pathsOf(row))
+      if (isDecided) decided.add(path)
+      else decided.delete(path)
+    const { path, opened_path: opened } = row
     return {
       ...row,
       path: join(dataDir, inside(path)),

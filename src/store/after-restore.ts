@@ -148,6 +148,12 @@ export async function acceptedKeys(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ id }) => id))
 }
 
+export type QuarantinedPaths = Pick<Tables['quarantined_file'], 'path' | 'opened_path'>
+
+export function quarantinedFiles(tx: Tx): Promise<QuarantinedPaths[]> {
+  return tx.selectFrom('quarantined_file').select(['path', 'opened_path']).execute()
+}
+
 /**
  * Whether a file lies ready for a transfer that waits until it is taken and that the restored database does not have. Its
  * original lies where it was, and is held there.

@@ -3,8 +3,9 @@
 
 import { sql } from 'kysely'
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { openedBeside } from '../../src/files/quarantine.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import {
@@ -172,7 +173,7 @@ testOnBoth(
         .values({ id, contact_id: 'acme', body: '{}', created_at: 1, delivered_at: null })
         .execute()
     await withStore(scene.settings, async (store) => {
-      for (const id of ['waits', 'decided'])
+      for (const id of ['waits', 'decided', 'forgotten'])
         await putIntoQuarantine({ store, dataDir }, id, { channelCode: LEDGER })
       await owe(store, 'delivered since')
     })
@@ -180,7 +181,9 @@ testOnBoth(
     await withStore(scene.settings, async (store) => {
       await putIntoQuarantine({ store, dataDir }, 'came since', { channelCode: LEDGER })
       await store.write((tx) => moveQuarantined(tx, 'decided', { from: 'WAITING', to: 'DISCARDED', at: 2 }))
-      await rm(scene.at('data/quarantine/decided'), { recursive: true })
+      for (const id of ['decided', 'forgotten'])
+        await rm(scene.at('data/quarantine', id), { recursive: true })
+      await store.db.deleteFrom('quarantined_file').where('id', '=', 'forgotten').execute()
       await store.db.deleteFrom('owed_receipt').execute()
       await owe(store, 'owed since')
     })
@@ -191,7 +194,11 @@ testOnBoth(
       const owed = await db.selectFrom('owed_receipt').select('id').execute()
       assert.deepEqual(owed, [{ id: 'owed since' }])
     })
-    await assert.rejects(readFile(scene.at('data/quarantine/decided/pay.txt')), /ENOENT/)
+    for (const [id, files] of Object.entries({ decided: 0, forgotten: 0, waits: 2, 'came since': 2 }))
+      assert.equal((await readdir(scene.at('data/quarantine', id))).length, files, id)
+    const cameSince = scene.at('data/quarantine/came since/pay.txt')
+    assert.equal(await readFile(cameSince, 'utf8'), 'as it came: the content')
+    assert.equal(await readFile(openedBeside(cameSince), 'utf8'), 'the content')
     await scene.lose('data')
     const elsewhere = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('elsewhere') }
     await esclusa(elsewhere, 'restore', backup)
