@@ -59,17 +59,18 @@ export async function forgetEngines(tx: Tx): Promise<void> {
 /** The data folder was elsewhere. */
 export async function movePaths(tx: Tx, from: string, to: string): Promise<void> {
   const inside = `${from}/`
-  for (const [table, column] of [
+  for (const [table, column, which = '1 = 1'] of [
     ['partial_file', 'path'],
     ['outbox_file', 'path'],
     ['transfer_file', 'staged_path'],
-    ['held_file', 'path'], // of those that lie ready for a partner; others lie outside
     ['quarantined_file', 'path'],
     ['quarantined_file', 'opened_path'],
+    // Others lie in outbound directories, which stay where they are, also where those are inside the data folder.
+    ['held_file', 'path', 'outbox_id is not null'],
   ] as const) {
     const path = sql.ref(column)
     await sql`update ${sql.table(table)} set ${path} = ${`${to}/`} || substr(${path}, ${inside.length + 1})
-      where substr(${path}, 1, ${inside.length}) = ${inside}`.execute(tx)
+      where substr(${path}, 1, ${inside.length}) = ${inside} and ${sql.raw(which)}`.execute(tx)
   }
 }
 

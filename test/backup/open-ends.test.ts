@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { openedBeside } from '../../src/files/quarantine.ts'
 import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import { holdFile, undecidedFiles } from '../../src/store/held-files.ts'
 import {
   acceptKeyProposal,
   insertKeyProposal,
@@ -207,6 +208,35 @@ testOnBoth(
         assert.equal(path, scene.at('elsewhere/quarantine', id, 'pay.txt'))
         assert.equal(await readFile(opened?.path ?? '', 'utf8'), 'the content')
       }
+    })
+  },
+)
+
+testOnBoth(
+  'in another data folder what is held in outbound directories lies where it lay, and what lies ready has moved',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    const paths = { lying: scene.at('data/files/out/one.txt'), ready: scene.at('data/outbox/one') }
+    await withStore(scene.settings, (store) =>
+      store.write(async (tx) => {
+        for (const [id, path] of Object.entries(paths)) {
+          const file = { path, name: 'one.txt', size: 1, modifiedAt: 1, heldAt: 1 }
+          await holdFile(tx, {
+            ...file,
+            id,
+            channelCode: LEDGER,
+            outboxId: id === 'ready' ? 'its row' : null,
+          })
+        }
+      }),
+    )
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    await scene.lose('data')
+    const elsewhere = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('elsewhere') }
+    await esclusa(elsewhere, 'restore', scene.at('backup.tar.gz'))
+    await withStore(elsewhere, async ({ db }) => {
+      const found = Object.fromEntries((await undecidedFiles(db)).map(({ id, path }) => [id, path]))
+      assert.deepEqual(found, { ...paths, ready: scene.at('elsewhere/outbox/one') })
     })
   },
 )
