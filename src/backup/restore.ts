@@ -21,6 +21,7 @@ import type { Manifest } from './manifest.ts'
 import { readBackup, readManifest } from './read-backup.ts'
 import { reconcile } from './reconcile.ts'
 import {
+  abandonWorkplace,
   asideFolder,
   clearWorkplace,
   emptyWorkplace,
@@ -75,6 +76,15 @@ async function goOn(
 async function begin(path: string, parts: RestoreParts, dataDir: string): Promise<Note> {
   await refuseInUse(parts, dataDir)
   const place = await emptyWorkplace(dataDir)
+  try {
+    return await prepare(path, parts, dataDir, place)
+  } catch (thrown) {
+    await abandonWorkplace(dataDir).catch(() => {}) // the fault is told that made it fail
+    throw thrown
+  }
+}
+
+async function prepare(path: string, parts: RestoreParts, dataDir: string, place: string): Promise<Note> {
   const { manifest } = await readBackup(path, parts.passphrase, (entry) => unpack(place, entry))
   missing(ownMigrations(), new Set(manifest.migrations))
   const note = { manifest, before: await freeName(parts, dataDir) }
@@ -207,7 +217,8 @@ async function exchangeTables(
     )
   } catch (thrown) {
     // Nothing has changed yet: the note must not keep nodes from starting.
-    if (!(await isSetAside(store.db, schema).catch(() => true))) await clearWorkplace(dataDir)
+    if (!(await isSetAside(store.db, schema).catch(() => true)))
+      await abandonWorkplace(dataDir).catch(() => {})
     throw thrown
   } finally {
     await store.close()

@@ -7,7 +7,7 @@
 //   restoring/note.json    all of it is there and right
 
 import { createWriteStream, existsSync, readFileSync } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -121,4 +121,15 @@ export async function clearWorkplace(dataDir: string): Promise<void> {
   await rm(notePath(dataDir), { force: true })
   await syncFolder(join(dataDir, RESTORING))
   await rm(join(dataDir, RESTORING), { recursive: true, force: true })
+}
+
+/**
+ * Nothing was changed: what was unpacked goes, for the secrets of a sealed backup lie there in clear. Where nothing else is
+ * there the empty folder stays, and says that a restore did not end (files/half-restored.ts).
+ */
+export async function abandonWorkplace(dataDir: string): Promise<void> {
+  const place = join(dataDir, RESTORING)
+  await rm(notePath(dataDir), { force: true })
+  for (const name of await readdir(place)) await rm(join(place, name), { recursive: true, force: true })
+  if ((await readdir(dataDir)).some((name) => name !== RESTORING)) await rmdir(place)
 }

@@ -214,6 +214,7 @@ test('after a restore that failed into an empty folder no empty platform is begu
   await writeFile(scene.at('cut.tar.gz'), bytes.subarray(0, bytes.length / 2))
   const there = { ...scene.settings, ESCLUSA_DATA_DIR: scene.at('there') }
   await assert.rejects(esclusa(there, 'restore', scene.at('cut.tar.gz')))
+  assert.deepEqual(await readdir(scene.at('there/restoring')), [], 'secrets that were unpacked')
   for (const command of [['serve'], ['user', 'list']])
     await assert.rejects(
       esclusa(there, ...command),
@@ -280,6 +281,7 @@ testOnBoth(
     await slow.writeFile(bytes)
     await slow.close()
     await assert.rejects(restored, /nodes are at work on this database/)
+    assert.equal((await readdir(scene.at('data'))).includes('restoring'), false)
     await scene.put('files/out/one.txt', 'one')
     await send(scene)
     await scene.stop()
