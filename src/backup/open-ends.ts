@@ -11,11 +11,13 @@ import { linkOrCopy } from '../files/place.ts'
 import {
   acceptedKeys,
   forgetLaid,
-  isOfUnknownTransfer,
+  forgetTakenOfUnknown,
+  hasTransfer,
+  laidFile,
   quarantinedFiles,
   takeOver,
 } from '../store/after-restore.ts'
-import type { Before, QuarantinedPaths } from '../store/after-restore.ts'
+import type { Before, LaidFile, QuarantinedPaths } from '../store/after-restore.ts'
 import type { Tables } from '../store/database/tables.ts'
 import type { Tx } from '../store/database/store.ts'
 import { goneMeanwhile } from './data-files.ts'
@@ -29,7 +31,7 @@ type Places = {
 
 export type OpenEnds = {
   /** Files that lie ready, or are held, with the path that the database before had for each. */
-  ready: { row: Tables['outbox_file']; from: string }[]
+  ready: { row: LaidFile; from: string; hash: string | null }[]
   /** Of quarantined files that were decided since, paths inside the data folder: they must not come back. */
   decided: Set<string>
   acceptedSince: Tables['key_proposal'][]
@@ -66,11 +68,16 @@ async function takeOverOutbox(tx: Tx, before: Before, dataDir: string): Promise<
   })
   const ready: OpenEnds['ready'] = []
   await takeOver(tx, before, 'outbox_file', async (row) => {
-    if (row.taken_at === null && (await isOfUnknownTransfer(tx, before, row))) return undefined
     const taken = { ...row, path: place(row.path) }
-    if (row.taken_at === null || held.has(row.id)) ready.push({ row: taken, from: row.path })
+    if (row.taken_at !== null && !held.has(row.id)) return taken
+    const file = await laidFile(before, row)
+    // Its original lies where it was, and is held there.
+    if (row.taken_at === null && file?.receipt === 'AWAITED' && !(await hasTransfer(tx, row)))
+      return undefined
+    ready.push({ row: taken, from: row.path, hash: file?.hash ?? null })
     return taken
   })
+  await forgetTakenOfUnknown(tx)
   return ready
 }
 
@@ -104,12 +111,12 @@ export async function bringCopies(
 ): Promise<void> {
   const folder = join(unpacked, 'outbox')
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (const { row, from } of ready) {
+  for (const { row, from, hash } of ready) {
     if (await bring([from, row.path], join(folder, basename(row.path)))) continue
     warn(
       `channel ${row.channel_code}: ${row.name} lay ready for the partner, and its copy is lost: it must be sent again`,
     )
-    await forgetLaid(tx, row)
+    await forgetLaid(tx, row, hash)
   }
   await syncFolder(folder)
   for (const { contact_id, fingerprint } of acceptedSince)

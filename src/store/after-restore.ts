@@ -155,39 +155,55 @@ export function quarantinedFiles(tx: Tx): Promise<QuarantinedPaths[]> {
   return tx.selectFrom('quarantined_file').select(['path', 'opened_path']).execute()
 }
 
-/**
- * Whether a file lies ready for a transfer that waits until it is taken and that the restored database does not have. Its
- * original lies where it was, and is held there.
- */
-export async function isOfUnknownTransfer(
-  tx: Tx,
+/** What the database before knows of a file that it has laid ready. */
+export function laidFile(
   { db }: Before,
-  { transfer_id, idx }: Pick<Tables['outbox_file'], 'transfer_id' | 'idx'>,
-): Promise<boolean> {
-  const known = tx.selectFrom('transfer').select('id').where('id', '=', transfer_id)
-  if (await known.executeTakeFirst()) return false
-  const file = await db
+  { transfer_id, idx }: LaidFile,
+): Promise<Pick<TransferFileRow, 'receipt' | 'hash'> | undefined> {
+  return db
     .selectFrom('transfer_file')
-    .select('receipt')
+    .select(['receipt', 'hash'])
     .where('transfer_id', '=', transfer_id)
     .where('idx', '=', idx)
     .executeTakeFirst()
-  return file?.receipt === 'AWAITED'
 }
 
-/** The copy that lay ready is lost: it does not count as sent, and there is nothing to hold. */
-export async function forgetLaid(
-  tx: Tx,
-  { id, channel_code, name, size }: Pick<Tables['outbox_file'], 'id' | 'channel_code' | 'name' | 'size'>,
-): Promise<void> {
+export type LaidFile = Tables['outbox_file']
+
+export async function hasTransfer(tx: Tx, { transfer_id: id }: LaidFile): Promise<boolean> {
+  return (await tx.selectFrom('transfer').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
+}
+
+/**
+ * The copy that lay ready is lost: it does not count as sent, and there is nothing to hold. Where nobody knows its hash any
+ * more, none of its name and size does.
+ */
+export async function forgetLaid(tx: Tx, row: LaidFile, hash: string | null): Promise<void> {
   await tx
     .deleteFrom('sent_file')
-    .where('channel_code', '=', channel_code)
-    .where('name', '=', name)
-    .where('size', '=', size)
+    .where('channel_code', '=', row.channel_code)
+    .where('name', '=', row.name)
+    .where('size', '=', row.size)
+    .$if(hash !== null, (query) => query.where('hash', '=', hash ?? ''))
     .execute()
-  await tx.deleteFrom('outbox_file').where('id', '=', id).execute()
-  await tx.deleteFrom('held_file').where('outbox_id', '=', id).execute()
+  await tx.deleteFrom('outbox_file').where('id', '=', row.id).execute()
+  await tx.deleteFrom('held_file').where('outbox_id', '=', row.id).execute()
+}
+
+/** Retention takes rows of what partners have taken away with their transfer; those without one would stay for ever. */
+export async function forgetTakenOfUnknown(tx: Tx): Promise<void> {
+  const undecided = tx
+    .selectFrom('held_file')
+    .select('outbox_id')
+    .where('outbox_id', 'is not', null)
+    .where('dropped_at', 'is', null)
+    .$narrowType<{ outbox_id: string }>()
+  await tx
+    .deleteFrom('outbox_file')
+    .where('taken_at', 'is not', null)
+    .where('transfer_id', 'not in', tx.selectFrom('transfer').select('id'))
+    .where('id', 'not in', undecided)
+    .execute()
 }
 
 /** Whoever has read up to a position must not find another event there. */

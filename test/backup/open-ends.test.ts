@@ -16,6 +16,7 @@ import {
   refuseKeyProposal,
 } from '../../src/store/keys/proposals.ts'
 import { listQuarantined, moveQuarantined } from '../../src/store/quarantine.ts'
+import { rememberSent, sentHashes } from '../../src/store/transfers/sent-files.ts'
 import { esclusa } from '../crash/node-process.ts'
 import type { Settings } from '../crash/node-process.ts'
 import { sqlite, testOnBoth } from '../support/harness.ts'
@@ -75,14 +76,23 @@ testOnBoth(
     await send(scene, LEDGER)
     await scene.run('backup', scene.at('backup.tar.gz'))
     assert.equal(await takeAsBeta(scene.sftpPort, `${OUT}/taken.txt`), 'taken')
-    for (const name of ['since', 'newest']) await scene.put(`files/waiting/${name}.txt`, name)
+    const sinceThen = ['since', 'newest', 'lost']
+    for (const name of sinceThen) await scene.put(`files/waiting/${name}.txt`, name)
     await send(scene, LEDGER)
     await scene.stop()
-    for (const name of ['since', 'newest']) await rm(scene.at(`files/waiting/${name}.txt`))
+    for (const name of sinceThen) await rm(scene.at(`files/waiting/${name}.txt`))
+    for (const name of await scene.list('data/outbox'))
+      if ((await readFile(scene.at('data/outbox', name), 'utf8')) === 'lost')
+        await rm(scene.at('data/outbox', name))
+    const other = { channelCode: LEDGER, name: 'lost.txt', size: 4, hash: 'of other content' }
+    await withStore(scene.settings, (store) => store.write((tx) => rememberSent(tx, other)))
     assert.match(
       await scene.run('restore', scene.at('backup.tar.gz'), '--replace'),
       /nothing is left to decide/,
     )
+    await withStore(scene.settings, async ({ db }) => {
+      assert.deepEqual(await sentHashes(db, LEDGER, 'lost.txt', 4), [other.hash])
+    })
     await scene.start()
     await assert.rejects(takeAsBeta(scene.sftpPort, `${OUT}/taken.txt`))
     for (const name of ['left', 'newest'])
@@ -91,6 +101,14 @@ testOnBoth(
     await rm(scene.at('data/outbox'), { recursive: true })
     await scene.put('files/waiting/since.txt', 'since')
     await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+    await withStore(scene.settings, async ({ db }) => {
+      const laid = await db.selectFrom('outbox_file').select('name').orderBy('name').execute()
+      const kept = ['left.txt', 'taken.txt'] // of transfers that are known
+      assert.deepEqual(
+        laid.map(({ name }) => name),
+        kept,
+      )
+    })
     assert.deepEqual(await held(scene), [`${LEDGER} since.txt`])
     await scene.run('held', 'send', '--all')
     await scene.start()
