@@ -107,17 +107,21 @@ test('what stands beside a key in its PEM must be of use: its certificate, read 
   assert.deepEqual(told({ rsaLocalKey: own + String(key.export({ ...hidden, type: 'pkcs8' })) }), [])
   const broken = theirs.certificatePem.replace('\nMII', '\nMIX')
   const half = theirs.certificatePem.slice(0, 300)
-  const old = (pem: string) => pem.replaceAll(' CERTIFICATE', ' X509 CERTIFICATE')
+  const called = (label: string, pem: string) => pem.replaceAll(' CERTIFICATE', ` ${label} CERTIFICATE`)
+  const old = (pem: string) => called('X509', pem)
+  assert.deepEqual(told({ rsaLocalKey: old(own), rsaRemoteKey: old(theirs.certificatePem) }), [])
   const passphrase = 'is not a private key in PEM form without a passphrase: openssl pkey takes it away'
   const unreadable = 'holds a certificate that cannot be read'
-  const named = 'holds a block X509 CERTIFICATE: openssl x509 makes a CERTIFICATE of it'
+  const named = 'holds a block TRUSTED CERTIFICATE: openssl x509 makes a CERTIFICATE of it'
   for (const [rsaLocalKey, message] of [
     [key.export({ ...hidden, type: 'pkcs8' }), passphrase],
     [key.export({ ...hidden, type: 'pkcs1' }) + ours.certificatePem, passphrase],
     [ours.privateKeyPem + theirs.certificatePem, 'holds no certificate that belongs to its private key'],
     [own + broken, unreadable],
     [ours.privateKeyPem + half, unreadable],
-    [old(own), named],
+    [called('TRUSTED', own), named],
+    [ours.privateKeyPem + old(theirs.certificatePem), 'holds no certificate that belongs to its private key'],
+    [old(own) + old(broken), unreadable],
   ] as const)
     assert.deepEqual(told({ rsaLocalKey: String(rsaLocalKey) }), [
       { pointer: '/security/rsaLocalKey', message },
@@ -125,7 +129,8 @@ test('what stands beside a key in its PEM must be of use: its certificate, read 
   for (const [rsaRemoteKey, message] of [
     [ours.certificatePem + broken, unreadable],
     [ours.certificatePem + half, unreadable],
-    [old(ours.certificatePem), named],
+    [ours.certificatePem + called('TRUSTED', theirs.certificatePem), named],
+    [old(ours.certificatePem + broken), unreadable],
   ] as const)
     assert.deepEqual(told({ rsaRemoteKey }), [{ pointer: '/security/rsaRemoteKey', message }])
 })

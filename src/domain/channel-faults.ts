@@ -40,7 +40,7 @@ const PASSPHRASE = /-----BEGIN (ENCRYPTED PRIVATE KEY-----|[A-Z ]*PRIVATE KEY---
 
 /** The partner would be shown a certificate whose key we do not have. */
 function strangersFault(pem: string): string | undefined {
-  const certificates = certificatesIn(pem)
+  const certificates = certificatesIn(underNewLabel(pem))
   const key = createPrivateKey(pem)
   return certificates.length === 0 ||
     certificates.some((one) => new X509Certificate(one).checkPrivateKey(key))
@@ -49,7 +49,8 @@ function strangersFault(pem: string): string | undefined {
 }
 
 /** What is wrong with the certificates beside a key. Readers take those that are called so and pass over the rest. */
-export function certificateFault(pem: string): string | undefined {
+export function certificateFault(text: string): string | undefined {
+  const pem = underNewLabel(text)
   const labels = [...pem.matchAll(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----/g)].map(([, label]) => label)
   const other = labels.find((label) => label !== 'CERTIFICATE')
   if (other !== undefined) return `holds a block ${other}: openssl x509 makes a CERTIFICATE of it`
@@ -58,8 +59,14 @@ export function certificateFault(pem: string): string | undefined {
   return readable ? undefined : 'holds a certificate that cannot be read'
 }
 
-/** Under the one label that readers of keys take. */
-export function certificatesIn(pem: string): string[] {
+/** A label that programs wrote long ago, and readers know. */
+function underNewLabel(pem: string): string {
+  return pem.replaceAll(/-----(BEGIN|END) X509 CERTIFICATE-----/g, '-----$1 CERTIFICATE-----')
+}
+
+/** Those that readers of keys take, under the label of today. */
+export function certificatesIn(given: string): string[] {
+  const pem = underNewLabel(given)
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 

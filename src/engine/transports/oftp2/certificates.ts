@@ -54,7 +54,7 @@ function issued(ca: X509Certificate, one: X509Certificate): boolean {
 }
 
 function certificatesIn(pem: string): X509Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const blocks = pem.match(/-----BEGIN (X509 )?CERTIFICATE-----[^-]+-----END (X509 )?CERTIFICATE-----/g) ?? []
   return blocks.map((block) => new X509Certificate(block))
 }
 
