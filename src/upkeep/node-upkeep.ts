@@ -9,6 +9,7 @@ import { masterPath } from '../files/secrets.ts'
 import type { Seal } from '../store/seal.ts'
 import { zoneOf } from '../domain/time.ts'
 import { hashAccessTask } from './hash-access.ts'
+import { proposedKeysTask } from './proposed-keys.ts'
 import { quarantineTask } from './quarantine.ts'
 import { resealTask } from './reseal.ts'
 import { retentionTask } from './retention.ts'
@@ -27,6 +28,7 @@ export function startNodeUpkeep(upkeep: NodeUpkeep): { stop(): Promise<void> } {
       keyFile: config.masterKey === undefined ? masterPath(config.dataDir) : undefined,
     }),
     hashAccessTask(upkeep),
+    proposedKeysTask(upkeep),
     quarantineTask({
       store: upkeep.store,
       audit: makeAuditTrail(master, upkeep.owner, upkeep.now),

@@ -13,9 +13,11 @@ import { keepOld, oldKeys } from '../../src/files/key-file.ts'
 import { makeLog } from '../../src/log.ts'
 import { findChannel, openChannel } from '../../src/store/channels.ts'
 import { findContact, openProtocolSections, putContact } from '../../src/store/contacts.ts'
+import { insertKeyProposal, listKeyProposals } from '../../src/store/keys/proposals.ts'
 import { makeSeal } from '../../src/store/seal.ts'
 import { livingOwners } from '../../src/store/transfers/signs-of-life.ts'
 import { hashAccessTask } from '../../src/upkeep/hash-access.ts'
+import { proposedKeysTask } from '../../src/upkeep/proposed-keys.ts'
 import { KEPT_MS, resealTask } from '../../src/upkeep/reseal.ts'
 import { attempt } from '../../src/upkeep/upkeep.ts'
 import { esclusa, launch, NodeProcess } from '../crash/node-process.ts'
@@ -29,6 +31,7 @@ import {
   waitFor,
 } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import { makeTestKey } from '../support/cms-keys.ts'
 import { FULL, SECRETS } from '../support/seed.ts'
 
 const settingsOf = ({ dataDir, databaseUrl }: TestNode) => ({
@@ -175,3 +178,33 @@ testOnBoth('a partner’s password becomes a hash once no older node is at work'
   await attempt(parts, { ...hashAccessTask(parts), name: 'second' })
   assert.ok(isPasswordHash(await kept()))
 })
+
+testOnBoth(
+  'a private key that was kept with the key that its owner proposed is taken out',
+  async (t, database) => {
+    const { store } = await startTestHttp(t, { database })
+    const { certificatePem, privateKeyPem, publicKeyPem } = await makeTestKey('partner')
+    const cut = privateKeyPem.slice(0, 300)
+    const kept = {
+      'in front': [`text\n${privateKeyPem}${certificatePem}`, `text\n${certificatePem}`],
+      behind: [`${certificatePem}${privateKeyPem}`, certificatePem],
+      'without an end': [`${cut}\n${certificatePem}${cut}`, certificatePem],
+      'none of them': [publicKeyPem, publicKeyPem],
+    } as const
+    for (const [id, [pem]] of Object.entries(kept))
+      await store.write((tx) =>
+        insertKeyProposal(tx, {
+          id,
+          contactId: 'acme',
+          channelCode: FULL,
+          pem,
+          fingerprint: id,
+          receivedAt: 1,
+        }),
+      )
+    const parts = { store, log: makeLog('silent', 'test'), owner: 'test', now: () => Date.now() }
+    await attempt(parts, proposedKeysTask(parts))
+    for (const { id, pem } of await listKeyProposals(store.db))
+      assert.equal(pem, kept[id as keyof typeof kept][1], id)
+  },
+)

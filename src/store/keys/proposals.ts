@@ -81,6 +81,19 @@ export async function findKeyProposal(db: Db, id: string): Promise<KeyProposal |
   return row && toProposal(row)
 }
 
+export function proposalsWithPrivateKey(db: Db): Promise<{ id: string; pem: string }[]> {
+  return db
+    .selectFrom('key_proposal')
+    .select(['id', 'pem'])
+    .where('pem', 'like', '%-----BEGIN%PRIVATE KEY-----%')
+    .execute()
+}
+
+/** Its fingerprint stays: it is that of the certificate or public key in it. */
+export async function replaceProposedPem(tx: Tx, id: string, pem: string): Promise<void> {
+  await tx.updateTable('key_proposal').set({ pem }).where('id', '=', id).execute()
+}
+
 export type Decision = { by: string | null; now: number }
 
 /** False: somebody has decided already. Of two who decide at once, one succeeds. */
