@@ -40,7 +40,7 @@ const PASSPHRASE = /-----BEGIN (ENCRYPTED PRIVATE KEY-----|[A-Z ]*PRIVATE KEY---
 
 /** The partner would be shown a certificate whose key we do not have. */
 function strangersFault(pem: string): string | undefined {
-  const certificates = certificatesIn(underNewLabel(pem))
+  const certificates = certificatesIn(pem)
   const key = createPrivateKey(pem)
   return certificates.length === 0 ||
     certificates.some((one) => new X509Certificate(one).checkPrivateKey(key))
