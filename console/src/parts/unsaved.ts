@@ -24,7 +24,8 @@ export function useUnsaved(changed: boolean, question?: string): void {
       const way = event.target instanceof Element ? event.target.closest(LEAVES) : null
       if (!way || staysHere(way, event) || confirm(leave)) return
       event.preventDefault()
-      event.stopPropagation()
+      // Neither the way nor whoever else would ask.
+      event.stopImmediatePropagation()
     }
     const stopAsking = askBeforeLeaving(() => confirm(leave))
     addEventListener('beforeunload', closing)

@@ -1,0 +1,51 @@
+// The upload's dialog over a page that has a form of its own, and where the focus is while files go and after.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { press } from './admin-forms.ts'
+import { go, sharedScene, signIn, whyNot } from './browser.ts'
+import { PAYROLL } from './platform.ts'
+
+const skip = whyNot() ?? false
+const scene = sharedScene()
+const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })
+
+async function openUpload(page: Page) {
+  await press(page, 'Upload and send')
+  const upload = page.getByRole('dialog', { name: 'Upload files to send' })
+  await upload.waitFor()
+  return {
+    upload,
+    files: upload.getByLabel('Files'),
+    go: upload.getByRole('button', { name: 'Upload', exact: true }),
+  }
+}
+
+test('a form that is not saved is asked about also after an upload has ended', { skip }, async () => {
+  const { open, faults } = scene()
+  const page = await open()
+  await signIn(page, 'marta')
+  await page.locator('.tiles').waitFor()
+  await go(page, `/channels/${PAYROLL}/configuration`)
+  await press(page, 'Edit')
+  const name = page.getByLabel('Name', { exact: true })
+  await name.fill('Mine')
+  const dialog = await openUpload(page)
+  await dialog.files.setInputFiles(file('saved.txt'))
+  await dialog.go.press('Enter')
+  const question = page.getByRole('dialog', { name: 'Send files now?' })
+  await question.waitFor()
+  await page.keyboard.press('Escape')
+  await question.waitFor({ state: 'detached' })
+  const asked = page.waitForEvent('dialog')
+  const left = page.evaluate(() => history.back())
+  const leaving = await asked
+  assert.match(leaving.message(), /Changes are not saved yet/)
+  await leaving.dismiss()
+  await left
+  await page.waitForURL(/configuration$/)
+  assert.equal(await name.inputValue(), 'Mine')
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
