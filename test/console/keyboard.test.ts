@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { createClient } from '../../sdk/index.ts'
 import { press } from './admin-forms.ts'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
+import { focusOn } from './focus.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -13,13 +13,6 @@ const scene = sharedScene()
 
 const client = () =>
   createClient({ url: scene().node.url, credentials: { username: 'marta', password: PASSWORD } })
-
-/** What has the focus is that, by its accessible name or its text. */
-const focusOn = (page: Page, name: string) =>
-  page.waitForFunction((wanted) => {
-    const { activeElement: element } = document
-    return (element?.getAttribute('aria-label') ?? element?.textContent) === wanted
-  }, name)
 
 test('a row that is removed leaves the focus at the heading; Escape, at its button', { skip }, async () => {
   const { as, faults } = scene()

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { press } from './admin-forms.ts'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
+import { focusOn } from './focus.ts'
 import { PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -67,6 +68,38 @@ test('what is under an open dialog does not get the focus', { skip }, async () =
   await upload.getByText('The upload was stopped').waitFor()
   await page.keyboard.press('Escape')
   await upload.waitFor({ state: 'detached' })
+  await page.unroute('**/outbound/**')
+  assert.deepEqual(faults, [])
+})
+
+test('the upload leaves the focus at its button: closed, or done and not sent', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  await go(page, `/channels/${PAYROLL}`)
+  const { upload, files } = await openUpload(page)
+  await files.setInputFiles(file('before.txt'))
+  await page.keyboard.press('Escape')
+  await upload.waitFor({ state: 'detached' })
+  await focusOn(page, 'Upload and send')
+  // What was chosen and not uploaded is not there the next time.
+  const again = await openUpload(page)
+  assert.equal(await again.upload.getByRole('listitem').count(), 0)
+  await again.files.setInputFiles(file('after.txt'))
+  // The button that began it keeps the focus while files go.
+  let answer: (() => void) | undefined
+  await page.route('**/outbound/**', (route) => (answer = () => void route.continue()))
+  const asked = page.waitForRequest('**/outbound/**')
+  await again.go.press('Enter')
+  await asked
+  await focusOn(page, 'Upload')
+  answer?.()
+  const question = page.getByRole('dialog', { name: 'Send files now?' })
+  await question.waitFor()
+  await upload.waitFor({ state: 'detached' })
+  assert.ok(await question.evaluate((dialog) => dialog.contains(document.activeElement)))
+  await page.keyboard.press('Escape')
+  await question.waitFor({ state: 'detached' })
+  await focusOn(page, 'Upload and send')
   await page.unroute('**/outbound/**')
   assert.deepEqual(faults, [])
 })
