@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
-import { press } from './admin-forms.ts'
+import { fill, press } from './admin-forms.ts'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
 import { focusOn } from './focus.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
@@ -133,11 +133,26 @@ test('a page without a title of its own does not go by that of another user’s 
 test('only a password that is there can be taken away', { skip }, async () => {
   const { as } = scene()
   const page = await as('marta')
-  const body = { username: 'robot', email: 'robot@banco.example', role: 'ROLE_OPERATOR' } as const
-  await client().platform.createUser({ body })
+  const username = 'robot'
+  const body = { email: 'robot@banco.example', role: 'ROLE_OPERATOR' } as const
+  await client().platform.createUser({ body: { username, ...body } })
   await go(page, '/users/edit/robot')
-  await page.getByRole('textbox', { name: 'New password' }).waitFor()
-  assert.equal(await page.getByRole('button', { name: /^Take away/ }).count(), 0)
+  const password = page.getByRole('textbox', { name: 'New password' })
+  await password.waitFor()
+  const takeAway = page.getByRole('button', { name: /^Take away/ })
+  assert.equal(await takeAway.count(), 0)
+  await fill(page, { 'Last name': 'Mine' })
+  // Somebody else has given one meanwhile, and then taken it away again.
+  await client().platform.changeUser({ username, body: { ...body, password: PASSWORD } })
+  await press(page, 'Review changes')
+  await press(page, 'Go on with mine')
+  await takeAway.press('Enter')
+  await password.and(page.locator(':disabled')).waitFor()
+  await client().platform.changeUser({ username, body: { ...body, password: null } })
+  await press(page, 'Review changes')
+  await press(page, 'Go on with mine')
+  await password.and(page.locator(':enabled')).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Leave it as it is' }).count(), 0)
   await go(page, '/users/edit/pablo')
   await press(page, 'Take away: Password')
   await page.getByRole('button', { name: 'Leave it as it is' }).press('Enter')

@@ -114,13 +114,16 @@ export function differences(fields: readonly Field[], one: Draft, other: Draft):
   return fields.filter(({ pointer }) => JSON.stringify(one[pointer]) !== JSON.stringify(other[pointer]))
 }
 
-/** What I changed, over what they made of it. */
+/** What I changed, over what they made of it. A secret that they took away cannot be taken away again. */
 export function merged(
   fields: readonly Field[],
-  { base, theirs, mine }: { base: Draft; theirs: Draft; mine: Draft },
+  of: { base: Draft; theirs: { draft: Draft; secrets: readonly string[] }; mine: Draft },
 ): Draft {
-  const own = differences(fields, base, mine).map(({ pointer }) => [pointer, mine[pointer] ?? ''])
-  return { ...theirs, ...Object.fromEntries(own) }
+  const { base, theirs, mine } = of
+  const own = differences(fields, base, mine)
+    .filter(({ pointer }) => mine[pointer] !== CLEARED || theirs.secrets.includes(pointer))
+    .map(({ pointer }) => [pointer, mine[pointer] ?? ''])
+  return { ...theirs.draft, ...Object.fromEntries(own) }
 }
 
 /** The node's message, field by field: it names each by its pointer. What names none stands under ''. */

@@ -24,9 +24,9 @@ import { useSession } from '../session/session.tsx'
 import { ConnectionTestPanel } from '../setup/connection-test.tsx'
 import { FieldInput, idOf } from './field-input.tsx'
 import { bodyOf, differences, draftOf, faultsIn, merged, textOf } from './fields.ts'
-import type { Draft, SectionName } from './fields.ts'
+import type { Draft, SectionName, Thing } from './fields.ts'
 import { KINDS } from './kinds.ts'
-import type { KindName } from './kinds.ts'
+import type { Kind, KindName } from './kinds.ts'
 import { PlanDialog } from './plan-dialog.tsx'
 
 export default function ThingFormPage({ name, id }: { name: KindName; id: string | undefined }) {
@@ -46,27 +46,23 @@ export default function ThingFormPage({ name, id }: { name: KindName; id: string
     refetchOnWindowFocus: false,
   })
   if (!data) return error ? <Failed error={error} again={() => void refetch()} /> : <Loading />
-  return (
-    <ThingForm
-      name={name}
-      id={id}
-      before={draftOf(kind.fields, data.thing)}
-      secrets={kind.secretsOf?.(data.thing) ?? []}
-      tag={data.tag}
-    />
-  )
+  return <ThingForm name={name} id={id} read={readOf(kind, data.thing, data.tag)} />
 }
 
-type Props = {
-  name: KindName
-  id: string | undefined
-  before: Draft
+type Read = {
+  draft: Draft
   /** Pointers of those that are stored. */
   secrets: readonly string[]
   tag: string | undefined
 }
 
-function ThingForm({ name, id, before, secrets, tag }: Props) {
+function readOf({ fields, secretsOf }: Kind, thing: Thing, tag: string | undefined): Read {
+  return { draft: draftOf(fields, thing), secrets: secretsOf?.(thing) ?? [], tag }
+}
+
+type Props = { name: KindName; id: string | undefined; read: Read }
+
+function ThingForm({ name, id, read }: Props) {
   const words = useWords()
   const kind = KINDS[name]
   const tell = useTell()
@@ -74,14 +70,14 @@ function ThingForm({ name, id, before, secrets, tag }: Props) {
   const { client } = useSession()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const [base, setBase] = useState({ draft: before, tag })
-  const [draft, setDraft] = useState(before)
+  const [base, setBase] = useState(read)
+  const [draft, setDraft] = useState(read.draft)
   const [faults, setFaults] = useState<Record<string, string>>({})
   const [refusal, setRefusal] = useState<Refusal>()
   /** Ids of what was wrong when it was last looked at: the first of them gets the focus. */
   const [wrong, setWrong] = useState<readonly string[]>([])
   const [plan, setPlan] = useState<Changed>()
-  const [theirs, setTheirs] = useState<{ draft: Draft; tag: string | undefined }>()
+  const [theirs, setTheirs] = useState<Read>()
   const [saved, setSaved] = useState(false)
   const changed = differences(kind.fields, base.draft, draft)
   useUnsaved(changed.length > 0 && !saved)
@@ -108,9 +104,9 @@ function ThingForm({ name, id, before, secrets, tag }: Props) {
     if (thrown.status === 404) return show(refusals.ofOvertaken(thrown, refusal.title))
     if (thrown.status !== 412) return show(refusal)
     try {
-      let read: string | undefined
-      const thing = await kind.read(client, id, { onTag: (now) => (read = now) })
-      setTheirs({ draft: draftOf(kind.fields, thing), tag: read })
+      let tag: string | undefined
+      const thing = await kind.read(client, id, { onTag: (now) => (tag = now) })
+      setTheirs(readOf(kind, thing, tag))
     } catch (gone) {
       show(refusals.ofOvertaken(gone, words.config.notSaved))
     }
@@ -162,7 +158,7 @@ function ThingForm({ name, id, before, secrets, tag }: Props) {
               setTheirs(undefined)
             }}
             keep={() => {
-              setDraft(merged(kind.fields, { base: base.draft, theirs: theirs.draft, mine: draft }))
+              setDraft(merged(kind.fields, { base: base.draft, theirs, mine: draft }))
               setBase(theirs)
               setTheirs(undefined)
             }}
@@ -185,7 +181,7 @@ function ThingForm({ name, id, before, secrets, tag }: Props) {
                     draft={draft}
                     error={faults[field.pointer]}
                     fixed={id !== undefined && field.pointer === kind.id}
-                    isStored={secrets.includes(field.pointer)}
+                    isStored={base.secrets.includes(field.pointer)}
                     set={(value) => {
                       setFaults(({ [field.pointer]: _gone, ...rest }) => rest)
                       setDraft((old) => ({ ...old, [field.pointer]: value }))
