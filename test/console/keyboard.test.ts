@@ -158,6 +158,20 @@ test('only a password that is there can be taken away', { skip }, async () => {
   await page.getByRole('button', { name: 'Leave it as it is' }).press('Enter')
 })
 
+test('a channel’s form offers to remove only the secrets that are stored', { skip }, async () => {
+  const { as, faults } = scene()
+  const page = await as('marta')
+  await client().updateChannel({ channelCode: PAYROLL, body: { security: { localKey: 'ours' } } })
+  await go(page, `/channels/${PAYROLL}/configuration`)
+  await press(page, 'Edit')
+  await page.getByLabel('Our session secret', { exact: true }).waitFor()
+  const offered = (label: string) =>
+    page.getByLabel(label, { exact: true }).locator('option').allTextContents()
+  assert.deepEqual(await offered('Our session secret'), ['Leave as it is', 'Replace', 'Remove'])
+  assert.deepEqual(await offered('The partner’s session secret'), ['Leave as it is', 'Replace'])
+  assert.deepEqual(faults, [])
+})
+
 test('high contrast shows what is chosen, and paper has the page alone', { skip }, async () => {
   const { open } = scene()
   const page = await open()

@@ -161,6 +161,7 @@ function Form({ code, read, done }: Props & { read: Read }) {
                   <SecretField
                     key={pointer}
                     pointer={pointer}
+                    isStored={draft.stored.includes(pointer)}
                     change={draft.secrets[pointer]}
                     error={faults[pointer]}
                     set={(change) =>

@@ -6,7 +6,13 @@ import { DIRECTORY_FIELDS, GROUPS, isFixed, isSecret, schemaAt } from './schema.
 import type { FieldSchema } from './schema.ts'
 
 export type Values = Record<string, string>
-export type Draft = { fields: Values; directories: Values[]; secrets: Record<string, SecretChange> }
+export type Draft = {
+  fields: Values
+  directories: Values[]
+  secrets: Record<string, SecretChange>
+  /** Pointers of the secrets that were read: only these can be removed. None where this user does not see them. */
+  stored: readonly string[]
+}
 export type SecretChange = { kind: 'replace'; value: string } | { kind: 'remove' }
 
 type Json = { [key: string]: unknown }
@@ -19,7 +25,8 @@ export function draftOf(channel: Channel): Draft {
   const directories = (channel.directories ?? []).map((directory) =>
     Object.fromEntries(DIRECTORY_FIELDS.map((name) => [name, toText((directory as Json)[name])])),
   )
-  return { fields, directories, secrets: {} }
+  const stored = FIELDS.filter((pointer) => isSecret(pointer) && valueAt(channel, pointer) !== undefined)
+  return { fields, directories, secrets: {}, stored }
 }
 
 export function valueAt(from: Json, pointer: string): unknown {
@@ -69,13 +76,25 @@ export function changesOf(before: Draft, after: Draft): Change[] {
   return changes
 }
 
-/** What I changed, over what they made of it. Directories are one list: whoever changed it last as a whole. */
+/**
+ * What I changed, over what they made of it. Directories are one list: whoever changed it last as a whole. A secret that they
+ * removed cannot be removed again.
+ */
 export function mergeDrafts({ base, theirs, mine }: { base: Draft; theirs: Draft; mine: Draft }): Draft {
   const fields = { ...theirs.fields }
   for (const [pointer, text] of Object.entries(mine.fields))
     if (text !== base.fields[pointer]) fields[pointer] = text
   const isSame = JSON.stringify(mine.directories) === JSON.stringify(base.directories)
-  return { fields, directories: isSame ? theirs.directories : mine.directories, secrets: mine.secrets }
+  const { stored } = theirs
+  const secrets = Object.entries(mine.secrets).filter(
+    ([pointer, { kind }]) => kind === 'replace' || stored.includes(pointer),
+  )
+  return {
+    fields,
+    directories: isSame ? theirs.directories : mine.directories,
+    secrets: Object.fromEntries(secrets),
+    stored,
+  }
 }
 
 export function patchOf(before: Draft, after: Draft): ChannelPatch {

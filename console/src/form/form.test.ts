@@ -4,6 +4,7 @@ import type { Channel } from '../../../src/contract/channel.ts'
 import { en } from '../i18n/en.ts'
 import { CHANNEL_DEFAULTS } from '../../../src/domain/fields/defaults.ts'
 import { changesOf, draftOf, mergeDrafts, patchOf } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { labelsEn, valuesEn } from './fields-en.ts'
 import { helpEs, labelsEs, valuesEs } from './fields-es.ts'
 import { helpIn } from './help.ts'
@@ -119,6 +120,22 @@ test('the update holds what changed alone; a field made empty is cleared; direct
     directories: [{ direction: 'EMISION', filePath: '/srv/out', registerLength: 80, compression: true }],
     security: { localKey: null, remoteKey: 'new' },
   })
+})
+
+test('a secret that somebody else has removed meanwhile is not removed again', () => {
+  const base = draftOf(CHANNEL)
+  const theirs = draftOf({ ...CHANNEL, security: {} })
+  assert.deepEqual([base.stored, theirs.stored], [['/security/localKey'], []])
+  const mine: Draft = {
+    ...base,
+    secrets: {
+      '/security/localKey': { kind: 'remove' },
+      '/security/remoteKey': { kind: 'replace', value: 'new' },
+    },
+  }
+  const both = mergeDrafts({ base, theirs, mine })
+  assert.deepEqual(both.stored, [])
+  assert.deepEqual(patchOf(theirs, both), { security: { remoteKey: 'new' } })
 })
 
 test('the form refuses what the contract and the node’s rules refuse, at the field', () => {

@@ -1,4 +1,4 @@
-// Key material. It is never put into a control. The user can leave it, replace it or remove it.
+// Key material. It is never put into a control. The user can leave it, replace it or, where there is some, remove it.
 
 import { NativeSelect, Stack, Textarea } from '@mantine/core'
 import { useWords } from '../i18n/language.tsx'
@@ -8,12 +8,13 @@ import { useFieldWords } from './field-words.ts'
 
 type Props = {
   pointer: string
+  isStored: boolean
   change: SecretChange | undefined
   error: string | undefined
   set(change: SecretChange | undefined): void
 }
 
-export function SecretField({ pointer, change, error, set }: Props) {
+export function SecretField({ pointer, isStored, change, error, set }: Props) {
   const words = useWords()
   const field = useFieldWords()
   const choose = (kind: string) =>
@@ -30,7 +31,7 @@ export function SecretField({ pointer, change, error, set }: Props) {
         data={[
           { value: '', label: words.config.secretKeep },
           { value: 'replace', label: words.config.secretReplace },
-          { value: 'remove', label: words.config.secretRemove },
+          ...(isStored ? [{ value: 'remove', label: words.config.secretRemove }] : []),
         ]}
       />
       {change?.kind === 'replace' && (
