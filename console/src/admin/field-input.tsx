@@ -149,8 +149,9 @@ function Rows({ field, draft, error, set }: Omit<Props, 'fixed' | 'isStored'>) {
             leftSection={<IconTrash size={15} aria-hidden />}
             onClick={() => {
               set(rows.filter((_, at) => at !== index))
-              // The last row's button goes; whoever works by keyboard stays at these rows.
-              add.current?.focus()
+              // The button goes with the last row; whoever works by keyboard stays at these rows. Before it the next row
+              // takes this one's place, with the focus.
+              if (index === rows.length - 1) add.current?.focus()
             }}
           >
             {words.admin.removeRow(index + 1)}

@@ -6,7 +6,7 @@ import type { ChannelPatch, Client } from '../../../sdk/index.ts'
 import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { FormEvent } from 'react'
 import { SIGNATURE_FIELDS } from '../../../src/domain/channel-trust.ts'
 import { useWords } from '../i18n/language.tsx'
@@ -248,6 +248,7 @@ type DirectoriesProps = {
 
 function Directories({ draft, faults, edit }: DirectoriesProps) {
   const words = useWords()
+  const add = useRef<HTMLButtonElement>(null)
   const set = (directories: (old: Draft['directories']) => Draft['directories'], pointer: string) =>
     edit(pointer, (old) => ({ ...old, directories: directories(old.directories) }))
   return (
@@ -267,7 +268,11 @@ function Directories({ draft, faults, edit }: DirectoriesProps) {
               size="xs"
               variant="default"
               leftSection={<IconTrash size={15} aria-hidden />}
-              onClick={() => set((all) => all.filter((_, at) => at !== index), '/directories')}
+              onClick={() => {
+                set((all) => all.filter((_, at) => at !== index), '/directories')
+                // The button goes with the last one.
+                if (index === draft.directories.length - 1) add.current?.focus()
+              }}
             >
               {words.config.removeDirectory(index + 1)}
             </Button>
@@ -295,6 +300,7 @@ function Directories({ draft, faults, edit }: DirectoriesProps) {
       ))}
       <div>
         <Button
+          ref={add}
           variant="default"
           size="xs"
           leftSection={<IconPlus size={15} aria-hidden />}
