@@ -289,6 +289,38 @@ test('what a user may not do is not offered', { skip }, async () => {
   await adviceOf(controller).getByText('Somebody who may change it can switch it on.').waitFor()
 })
 
+test(
+  'at 320 wide no word is cut, and a review says what was before and what comes after',
+  { skip },
+  async () => {
+    const { open, faults } = scene()
+    const fits = async (page: Page, username: string, word: string) => {
+      await signIn(page, username)
+      // Of one word, which a second line would break.
+      const label = page.locator('.tile-label', { hasText: word })
+      assert.equal(await label.evaluate((element) => Math.round(element.clientHeight / 16.25)), 1)
+    }
+    const spanish = await open({ width: 320 })
+    await fits(spanish, 'pablo', 'Transfiriendo')
+    await spanish.context().close()
+    const page = await open({ width: 320 })
+    await fits(page, 'marta', 'Transferring')
+    await go(page, `/channels/${PAYROLL}/configuration`)
+    const tabs = page.getByRole('tablist')
+    await tabs.waitFor()
+    assert.ok(await tabs.evaluate((list) => list.scrollWidth <= list.clientWidth))
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Narrow')
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    const row = page.getByRole('dialog').getByRole('row').filter({ hasText: 'Narrow' })
+    const saysBefore = (cell: Element) => getComputedStyle(cell, '::before').content
+    assert.match(await row.getByRole('cell').nth(1).evaluate(saysBefore), /Before/)
+    assert.match(await row.getByRole('cell').nth(2).evaluate(saysBefore), /After/)
+    assert.deepEqual(faults, [])
+    await page.context().close()
+  },
+)
+
 // The last one: it stops the node.
 test(
   'the language is the user’s own and can be switched; a node that is gone is told of',

@@ -62,7 +62,7 @@ export function SummaryTab({ code, status, channel }: Props) {
         </Panel>
       )}
       <Paper withBorder radius="md" p="lg">
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" verticalSpacing={8}>
           <Facts
             facts={[
               [words.channel.local, channel.localEntity],

@@ -42,8 +42,10 @@ export function ChangesDialog({ opened, changes, busy, close, save }: Props) {
                 {field.label(pointer)}
                 <DirectoryOf pointer={pointer} />
               </Table.Td>
-              <Table.Td className="words">{isSecret(pointer) ? '—' : show(pointer, before)}</Table.Td>
-              <Table.Td className="words">
+              <Table.Td className="words" data-label={words.config.before}>
+                {isSecret(pointer) ? '—' : show(pointer, before)}
+              </Table.Td>
+              <Table.Td className="words" data-label={words.config.after}>
                 <b>{isSecret(pointer) ? words.config.secretChanged : show(pointer, after)}</b>
               </Table.Td>
             </Table.Tr>

@@ -123,7 +123,7 @@ function TransferSummary({
   const rate =
     duration && transfer.status === 'COMPLETED' ? formats.rate((bytes * 1000) / duration) : undefined
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" mt="lg">
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" verticalSpacing={8} mt="lg">
       <Facts
         facts={[
           [words.channels.direction, <Direction key="way" way={transfer.direction} />],
