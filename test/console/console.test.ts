@@ -16,6 +16,7 @@ import {
   signIn,
   whyNot,
 } from './browser.ts'
+import { focusOn } from './focus.ts'
 import { BROKEN, PASSWORD, PAYROLL } from './platform.ts'
 
 const skip = whyNot() ?? false
@@ -109,7 +110,7 @@ test('files are sent and the bar reaches the end', { skip }, async () => {
   await page.getByText('1 channel', { exact: true }).waitFor()
   await page.getByRole('link', { name: PAYROLL }).click()
   await page.getByRole('button', { name: 'Send files' }).waitFor()
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), PAYROLL)
+  await focusOn(page, PAYROLL)
   await page.getByRole('button', { name: 'Send files' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Send files' }).click()
   await page.getByRole('button', { name: 'Follow it' }).click()
