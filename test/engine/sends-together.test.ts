@@ -186,9 +186,13 @@ test('another attempt finds what one that was cut off has placed, and sends noth
   })
   const sent = await sending(t, { database }, { watched })
   const { rig, contents } = sent
-  assert.equal((await rig.run().sendAndEnd()).state, 'FAILED')
+  const { state, files } = await rig.run().sendAndEnd()
+  assert.equal(state, 'FAILED')
+  const seen = await rig.inbox()
+  const noted = files.filter(({ maybeVisible, phase }) => maybeVisible || phase === 'DONE')
+  assert.ok(seen.length > 0 && seen.every((one) => noted.some(({ name }) => name === one)))
   // The partner takes away what it sees.
-  const [taken = ''] = await rig.inbox()
+  const [taken = ''] = seen
   await rename(join(rig.place.inbox, taken), join(rig.place.root, taken))
   assert.ok((await rig.hidden()).length > 0, 'what the attempt has left')
   const retried = await rig.ended((await rig.retry()).id)
