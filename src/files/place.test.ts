@@ -6,9 +6,10 @@ import { extname, join } from 'node:path'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { closeAfter, tempFolder } from '../../test/support/harness.ts'
+import { diskFault, meanwhile } from '../../test/support/meanwhile.ts'
 import { skipWithoutPrlimit, withNothingToOpen } from '../../test/support/open-files.ts'
 import { zoneOf } from '../domain/time.ts'
-import { ensureFolder, isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
+import { ensureFolder, exists, isPlaced, markOf, placeFile, placeMarked, stampedName } from './place.ts'
 
 const AT = Date.parse('2026-11-15T10:30:00.123Z')
 const utc = zoneOf('UTC')
@@ -164,3 +165,22 @@ test(
     assert.equal(await compare(), true)
   },
 )
+
+test('a file that the disk does not show for a moment is not said to be gone', async (t) => {
+  const folder = await tempFolder(t)
+  const [from, target] = [join(folder, 'from'), join(folder, 'to')]
+  await writeFile(from, 'ours')
+  await link(from, target)
+  const told = { code: 'disk_fault' }
+  meanwhile(t, 'lstat', 'before', { path: from, act: diskFault })
+  await assert.rejects(exists(from), told)
+  assert.equal(await exists(from), true)
+  const expected = { size: 4, sha256: '' }
+  for (const path of [from, target]) {
+    meanwhile(t, 'stat', 'before', { path, act: diskFault })
+    await assert.rejects(isPlaced(from, target, expected), told)
+    assert.equal(await isPlaced(from, target, expected), true)
+  }
+  for (const gone of [join(folder, 'gone'), join(from, 'under a file'), join(folder, 'x'.repeat(256))])
+    assert.equal(await exists(gone), false)
+})

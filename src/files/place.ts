@@ -196,9 +196,9 @@ export async function isPlaced(
   target: string,
   expected: { size: number; sha256: string },
 ): Promise<boolean> {
-  const there = await stat(target).catch(() => undefined)
+  const there = await ifThere(stat(target), target)
   if (!there?.isFile()) return false
-  const here = await stat(from).catch(() => undefined)
+  const here = await ifThere(stat(from), from)
   // On one file system it is a link. Between two it is a copy, and only the bytes can be compared.
   if (here && here.dev === there.dev) return here.ino === there.ino
   return there.size === expected.size && (await hashThere(target)) === expected.sha256
@@ -214,10 +214,18 @@ async function hashThere(target: string): Promise<string> {
 }
 
 export async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
+  return (await ifThere(lstat(path), path)) !== undefined
+}
+
+/** Nothing can lie there. */
+const NOT_THERE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])
+
+/** Undefined: nothing lies there. A disk that cannot be read now does not say so, and neither do missing rights. */
+export async function ifThere<T>(look: Promise<T>, path: string): Promise<T | undefined> {
+  return look.catch((thrown: unknown) => {
+    if (NOT_THERE.has(systemCode(thrown) ?? '')) return undefined
+    throw fromFileError(thrown, path)
+  })
 }
 
 export async function ensureFolder(path: string): Promise<void> {

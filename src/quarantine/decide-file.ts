@@ -21,7 +21,7 @@ import { rootsOf } from '../domain/file-roots.ts'
 import type { Zone } from '../domain/time.ts'
 import { NodeError } from '../errors.ts'
 import { syncFolder } from '../files/folder-sync.ts'
-import { ensureFolder, exists, isPlaced, placeFile, stampedName } from '../files/place.ts'
+import { ensureFolder, exists, ifThere, isPlaced, placeFile, stampedName } from '../files/place.ts'
 import { UNPACKED } from '../files/quarantine.ts'
 import { requireConfined } from '../files/roots.ts'
 import { groupMatcher } from '../files/send-set.ts'
@@ -121,7 +121,7 @@ async function wasPlaced(
 }
 
 async function markOf(path: string): Promise<string | null> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined)
+  const found = await ifThere(stat(path, { bigint: true }), path)
   return found ? `${found.ino}:${found.ctimeNs}` : null
 }
 

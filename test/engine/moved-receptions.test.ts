@@ -7,19 +7,23 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { NodeError } from '../../src/errors.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
+import { diskFault, meanwhile } from '../support/meanwhile.ts'
 import { Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
 
-async function movingRig(t: TestContext): Promise<Rig> {
+async function movingRig(t: TestContext, retries = 0): Promise<Rig> {
   const line = new Line({ protocol: 'oftp2', capabilities: { receipts: true } })
   const rig = await startRig(t, { transports: [line] })
   await rig.putContact({ id: 'acme', protocol: 'oftp2' })
   const postReceptionDirectory = join(rig.place.files, 'sorted')
   await rig.putChannel(
     CODE,
-    channelOf(rig, { integrations: { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory } }),
+    channelOf(rig, {
+      integrations: { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory },
+      connection: { advancedConfigurationConnection: { retries } },
+    }),
   )
   return rig.run()
 }
@@ -76,3 +80,20 @@ test('a file that somebody takes away before it is moved is missing', async (t) 
   assert.equal(await rig.errorCode(id), 'file_missing')
   assert.deepEqual(await receiptsOwed(rig), [false])
 })
+
+for (const call of ['stat', 'lstat'] as const)
+  test(`a file that the disk does not show (${call}) when it is to be moved is moved later`, async (t) => {
+    const rig = await movingRig(t, 5)
+    const looks: { done: () => boolean }[] = []
+    judgeWrites(rig, async (phase) => {
+      if (phase !== 'PLACED' || looks.length > 0) return
+      looks.push(meanwhile(t, call, 'before', { path: join(rig.place.files, 'in', 'a.txt'), act: diskFault }))
+    })
+    await bring(rig)
+    const { state, error, files } = await rig.lastReception()
+    assert.ok(looks[0]?.done())
+    assert.equal(state, 'COMPLETED', error ?? '')
+    assert.equal(files[0]?.pathPost, join(rig.place.files, 'sorted', 'a.txt'))
+    assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [[], ['a.txt']])
+    assert.deepEqual(await receiptsOwed(rig), [true])
+  })

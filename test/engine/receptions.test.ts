@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { linkSync, renameSync } from 'node:fs'
-import fsPromises, { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
+import { link, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -18,6 +17,7 @@ import { moveTransfer } from '../../src/store/transfers/transfers.ts'
 import { beforeNextWrite, testOnBoth, waitFor } from '../support/harness.ts'
 import { CODE, channelOf, runningRig, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
+import { diskFault, meanwhile } from '../support/meanwhile.ts'
 import { reachAll } from '../support/reach.ts'
 import { offerOf } from './wire.ts'
 
@@ -611,32 +611,15 @@ test('a node that wakes up and puts the file in place before its successor does 
   assert.equal((await other.host().offer(offered)).position, 1, 'it is not known that it is here')
 })
 
-/** The other node does something the moment after `call` was first asked about that path, or before it is. */
-function meanwhile(
-  t: TestContext,
-  call: 'lstat' | 'rename',
-  when: 'before' | 'after',
-  { path, act }: { path: string; act: () => void },
-): { done: () => boolean } {
-  const real = fsPromises[call] as (...args: unknown[]) => Promise<unknown>
-  let done = false
-  const put = (value: unknown) => {
-    Object.assign(fsPromises, { [call]: value })
-    syncBuiltinESMExports()
-  }
-  put(async (...args: unknown[]) => {
-    const now = !done && args[0] === path
-    done ||= now
-    if (now && when === 'before') act()
-    try {
-      return await real(...args)
-    } finally {
-      if (now && when === 'after') act()
-    }
-  })
-  t.after(() => put(real))
-  return { done: () => done }
-}
+test('a whole file that the disk does not show for a moment is put in place, and not taken for placed', async (t) => {
+  const [sleeper, other] = await twoNodes(t)
+  await wholeFile(sleeper)
+  const row = await other.store.db.selectFrom('transfer_file').selectAll().executeTakeFirstOrThrow()
+  const looked = meanwhile(t, 'lstat', 'before', { path: row.staged_path ?? '', act: diskFault })
+  other.run()
+  const { state } = await other.lastReception()
+  assert.deepEqual([state, looked.done(), await other.list('in')], ['COMPLETED', true, ['a.txt']])
+})
 
 for (const moment of ['looks for its mark', 'marks it'] as const)
   test(`a node that wakes up and puts the file in place while its successor ${moment} does not make that one fail`, async (t) => {

@@ -4,6 +4,7 @@
 import { stat } from 'node:fs/promises'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
+import { ifThere } from '../../files/place.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { updateFile } from '../../store/transfers/leases.ts'
 import { moveOriginal, placesOf } from '../actions/post-action.ts'
@@ -104,7 +105,7 @@ async function moveReceived(
   file: TransferFileRecord,
   to: Pick<MoveTo, 'directory' | 'rename' | 'mayBeTaken'>,
 ): Promise<string> {
-  const now = await stat(file.path).catch(() => undefined)
+  const now = await ifThere(stat(file.path), file.path)
   const modifiedAt = now ? Math.floor(now.mtimeMs) : null
   const original = { path: file.path, size: file.size, hash: file.hash, modifiedAt }
   return moveOriginal(original, { ...to, ...placesOf(running) })

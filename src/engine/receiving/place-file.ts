@@ -11,6 +11,7 @@ import { hashFile } from '../../files/hash.ts'
 import {
   ensureFolder,
   exists,
+  ifThere,
   isPlaced,
   markOf,
   placeMarked,
@@ -69,7 +70,7 @@ export async function runBeforePlacing(
   const before = await stat(path, { bigint: true })
   const { name, size, hash } = file
   await runStep(running, 'preReception', script, { name, path, size, hash })
-  const after = await lstat(path, { bigint: true }).catch(() => undefined)
+  const after = await ifThere(lstat(path, { bigint: true }), path)
   // A link would be placed as a link, and a pipe would hold up whoever opens it.
   if (!after?.isFile())
     throw new NodeError('script_failed', `script ${script} has removed the file, or left no regular file`)
