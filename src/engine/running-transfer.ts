@@ -1,7 +1,7 @@
 // A claimed transfer that is being worked on, in either direction. Its holder may write under `held` until `signal` is
 // aborted: by a reset, by the loss of the lease, or because the node stops.
 
-import type { TransferRecord } from '../domain/transfer.ts'
+import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
 import type { Held } from '../store/transfers/leases.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { TransferPlan } from './transfer-plan.ts'
@@ -12,4 +12,6 @@ export type RunningTransfer = {
   held: Held
   plan: TransferPlan
   signal: AbortSignal
+  /** Of a reception: files in their place whose action failed, and whose receipt says so when the reception ends FAILED. */
+  unsaid: { file: TransferFileRecord; failure: unknown }[]
 }

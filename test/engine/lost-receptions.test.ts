@@ -26,7 +26,7 @@ async function underWay(t: TestContext, change: Channel = {}) {
   const context = { ...rig.context, stopping: stopping.signal, publish: () => void told.push('told') }
   const plan = await makeTransferPlan(rig.store.db, rig.context.seal, snapshotOf(await rig.channel()))
   const held = { id, fence: transfer.fence }
-  const running = { context, transfer, held, plan, signal: stopping.signal }
+  const running = { context, transfer, held, plan, signal: stopping.signal, unsaid: [] }
   const state = async () => (await rig.transfer(id)).state
   return { rig, running, told, stopping, state }
 }

@@ -5,24 +5,29 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import type { Call, Session, SessionHost } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
+import { requestFetch } from '../../src/transfers/fetch.ts'
+import { waitFor } from '../support/harness.ts'
 import { diskFault, meanwhile } from '../support/meanwhile.ts'
 import { Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
 
-async function movingRig(t: TestContext, retries = 0): Promise<Rig> {
-  const line = new Line({ protocol: 'oftp2', capabilities: { receipts: true } })
+const OFTP2 = { protocol: 'oftp2', capabilities: { receipts: true } }
+
+async function movingRig(t: TestContext, retries = 0, line = new Line(OFTP2)): Promise<Rig> {
   const rig = await startRig(t, { transports: [line] })
+  line.leadTo(rig)
   await rig.putContact({ id: 'acme', protocol: 'oftp2' })
   const postReceptionDirectory = join(rig.place.files, 'sorted')
   await rig.putChannel(
     CODE,
     channelOf(rig, {
       integrations: { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory },
-      connection: { advancedConfigurationConnection: { retries } },
+      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries } },
     }),
   )
   return rig.run()
@@ -41,14 +46,19 @@ function judgeWrites(rig: Rig, judge: (phase: string | undefined) => Promise<voi
     })
 }
 
-async function bring(rig: Rig): Promise<void> {
-  const incoming = await rig.host('oftp2').offer(offerOf('a.txt', { size: 1, restartFrom: 1 }))
+async function bring(rig: Rig, name = 'a.txt'): Promise<void> {
+  const incoming = await rig.host('oftp2').offer(offerOf(name, { size: 1, restartFrom: 1 }))
   await incoming.write(Buffer.from('a'), 0)
   await incoming.complete({ size: 1 })
 }
 
+/** The disk does not show the file when it is to be moved: it is moved later. */
+function postpone(t: TestContext, rig: Rig, name: string): { done: () => boolean } {
+  return meanwhile(t, 'stat', 'before', { path: join(rig.place.files, 'in', name), act: diskFault })
+}
+
 async function receiptsOwed(rig: Rig): Promise<boolean[]> {
-  const rows = await rig.store.db.selectFrom('owed_receipt').select('body').execute()
+  const rows = await rig.store.db.selectFrom('owed_receipt').select('body').orderBy('id').execute()
   return rows.map(({ body }) => (JSON.parse(body) as { positive: boolean }).positive)
 }
 
@@ -97,3 +107,56 @@ for (const call of ['stat', 'lstat'] as const)
     assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [[], ['a.txt']])
     assert.deepEqual(await receiptsOwed(rig), [true])
   })
+
+test('a file that is to be moved later has its receipt when its reception fails by another one', async (t) => {
+  const rig = await movingRig(t, 5)
+  const postponed = postpone(t, rig, 'a.txt')
+  await bring(rig)
+  await waitFor('it is to be moved', () => Promise.resolve(postponed.done()))
+  const wrong = await rig.host('oftp2').offer(offerOf('b.txt', { size: 1 }))
+  await wrong.write(Buffer.from('b'), 0)
+  await assert.rejects(wrong.complete({ size: 1, sha256: '0'.repeat(64) }), { code: 'hash_mismatch' })
+  const { state, error } = await rig.lastReception()
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /^b\.txt/)
+  assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [['a.txt'], []])
+  assert.deepEqual(await receiptsOwed(rig), [false])
+})
+
+class CutLine extends Line {
+  override async open(call: Call<unknown>, host: SessionHost): Promise<Session> {
+    const session = await super.open(call, host)
+    const fetch = async (signal: AbortSignal) => {
+      await session.fetch(signal)
+      throw new NodeError('connection_lost', 'the line broke')
+    }
+    return { ...session, fetch }
+  }
+}
+
+test('a file that is to be moved later has its receipt when the fetch that brought it breaks', async (t) => {
+  const line = new CutLine(OFTP2)
+  const rig = await movingRig(t, 5, line)
+  await rig.offer('a.txt', 'a')
+  const postponed = postpone(t, rig, 'a.txt')
+  const asking = { store: rig.store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
+  const { id } = await requestFetch(asking, await rig.channel())
+  rig.wake()
+  const { state, error } = await rig.ended(id)
+  assert.deepEqual([state, error, postponed.done()], ['FAILED', 'the line broke', true])
+  assert.deepEqual(await receiptsOwed(rig), [false])
+})
+
+test('a file whose move failed has one receipt, however often another one of its reception waits', async (t) => {
+  const rig = await movingRig(t, 5)
+  await rig.put('a.txt', 'in the way', join(rig.place.files, 'sorted'))
+  const waits = ['a.txt', 'b.txt', 'b.txt'].map((name) => postpone(t, rig, name))
+  await bring(rig)
+  await bring(rig, 'b.txt')
+  const { id, state, attempts } = await rig.lastReception()
+  assert.deepEqual([state, attempts, waits.map(({ done }) => done())], ['FAILED', 2, [true, true, true]])
+  assert.equal(await rig.errorCode(id), 'name_taken')
+  assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [['a.txt'], ['a.txt', 'b.txt']])
+  assert.deepEqual(new Set(await receiptsOwed(rig)), new Set([false, true]))
+  assert.equal((await receiptsOwed(rig)).length, 2)
+})

@@ -10,6 +10,7 @@ import { moveTransfer } from '../../store/transfers/transfers.ts'
 import { runStep } from '../actions/script-steps.ts'
 import { announce } from '../events.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
+import { owe } from './owe-receipt.ts'
 
 /** Its channel takes no other files meanwhile. */
 const MOST_REST_MS = 60_000
@@ -51,7 +52,7 @@ export async function restReception(
 }
 
 export async function failReception(running: RunningTransfer, reason: unknown): Promise<void> {
-  const { context, transfer, held, plan } = running
+  const { context, transfer, held, plan, unsaid } = running
   if (reason instanceof NodeError && (reason.code === 'cancelled' || reason.code === 'lease_lost')) return
   // The database did not answer. Whoever claims the transfer next will see how far it got.
   if (reason instanceof NodeError && reason.code === 'unavailable' && !context.stopping.aborted) return
@@ -61,6 +62,7 @@ export async function failReception(running: RunningTransfer, reason: unknown): 
   const moved = await context.store.write(async (tx) => {
     const move = { from: 'IN_PROGRESS', to: 'FAILED', now, fence: held.fence, error } as const
     if (!(await moveTransfer(tx, transfer.id, move))) return false
+    for (const { file, failure } of unsaid) await owe(running, file, tx, failure)
     await addHistory(tx, transfer.channelCode, [
       { at: now, event: 'TRANSFER_FAILED', detail: `${transfer.id}: ${error.message}` },
     ])

@@ -28,26 +28,29 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
 }
 
 /**
- * Throws when the action fails; the partner then hears of it too, unless it is tried again (waitsForDisk). A node that takes
- * over a reception calls it with `again` for what an earlier run had put in place: that one may have acted, and died before
- * it wrote so.
+ * Throws when the action fails; the partner then hears of it too, unless it is tried again (waitsForDisk): then it hears of it
+ * when the reception ends FAILED all the same. `takenOver` is for a node that goes on with a reception, as often as one of
+ * its files waits for a disk: it tells of a failure with the end alone. `again`: an earlier run had put the file in place. It
+ * may have acted, and died before it wrote so.
  */
 export async function finishFile(
   running: RunningTransfer,
   file: TransferFileRecord,
   owesReceipts: boolean,
-  again = false,
+  takenOver?: { again: boolean },
 ): Promise<void> {
   const { context, held } = running
   try {
-    const pathPost = await act(running, file, again)
+    const pathPost = await act(running, file, takenOver?.again === true)
     await writeHeld(context.store, held, (tx) => recordDone(tx, running, file, { pathPost, owesReceipts }))
     file.phase = 'DONE'
   } catch (failure) {
-    const thrown = movesLater(running, file, failure) ?? failure
-    if (owesReceipts && !isLeft(thrown))
-      await writeHeld(context.store, held, (tx) => owe(running, file, tx, thrown))
-    throw thrown
+    const later = movesLater(running, file, failure)
+    if (owesReceipts && !isLeft(failure)) {
+      if (later ?? takenOver) running.unsaid.push({ file, failure })
+      else await writeHeld(context.store, held, (tx) => owe(running, file, tx, failure))
+    }
+    throw later ?? failure
   }
 }
 

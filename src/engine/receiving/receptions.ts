@@ -104,7 +104,7 @@ export class Receptions {
     record.index = 0
     const { transfer, held } = await beginReception(context, channel, record, offer, path)
     transfer.files = []
-    const running = { context, transfer, held, plan, signal: hold(held) }
+    const running = { context, transfer, held, plan, signal: hold(held), unsaid: [] }
     const terms = { snapshot, openedBy: offer.reach.openedBy }
     const reception = new Reception(running, terms, isEncrypted(offer))
     reception.enter(file, offer.reach, offer.size ?? 0)

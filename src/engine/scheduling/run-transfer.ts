@@ -70,7 +70,7 @@ export async function runTransfer(
     }
     const snapshot = claim.snapshot ?? snapshotOf(channel)
     const plan = await makeTransferPlan(context.store.db, context.seal, snapshot)
-    running = { context, transfer, held, plan, signal }
+    running = { context, transfer, held, plan, signal, unsaid: [] }
     await start(running, claim, snapshot)
     if (transfer.direction === 'RECEPCION') await goOnReceiving(runner, running)
     else if (!isSent(transfer)) await emit(runner, running, given)
@@ -296,7 +296,7 @@ async function settleFile(
     await placeWhole(running, file, staged, { directory })
     await recordPlaced(running, file, received, owesReceipts)
   } else if (received !== '' && file.phase !== 'MOVING') await removeReceived(received)
-  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts, again)
+  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts, { again })
 }
 
 async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ reason: unknown } | undefined> {
