@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { endsSession } from '../../src/engine/transports/oftp2/protocol/reasons.ts'
 import type { Call, Session, SessionHost } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
@@ -18,7 +19,7 @@ import { offerOf } from './wire.ts'
 
 const OFTP2 = { protocol: 'oftp2', capabilities: { receipts: true } }
 
-async function movingRig(t: TestContext, retries = 0, line = new Line(OFTP2)): Promise<Rig> {
+async function movingRig(t: TestContext, retries = 0, line = new Line(OFTP2), timeoutAck = 60): Promise<Rig> {
   const rig = await startRig(t, { transports: [line] })
   line.leadTo(rig)
   await rig.putContact({ id: 'acme', protocol: 'oftp2' })
@@ -27,7 +28,11 @@ async function movingRig(t: TestContext, retries = 0, line = new Line(OFTP2)): P
     CODE,
     channelOf(rig, {
       integrations: { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory },
-      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries } },
+      connection: {
+        ips: ['127.0.0.1'],
+        advancedConfigurationConnection: { retries },
+        advancedConfigurationTransmission: { timeoutAck },
+      },
     }),
   )
   return rig.run()
@@ -160,3 +165,46 @@ test('a file whose move failed has one receipt, however often another one of its
   assert.deepEqual(new Set(await receiptsOwed(rig)), new Set([false, true]))
   assert.equal((await receiptsOwed(rig)).length, 2)
 })
+
+/** A reception that waits for its disk, until `goOn`. */
+async function resting(t: TestContext, rig: Rig): Promise<{ goOn: () => Promise<void> }> {
+  postpone(t, rig, 'a.txt')
+  await bring(rig)
+  rig.receptions.letGo(CODE)
+  const dueAt = (due_at: number) =>
+    rig.store.write(async (tx) => {
+      const set = tx.updateTable('transfer').set({ due_at }).where('lease_until', 'is', null)
+      return Number((await set.where('attempts', '=', 1).executeTakeFirst()).numUpdatedRows)
+    })
+  await waitFor('it rests', async () => (await dueAt(Date.now() + 600_000)) === 1)
+  return {
+    goOn: async () => {
+      await dueAt(0)
+      rig.wake()
+      assert.equal((await rig.lastReception()).state, 'COMPLETED')
+    },
+  }
+}
+
+for (const fetched of [false, true])
+  test(`a ${fetched ? 'fetched file' : 'file'} that waits too long for a channel whose reception rests is kept`, async (t) => {
+    const rig = await movingRig(t, 5, new Line(OFTP2), 1)
+    const { goOn } = await resting(t, rig)
+    const offered = offerOf('b.txt', { size: 1, restartFrom: 1, ...(fetched && { fetched }) })
+    const first = await rig.host('oftp2').offer(offered)
+    await first.write(Buffer.from('b'), 0)
+    // Handed over, it is told like a node that cannot take it now: a conflict at a file's end is for good over OFTP2.
+    const told = await first.complete({ size: 1 }).catch((thrown: unknown) => thrown)
+    assert.ok(told instanceof NodeError)
+    assert.deepEqual([told.code, endsSession(told)], fetched ? ['conflict', false] : ['unavailable', true])
+    await goOn()
+    // This node looks again at what it fetched and could not take, after a pause.
+    rig.setAhead(60_000)
+    const again = await rig.host('oftp2').offer(offered)
+    assert.equal(again.position, 1, 'it must travel again')
+    await again.complete({ size: 1 })
+    const names = async () => (await rig.lastReception()).files.map(({ name }) => name)
+    await waitFor('its reception is over', async () => (await names()).join() === 'b.txt')
+    assert.equal((await rig.lastReception()).state, 'COMPLETED')
+    assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [[], ['a.txt', 'b.txt']])
+  })

@@ -28,7 +28,7 @@ import { abandonFile, isHereAlready } from './abandon-file.ts'
 import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
-import { isConflict, isUnavailable, leftToNext, throwUnlessTaken } from './refusal.ts'
+import { isConflict, isUnavailable, leftToNext, throwUnlessTaken, waitedTooLong } from './refusal.ts'
 import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
@@ -237,7 +237,8 @@ export class IncomingFile implements Incoming {
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
       if (this.#come.placed || unsure)
         return throwUnlessTaken(await this.#leaveToNext(thrown), this.#key, this.#come.placed)
-      await this.abandon(thrown, false)
+      // What waited in vain for its channel comes again, and need not travel twice.
+      await this.abandon(thrown, !this.#reception && (isConflict(thrown) || isUnavailable(thrown)))
       // It may have become part of a reception while it was being abandoned.
       this.#reception?.refuse(naming(thrown, this.#record.name))
       this.#reception?.leave(this)
@@ -302,7 +303,7 @@ export class IncomingFile implements Incoming {
       try {
         await this.#begin(this.#opened().path)
       } catch (thrown) {
-        if (!isConflict(thrown) || context.now() >= deadline) throw thrown
+        if (!isConflict(thrown) || context.now() >= deadline) throw waitedTooLong(thrown, this.#offer)
         free.ask()
         await free.promise
         if (!this.isAlive) throw new NodeError('connection_lost', `${this.#offer.name} is over`)

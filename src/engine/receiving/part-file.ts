@@ -53,6 +53,8 @@ export class PartFile {
   #keptAt = -Infinity
   #keeping: Promise<void> | undefined
   #closed = false
+  /** Whether all of it got to the disk; undefined while more may come. */
+  #ending: Promise<boolean> | undefined
   /** What the first sync failed by. */
   #fault: unknown
 
@@ -199,7 +201,10 @@ export class PartFile {
       const hashing = this.#hashed === size ? this.#digest() : undefined
       const synced = this.#sync()
       // Whoever is told of the whole waits for it, and hears of it there.
-      synced.catch(() => {})
+      this.#ending = synced.then(
+        () => true,
+        () => false,
+      )
       const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path, 'the received file')]
       return { size, sha256, synced }
     } catch (thrown) {
@@ -219,8 +224,9 @@ export class PartFile {
   /** Keeps what is contiguous for a later try. */
   async keepAll(): Promise<void> {
     await this.#keeping
-    if (this.#closed) return
-    await this.#keep(this.#contiguous)
+    // When it has ended, all of it is on the disk, unless that failed.
+    if (this.#ending && (await this.#ending)) await this.#checkpoint(this.#contiguous)
+    else if (!this.#closed) await this.#keep(this.#contiguous)
   }
 
   async close(): Promise<void> {

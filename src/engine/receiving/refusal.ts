@@ -1,7 +1,8 @@
 // What the reason says for which a file or a reception does not come to its end.
 
-import { NodeError, toNodeError } from '../../errors.ts'
+import { NodeError, messageOf, toNodeError } from '../../errors.ts'
 import { namesOneFile } from '../transports/transport.ts'
+import type { Offer } from '../transports/transport.ts'
 
 /** The database does not answer, or the node stops: how far it got is to be seen later. */
 export function isUnavailable(thrown: unknown): boolean {
@@ -25,6 +26,15 @@ export function waitsForDisk(thrown: unknown): string | undefined {
 /** The channel's reception cannot take the file now. */
 export function isConflict(thrown: unknown): boolean {
   return thrown instanceof NodeError && thrown.code === 'conflict'
+}
+
+/**
+ * A whole file has waited too long for its channel, whose reception may wait for a disk. A partner that hands it over is told
+ * to try again later, whatever its protocol makes of a conflict. Of what this node fetches the others go on.
+ */
+export function waitedTooLong(thrown: unknown, { name, fetched }: Pick<Offer, 'name' | 'fetched'>): unknown {
+  if (fetched || !isConflict(thrown)) return thrown
+  return new NodeError('unavailable', `${name} cannot be taken now: ${messageOf(thrown)}`, { cause: thrown })
 }
 
 /** What the partner is told of a file that is here, and whose reception somebody else goes on with: to ask again later. */

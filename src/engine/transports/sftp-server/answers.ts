@@ -25,6 +25,7 @@ const MEANS: Partial<Record<ErrorCode, string>> = {
   not_found: 'There is no such file or folder, or no file can have that name here.',
   forbidden: 'That is not allowed here.',
   conflict: 'The file or its name is in use, or that cannot be done with it now.',
+  unavailable: 'The server cannot do that now; try again later.',
   too_many: 'Too many files and folders are open at once.',
   internal: 'A fault of the server.',
 }
