@@ -1,17 +1,21 @@
 // Received files that the channel moves on, and that somebody takes away before the node has written what became of them.
 
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import type { Channel } from '../../src/contract/channel.ts'
 import { endsSession } from '../../src/engine/transports/oftp2/protocol/reasons.ts'
 import type { Call, Session, SessionHost } from '../../src/engine/transports/transport.ts'
 import { NodeError } from '../../src/errors.ts'
+import { markOf } from '../../src/files/place.ts'
 import type { Store, Tx } from '../../src/store/database/store.ts'
 import { requestFetch } from '../../src/transfers/fetch.ts'
-import { waitFor } from '../support/harness.ts'
+import { tempFolder, waitFor } from '../support/harness.ts'
 import { diskFault, meanwhile } from '../support/meanwhile.ts'
+import { skipWithoutPrlimit, withNothingToOpen } from '../support/open-files.ts'
 import { Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
@@ -19,22 +23,22 @@ import { offerOf } from './wire.ts'
 
 const OFTP2 = { protocol: 'oftp2', capabilities: { receipts: true } }
 
-async function movingRig(t: TestContext, retries = 0, line = new Line(OFTP2), timeoutAck = 60): Promise<Rig> {
+type Options = { retries?: number; timeoutAck?: number; line?: Line; integrations?: Channel['integrations'] }
+
+/** Received files are moved to `sorted`, unless `integrations` says otherwise. */
+async function movingRig(t: TestContext, options: Options = {}): Promise<Rig> {
+  const { retries = 0, timeoutAck = 60, line = new Line(OFTP2) } = options
   const rig = await startRig(t, { transports: [line] })
   line.leadTo(rig)
   await rig.putContact({ id: 'acme', protocol: 'oftp2' })
   const postReceptionDirectory = join(rig.place.files, 'sorted')
-  await rig.putChannel(
-    CODE,
-    channelOf(rig, {
-      integrations: { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory },
-      connection: {
-        ips: ['127.0.0.1'],
-        advancedConfigurationConnection: { retries },
-        advancedConfigurationTransmission: { timeoutAck },
-      },
-    }),
-  )
+  const moves = { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory } as const
+  const connection = {
+    ips: ['127.0.0.1'],
+    advancedConfigurationConnection: { retries },
+    advancedConfigurationTransmission: { timeoutAck },
+  }
+  await rig.putChannel(CODE, channelOf(rig, { integrations: options.integrations ?? moves, connection }))
   return rig.run()
 }
 
@@ -98,7 +102,7 @@ test('a file that somebody takes away before it is moved is missing', async (t) 
 
 for (const call of ['stat', 'lstat'] as const)
   test(`a file that the disk does not show (${call}) when it is to be moved is moved later`, async (t) => {
-    const rig = await movingRig(t, 5)
+    const rig = await movingRig(t, { retries: 5 })
     const looks: { done: () => boolean }[] = []
     judgeWrites(rig, async (phase) => {
       if (phase !== 'PLACED' || looks.length > 0) return
@@ -114,7 +118,7 @@ for (const call of ['stat', 'lstat'] as const)
   })
 
 test('a file that is to be moved later has its receipt when its reception fails by another one', async (t) => {
-  const rig = await movingRig(t, 5)
+  const rig = await movingRig(t, { retries: 5 })
   const postponed = postpone(t, rig, 'a.txt')
   await bring(rig)
   await waitFor('it is to be moved', () => Promise.resolve(postponed.done()))
@@ -141,7 +145,7 @@ class CutLine extends Line {
 
 test('a file that is to be moved later has its receipt when the fetch that brought it breaks', async (t) => {
   const line = new CutLine(OFTP2)
-  const rig = await movingRig(t, 5, line)
+  const rig = await movingRig(t, { retries: 5, line })
   await rig.offer('a.txt', 'a')
   const postponed = postpone(t, rig, 'a.txt')
   const asking = { store: rig.store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
@@ -153,7 +157,7 @@ test('a file that is to be moved later has its receipt when the fetch that broug
 })
 
 test('a file whose move failed has one receipt, however often another one of its reception waits', async (t) => {
-  const rig = await movingRig(t, 5)
+  const rig = await movingRig(t, { retries: 5 })
   await rig.put('a.txt', 'in the way', join(rig.place.files, 'sorted'))
   const waits = ['a.txt', 'b.txt', 'b.txt'].map((name) => postpone(t, rig, name))
   await bring(rig)
@@ -188,7 +192,7 @@ async function resting(t: TestContext, rig: Rig): Promise<{ goOn: () => Promise<
 
 for (const fetched of [false, true])
   test(`a ${fetched ? 'fetched file' : 'file'} that waits too long for a channel whose reception rests is kept`, async (t) => {
-    const rig = await movingRig(t, 5, new Line(OFTP2), 1)
+    const rig = await movingRig(t, { retries: 5, timeoutAck: 1 })
     const { goOn } = await resting(t, rig)
     const offered = offerOf('b.txt', { size: 1, restartFrom: 1, ...(fetched && { fetched }) })
     const first = await rig.host('oftp2').offer(offered)
@@ -208,3 +212,82 @@ for (const fetched of [false, true])
     assert.equal((await rig.lastReception()).state, 'COMPLETED')
     assert.deepEqual([await rig.list('in'), await rig.list('sorted')], [[], ['a.txt', 'b.txt']])
   })
+
+/** A script notes in `done` for which files it runs. */
+async function scriptRig(t: TestContext, script: string): Promise<{ rig: Rig; done: string }> {
+  const folder = await tempFolder(t)
+  const [done, postReceptionFile] = [join(folder, 'done'), join(folder, 'post')]
+  const lines = ['#!/bin/sh', `done=${done}`, 'echo "$ESCLUSA_FILE_NAME" >> "$done"', script]
+  await writeFile(postReceptionFile, lines.join('\n'), { mode: 0o755 })
+  const integrations = { postReceptionAction: 'RECEPTION_EXECUTE', postReceptionFile } as const
+  const rig = await movingRig(t, { retries: 5, integrations })
+  Object.assign(rig.context.roots, { scriptRoots: [folder] })
+  return { rig, done }
+}
+
+test(
+  'a script that cannot be started for a received file is started when it can be, and runs once',
+  { skip: skipWithoutPrlimit },
+  async (t) => {
+    const { rig, done } = await scriptRig(t, 'true')
+    let rests: Promise<string | null> | undefined
+    judgeWrites(rig, async (phase) => {
+      if (phase !== 'PLACED' || rests) return
+      const noneLeft = Promise.withResolvers<void>()
+      rests = withNothingToOpen(async () => {
+        noneLeft.resolve()
+        return whyItRests(rig)
+      })
+      await noneLeft.promise
+    })
+    await bring(rig)
+    assert.match(
+      (await rests) ?? '',
+      /^a\.txt is here, but its script could not be started: too many files and connections are open at once/,
+    )
+    assert.deepEqual([existsSync(done), await receiptsOwed(rig)], [false, []])
+    const { state, error } = await rig.lastReception()
+    assert.deepEqual([state, error], ['COMPLETED', null])
+    assert.equal(await readFile(done, 'utf8'), 'a.txt\n')
+    assert.deepEqual(await receiptsOwed(rig), [true])
+  },
+)
+
+async function whyItRests(rig: Rig): Promise<string | null> {
+  let error: string | null = null
+  await waitFor('it rests, or is over', async () => {
+    rig.receptions.letGo(CODE)
+    const row = await rig.store.db.selectFrom('transfer').selectAll().executeTakeFirstOrThrow()
+    error = row.error
+    return row.attempts > 0 || row.ended_at !== null
+  })
+  return error
+}
+
+test('a script that refuses its file does so once, though another file of its reception waits for its disk', async (t) => {
+  const { rig, done } = await scriptRig(
+    t,
+    '[ "$ESCLUSA_FILE_NAME" = b.txt ] || [ "$(grep -c a.txt "$done")" = 1 ]',
+  )
+  const faults = new Set(['a.txt DONE', 'b.txt PLACED'])
+  const store = rig.store as { write: Store['write'] }
+  const { write } = store
+  store.write = (change) =>
+    write(async (tx) => {
+      const value = await change(tx)
+      for (const { name, phase, staged_path } of await tx.selectFrom('transfer_file').selectAll().execute()) {
+        if (!faults.delete(`${name} ${phase}`)) continue
+        if (name === 'b.txt')
+          meanwhile(t, 'lstat', 'before', { path: markOf(staged_path ?? ''), act: diskFault })
+        throw new NodeError('unavailable', 'the database does not answer')
+      }
+      return value
+    })
+  await bring(rig)
+  await waitFor('the script of the first ran', () => Promise.resolve(faults.size === 1))
+  await assert.rejects(bring(rig, 'b.txt'), { code: 'unavailable' })
+  const { id, state, attempts } = await rig.lastReception()
+  assert.deepEqual([state, attempts, await rig.errorCode(id)], ['FAILED', 1, 'script_failed'])
+  assert.equal(await readFile(done, 'utf8'), 'a.txt\na.txt\nb.txt\n')
+  assert.deepEqual(new Set(await receiptsOwed(rig)), new Set([false, true]))
+})

@@ -105,12 +105,21 @@ export class ScriptError extends NodeError {
   }
 }
 
-/** Undefined: it is something else. A script that never ran has refused nothing, and may run later. */
-function cannotStartNow(script: Script, thrown: unknown): NodeError | undefined {
+/** A script that never ran has refused nothing, and may run later. */
+export class NotStarted extends NodeError {
+  constructor(message: string, cause: unknown) {
+    super('disk_fault', message, { cause })
+  }
+}
+
+/** Undefined: it is something else. */
+function cannotStartNow(script: Script, thrown: unknown): NotStarted | undefined {
+  const tooMany = tooManyOpen(thrown)
+  if (tooMany) return new NotStarted(tooMany.message, thrown)
   const code = systemCode(thrown)
-  if (code !== 'EAGAIN' && code !== 'ENOMEM') return tooManyOpen(thrown)
+  if (code !== 'EAGAIN' && code !== 'ENOMEM') return undefined
   const message = `script ${script.path} cannot be started: too many processes or too little memory (${code})`
-  return new NodeError('disk_fault', message, { cause: thrown })
+  return new NotStarted(message, thrown)
 }
 
 function failed(script: Script, how: string, output: string, cause?: unknown): ScriptError {

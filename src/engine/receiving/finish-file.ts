@@ -10,6 +10,7 @@ import { updateFile } from '../../store/transfers/leases.ts'
 import { moveOriginal, placesOf } from '../actions/post-action.ts'
 import type { MoveTo } from '../actions/post-action.ts'
 import { runStep } from '../actions/script-steps.ts'
+import { NotStarted } from '../actions/scripts.ts'
 import { writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -25,6 +26,11 @@ export function hasAction({ channel }: TransferPlan, file: TransferFileRecord): 
   } = channel.integrations ?? {}
   if (action === 'RECEPTION_MOVE') return postReceptionDirectory !== undefined && file.content === 'FILE'
   return action === 'RECEPTION_EXECUTE' && postReceptionFile !== undefined
+}
+
+/** A script that has refused its file is not run again. */
+export function runsScript({ channel }: TransferPlan): boolean {
+  return channel.integrations?.postReceptionAction === 'RECEPTION_EXECUTE'
 }
 
 /**
@@ -45,7 +51,7 @@ export async function finishFile(
     await writeHeld(context.store, held, (tx) => recordDone(tx, running, file, { pathPost, owesReceipts }))
     file.phase = 'DONE'
   } catch (failure) {
-    const later = movesLater(running, file, failure)
+    const later = actsLater(running, file, failure)
     if (owesReceipts && !isLeft(failure)) {
       if (later ?? takenOver) running.unsaid.push({ file, failure })
       else await writeHeld(context.store, held, (tx) => owe(running, file, tx, failure))
@@ -54,17 +60,18 @@ export async function finishFile(
   }
 }
 
-/** What the reception waits for if the disk does not take the file now, and the channel lets it be tried again. */
-function movesLater(
+/** What the reception waits for if the action cannot be done now, and the channel lets it be tried again. */
+function actsLater(
   { transfer, plan }: RunningTransfer,
   { name }: TransferFileRecord,
   failure: unknown,
 ): unknown {
-  const { integrations, connection } = plan.channel
-  // A script may have done its work: it is not run again.
-  if (integrations?.postReceptionAction !== 'RECEPTION_MOVE') return undefined
+  const { connection } = plan.channel
+  // Otherwise it may have done its work: it is not run again.
+  if (runsScript(plan) && !(failure instanceof NotStarted)) return undefined
   if (transfer.attempts >= (connection?.advancedConfigurationConnection?.retries ?? 0)) return undefined
-  const later = new NodeError('unavailable', `${name} is here, but could not be moved`, { cause: failure })
+  const what = runsScript(plan) ? 'its script could not be started' : 'could not be moved'
+  const later = new NodeError('unavailable', `${name} is here, but ${what}`, { cause: failure })
   return waitsForDisk(later) === undefined ? undefined : later
 }
 

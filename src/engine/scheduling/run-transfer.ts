@@ -34,7 +34,7 @@ import { isSpooled, spoolSession } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { endReception } from '../receiving/end-reception.ts'
-import { finishFile } from '../receiving/finish-file.ts'
+import { finishFile, runsScript } from '../receiving/finish-file.ts'
 import { placeWhole, recordPlaced } from '../receiving/place-file.ts'
 import type { Receptions } from '../receiving/receptions.ts'
 import { isLeft, leftToNext, waitsForDisk } from '../receiving/refusal.ts'
@@ -264,21 +264,31 @@ async function settleReceived(
   running: RunningTransfer,
   owesReceipts: boolean,
 ): Promise<{ reason: unknown } | undefined> {
+  const { transfer, plan } = running
   let refused: { reason: unknown } | undefined
   let left: unknown
-  for (const file of running.transfer.files) {
-    try {
-      await settleFile(running, file, owesReceipts)
-    } catch (thrown) {
-      if (waitsForDisk(thrown) !== undefined) left ??= thrown
-      else if (isLeft(thrown)) throw thrown
-      else if (file.phase === 'WHOLE' && toNodeError(thrown).code === 'disk_fault') {
-        // It is here, and its partner may know that. Given up, it would stand in the way of itself when it comes again.
-        left ??= leftToNext(file.name, thrown)
-      } else refused ??= { reason: naming(thrown, file.name) }
-    }
+  const each = async (files: TransferFileRecord[], work: (file: TransferFileRecord) => Promise<void>) => {
+    for (const file of files)
+      try {
+        await work(file)
+      } catch (thrown) {
+        if (waitsForDisk(thrown) !== undefined) left ??= thrown
+        else if (isLeft(thrown)) throw thrown
+        else if (file.phase === 'WHOLE' && toNodeError(thrown).code === 'disk_fault') {
+          // It is here, and its partner may know that. Given up, it would stand in the way of itself when it comes again.
+          left ??= leftToNext(file.name, thrown)
+        } else refused ??= { reason: naming(thrown, file.name) }
+      }
   }
-  if (left !== undefined) throw left
+  const before = new Set(transfer.files.filter(({ phase }) => phase === 'PLACED'))
+  await each(transfer.files, (file) => settleFile(running, file, owesReceipts))
+  const waits = left !== undefined
+  const placed = transfer.files.filter(({ phase }) => phase === 'PLACED')
+  const act = (file: TransferFileRecord) =>
+    finishFile(running, file, owesReceipts, { again: before.has(file) })
+  // While a reception goes on, a script that has refused its file would be run again.
+  if (!waits || !runsScript(plan)) await each(placed, act)
+  if (left !== undefined && (waits || !refused || !runsScript(plan))) throw left
   return refused
 }
 
@@ -289,14 +299,12 @@ async function settleFile(
 ): Promise<void> {
   const staged = file.stagedPath ?? ''
   const received = receivedPath(staged)
-  const again = file.phase === 'PLACED'
   if (file.phase === 'WHOLE') {
     const directories = directoriesFor(running.plan.channel, 'RECEPCION')
     const directory = directories.find(({ index }) => index === file.directory)?.directory ?? {}
     await placeWhole(running, file, staged, { directory })
     await recordPlaced(running, file, received, owesReceipts)
   } else if (received !== '' && file.phase !== 'MOVING') await removeReceived(received)
-  if (file.phase === 'PLACED') await finishFile(running, file, owesReceipts, { again })
 }
 
 async function fetchInto(runner: Runner, running: RunningTransfer): Promise<{ reason: unknown } | undefined> {
