@@ -23,11 +23,17 @@ import { offerOf } from './wire.ts'
 
 const OFTP2 = { protocol: 'oftp2', capabilities: { receipts: true } }
 
-type Options = { retries?: number; timeoutAck?: number; line?: Line; integrations?: Channel['integrations'] }
+type Options = {
+  retries?: number
+  callingEnd?: 'REMOTO'
+  timeoutAck?: number
+  line?: Line
+  integrations?: Channel['integrations']
+}
 
 /** Received files are moved to `sorted`, unless `integrations` says otherwise. */
 async function movingRig(t: TestContext, options: Options = {}): Promise<Rig> {
-  const { retries = 0, timeoutAck = 60, line = new Line(OFTP2) } = options
+  const { retries = 0, callingEnd, timeoutAck = 60, line = new Line(OFTP2) } = options
   const rig = await startRig(t, { transports: [line] })
   line.leadTo(rig)
   await rig.putContact({ id: 'acme', protocol: 'oftp2' })
@@ -35,7 +41,7 @@ async function movingRig(t: TestContext, options: Options = {}): Promise<Rig> {
   const moves = { postReceptionAction: 'RECEPTION_MOVE', postReceptionDirectory } as const
   const connection = {
     ips: ['127.0.0.1'],
-    advancedConfigurationConnection: { retries },
+    advancedConfigurationConnection: { retries, ...(callingEnd && { callingEnd }) },
     advancedConfigurationTransmission: { timeoutAck },
   }
   await rig.putChannel(CODE, channelOf(rig, { integrations: options.integrations ?? moves, connection }))
@@ -290,4 +296,17 @@ test('a script that refuses its file does so once, though another file of its re
   assert.deepEqual([state, attempts, await rig.errorCode(id)], ['FAILED', 1, 'script_failed'])
   assert.equal(await readFile(done, 'utf8'), 'a.txt\na.txt\nb.txt\n')
   assert.deepEqual(new Set(await receiptsOwed(rig)), new Set([false, true]))
+})
+
+test('a reception that rested waits for no call of the partner after the database did not answer', async (t) => {
+  const rig = await movingRig(t, { retries: 5, callingEnd: 'REMOTO' })
+  const { goOn } = await resting(t, rig)
+  let met = false
+  judgeWrites(rig, async (phase) => {
+    if (phase !== 'DONE' || met) return
+    met = true
+    throw new NodeError('unavailable', 'the database does not answer')
+  })
+  await goOn()
+  assert.deepEqual([met, await rig.list('sorted')], [true, ['a.txt']])
 })

@@ -51,15 +51,23 @@ async function putBack(context: EngineContext, transfer: TransferRecord, held: H
   // If the node is not stopping, the database did not answer: wait a moment before the next try.
   const dueAt = context.stopping.aborted ? now : now + BREATHER_MS
   await context.store.write(async (tx) => {
-    const moved = await moveTransfer(tx, transfer.id, {
-      from: 'IN_PROGRESS',
-      to: 'PENDING',
-      now,
-      fence: held.fence,
-      dueAt,
-    })
+    const move = { from: 'IN_PROGRESS', to: 'PENDING', now, fence: held.fence, dueAt } as const
+    const moved =
+      !isHere(transfer) && (await moveTransfer(tx, transfer.id, { ...move, ...noError(transfer) }))
     if (!moved) await parkClaim(tx, held, dueAt)
   })
+}
+
+/** Its files are here, and neither the partner's call nor the channel's hours matter for them. A fetch may need both. */
+function isHere({ direction, type, attempts, files }: TransferRecord): boolean {
+  if (direction !== 'RECEPCION') return false
+  const fetches = type === 'MANUAL' || type === 'RETRY'
+  return !fetches || (attempts > 0 && files.some(({ phase }) => phase === 'WHOLE' || phase === 'PLACED'))
+}
+
+/** What a reception has waited for is over when nothing of it is left here. */
+function noError({ direction }: TransferRecord): { error?: null } {
+  return direction === 'RECEPCION' ? { error: null } : {}
 }
 
 const BREATHER_MS = 1000
