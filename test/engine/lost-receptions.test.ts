@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
-import { endReception } from '../../src/engine/receiving/end-reception.ts'
+import { endReception, restReception } from '../../src/engine/receiving/end-reception.ts'
 import { proposeKey } from '../../src/engine/receiving/propose-key.ts'
 import { makeTransferPlan, snapshotOf } from '../../src/engine/transfer-plan.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -31,12 +31,13 @@ async function underWay(t: TestContext, change: Channel = {}) {
   return { rig, running, told, stopping, state }
 }
 
-test('who has lost a reception neither completes it nor fails it, and tells nobody', async (t) => {
+test('who has lost a reception neither completes it, fails it nor lets it rest, and tells nobody', async (t) => {
   const { rig, running, told, state } = await underWay(t)
   const lost = { ...running, held: { ...running.held, fence: running.held.fence - 1 } }
   const before = await rig.history()
   await assert.rejects(endReception(lost, undefined), { code: 'lease_lost' })
   await endReception(lost, { reason: new NodeError('no_space', 'the disk is full') })
+  await restReception(lost, 'the disk is full')
   for (const code of ['lease_lost', 'cancelled'] as const)
     await endReception(running, { reason: new NodeError(code, 'it is another’s now') })
   assert.deepEqual([await state(), told, await rig.history()], ['IN_PROGRESS', [], before])

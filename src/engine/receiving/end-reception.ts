@@ -45,7 +45,8 @@ export async function restReception(
   const now = context.now()
   const attempts = transfer.attempts + 1
   const dueAt = Math.min(nextAttemptAt(now, attempts, Math.random), now + MOST_REST_MS)
-  await context.store.write((tx) => parkClaim(tx, held, dueAt, { attempts, error }))
+  // A reset, or whoever has taken it over, has told what became of it.
+  if (!(await context.store.write((tx) => parkClaim(tx, held, dueAt, { attempts, error })))) return
   const about = { transfer: transfer.id, channel: transfer.channelCode, attempts, error, inMs: dueAt - now }
   context.log.warn(about, 'a received file waits for its disk')
   announce(context, transfer, 'IN_PROGRESS', error)

@@ -171,20 +171,24 @@ export async function letGo(tx: Tx, held: readonly Held[]): Promise<void> {
       .execute()
 }
 
-/** Gives a claim back as it is, to be looked at again at `dueAt`. `noted`: it was tried, and what it waits for. */
+/**
+ * Gives a claim back as it is, to be looked at again at `dueAt`. `noted`: it was tried, and what it waits for. False: it is no
+ * longer ours to give.
+ */
 export async function parkClaim(
   tx: Tx,
   held: Held,
   dueAt: number,
   noted?: { attempts: number; error: string },
-): Promise<void> {
-  await tx
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable('transfer')
     .set({ lease_owner: null, lease_until: null, due_at: dueAt, ...noted })
     .where('id', '=', held.id)
     .where('fence', '=', held.fence)
     .where(isActive)
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /**

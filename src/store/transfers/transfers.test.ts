@@ -377,11 +377,11 @@ testOnBoth('who has lost a transfer changes nothing of it any more', async (t, d
   const before = await row()
   await store.write(async (tx) => {
     await letGo(tx, [of(lost)])
-    await parkClaim(tx, of(lost), 20_000)
+    assert.equal(await parkClaim(tx, of(lost), 20_000), false)
     await setSnapshot(tx, of(lost), '{}')
   })
   assert.deepEqual(await row(), before)
-  await store.write((tx) => parkClaim(tx, of(taken), 20_000))
+  assert.ok(await store.write((tx) => parkClaim(tx, of(taken), 20_000)))
   const { lease_owner, due_at } = await row()
   assert.deepEqual([lease_owner, due_at], [null, 20_000])
 })
