@@ -77,7 +77,7 @@ async function receiptsOwed(rig: Rig): Promise<boolean[]> {
   return rows.map(({ body }) => (JSON.parse(body) as { positive: boolean }).positive)
 }
 
-test('a file that was moved and taken away before that was written counts as moved', async (t) => {
+test('a file that was moved and taken away before that was written is done, and lies nowhere', async (t) => {
   const rig = await movingRig(t)
   let taken = false
   judgeWrites(rig, async (phase) => {
@@ -90,7 +90,7 @@ test('a file that was moved and taken away before that was written counts as mov
   const { state, error, files } = await rig.lastReception()
   assert.ok(taken)
   assert.equal(state, 'COMPLETED', error ?? '')
-  assert.equal(files[0]?.pathPost, join(rig.place.files, 'sorted', 'a.txt'))
+  assert.equal(files[0]?.pathPost, null)
   assert.deepEqual(await receiptsOwed(rig), [true])
 })
 
@@ -104,6 +104,16 @@ test('a file that somebody takes away before it is moved is missing', async (t) 
   assert.equal(state, 'FAILED')
   assert.equal(await rig.errorCode(id), 'file_missing')
   assert.deepEqual(await receiptsOwed(rig), [false])
+})
+
+test('a file that is taken while it waits to be moved is done, and lies nowhere', async (t) => {
+  const rig = await movingRig(t, { retries: 5 })
+  const { goOn } = await resting(t, rig)
+  await rm(join(rig.place.files, 'in', 'a.txt'))
+  await goOn()
+  const { files } = await rig.lastReception()
+  assert.deepEqual([files[0]?.phase, files[0]?.pathPost], ['DONE', null])
+  assert.deepEqual(await receiptsOwed(rig), [true])
 })
 
 for (const call of ['stat', 'lstat'] as const)

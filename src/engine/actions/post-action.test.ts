@@ -60,7 +60,7 @@ test('a file that is gone was moved only if what lies at the target is that file
   // What an earlier try moved is found, under a stamp too.
   await put()
   const moved = await moveOriginal(file, { ...to, rename: true })
-  assert.notEqual(moved, join(done, 'm1.txt'))
+  assert.ok(moved !== null && moved !== join(done, 'm1.txt'))
   assert.equal(await moveOriginal(file, { ...to, rename: true }), moved)
   renameSync(moved, join(done, 'm1.txt'))
   assert.equal(await moveOriginal(file, to), join(done, 'm1.txt'))

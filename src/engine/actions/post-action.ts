@@ -36,7 +36,7 @@ export type MoveTo = {
   directory: string
   fileRoots: readonly string[]
   rename: boolean
-  /** An earlier run may have moved it, and whoever waits for it there may have taken it away since. */
+  /** An earlier run may have moved it, and whoever waits for it, here or there, may have taken it away since. */
   mayBeTaken?: boolean
   /** The time for the stamp. It is the same at every try, so that a later try finds what an earlier one did. */
   at: number
@@ -45,8 +45,11 @@ export type MoveTo = {
 
 const MOST_STAMPED = 99
 
-/** Moves the file into the directory. If its name is taken there it gets a stamp, or this throws. Returns the new path. */
-export async function moveOriginal(file: Original, to: MoveTo): Promise<string> {
+/**
+ * Moves the file into the directory. If its name is taken there it gets a stamp, or this throws. Returns the new path; null
+ * where it lies nowhere and may be taken: nobody knows whether from here or from there.
+ */
+export async function moveOriginal(file: Original, to: MoveTo): Promise<string | null> {
   requireConfined(to.directory, to.fileRoots)
   await ensureFolder(to.directory)
   const name = basename(file.path)
@@ -59,7 +62,7 @@ export async function moveOriginal(file: Original, to: MoveTo): Promise<string> 
     // An earlier try may have died after moving it. What else lies under its name there is another file.
     for (let nth = 0; nth <= (to.rename ? MOST_STAMPED : 0); nth++)
       if (await isMoved(targetOf(nth))) return targetOf(nth)
-    if (to.mayBeTaken) return targetOf(0)
+    if (to.mayBeTaken) return null
     throw new NodeError('file_missing', `${file.path} is gone: it cannot be moved to ${to.directory}`)
   }
   const isIt = (found: Stats) => isSame(found, file)

@@ -114,7 +114,7 @@ async function moveReceived(
   running: RunningTransfer,
   file: TransferFileRecord,
   to: Pick<MoveTo, 'directory' | 'rename' | 'mayBeTaken'>,
-): Promise<string> {
+): Promise<string | null> {
   const now = await ifThere(stat(file.path), file.path)
   const modifiedAt = now ? Math.floor(now.mtimeMs) : null
   const original = { path: file.path, size: file.size, hash: file.hash, modifiedAt }
