@@ -32,7 +32,7 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
   /** The file is in its place by then, so it must be neither taken back nor refused. */
   received: async (t) => {
     const rig = await rigOn(t, 'RECEPCION')
-    const shown = errorsShown(rig)
+    const { shown, rests } = noted(rig)
     const offered = offerOf('a.bin', { size: BYTES.length, restartFrom: BYTES.length })
     const incoming = await rig.host().offer(offered)
     await incoming.write(BYTES, 0)
@@ -43,6 +43,12 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
     const { attempts, error } = await isFinished(rig)
     // Each failure makes it rest longer than the one before, and `error` says what it waits for until it is done.
     assert.deepEqual([attempts, error], [Number(times), null])
+    assert.equal(rests.size, attempts)
+    for (const [nth, ms] of rests) {
+      const most = 1000 * 2 ** (nth - 1)
+      // Between half of it and all. Some of it may be over when it is written.
+      assert.ok(ms <= most && ms > most / 2 - 100, `rest ${nth} took ${ms} ms`)
+    }
     const disk = 'a.bin is here, but that could not be recorded: the disk reports an error'
     assert.ok(
       [...shown].some((text) => text?.startsWith(disk)),
@@ -83,18 +89,25 @@ const scenarios: Record<string, (t: TestContext) => Promise<void>> = {
   },
 }
 
-/** What `error` of the transfer is after each write. */
-function errorsShown(rig: Rig): Set<string | null> {
+/** What `error` of the transfer is after each write, and for how long it rests after each attempt. */
+function noted(rig: Rig) {
   const shown = new Set<string | null>()
+  const rests = new Map<number, number>()
   const store = rig.store as { write: Store['write'] }
   const { write } = store
-  store.write = (change) =>
-    write(async (tx) => {
+  store.write = (change) => {
+    const now = rig.context.now()
+    return write(async (tx) => {
       const value = await change(tx)
-      for (const { error } of await tx.selectFrom('transfer').select('error').execute()) shown.add(error)
+      const columns = ['error', 'attempts', 'due_at'] as const
+      for (const { error, attempts, due_at } of await tx.selectFrom('transfer').select(columns).execute()) {
+        shown.add(error)
+        if (attempts > 0 && !rests.has(attempts)) rests.set(attempts, due_at - now)
+      }
       return value
     })
-  return shown
+  }
+  return { shown, rests }
 }
 
 async function isFinished(rig: Rig): Promise<TransferRecord> {

@@ -53,6 +53,18 @@ test('a reception whose database does not answer is left for the next claim, unl
   assert.deepEqual([await state(), told], ['FAILED', ['told']])
 })
 
+test('a reception rests for a minute at the most', async (t) => {
+  const { rig, running, told, state } = await underWay(t)
+  const context = { ...running.context, now: () => 1_000_000 }
+  await restReception(
+    { ...running, context, transfer: { ...running.transfer, attempts: 30 } },
+    'the disk is full',
+  )
+  const { attempts, dueAt, error } = await rig.transfer(running.held.id)
+  assert.deepEqual([attempts, dueAt, error], [31, 1_060_000, 'the disk is full'])
+  assert.deepEqual([await state(), told], ['IN_PROGRESS', ['told']])
+})
+
 test('a key is proposed by whoever holds the reception alone', async (t) => {
   const security = { rsaRemoteKey: (await makeTestKey('theirs')).certificatePem }
   const { rig, running } = await underWay(t, { keyExchangeChannel: true, security })
