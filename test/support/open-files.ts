@@ -13,7 +13,8 @@ export async function withNothingToOpen<T>(work: () => Promise<T>): Promise<T> {
   const script = `${set}=3: && echo none && read -r go; ${set}="$(ulimit -Hn)":`
   const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
-  await once(child.stdout, 'data')
+  const none = await Promise.race([once(child.stdout, 'data').then(() => true), ended.then(() => false)])
+  if (!none) throw new Error(`prlimit refused to take the file descriptors away (exit ${child.exitCode})`)
   try {
     return await work()
   } finally {
