@@ -7,7 +7,7 @@ import type { PreparedFile, SmallBatches, SmallFile } from '../small-batches.ts'
 import type { Names, PushMarkers } from './push-markers.ts'
 import { isQuickHere, placeSmall, removeQuickly } from './small-files.ts'
 
-/** `while`: the work that the session waits for at its end. `sync`: makes names in the inbox durable. */
+/** `during`: the work that the session waits for at its end. `sync`: makes names in the inbox durable. */
 export function smallBatches(
   markers: PushMarkers,
   { during, sync }: { during: <T>(work: () => Promise<T>) => Promise<T>; sync: () => Promise<void> },
