@@ -1,4 +1,4 @@
-// Receives files, and tells in between what the database and the partner know. disk-order.test.ts runs it under strace:
+// Receives files and sends some, and tells in between what the database and the partner know. disk-order.test.ts runs it under strace:
 // what is told is a path that nobody has, looked for on the disk, so that it stands in the journal among the rest.
 
 import { accessSync, fsync, linkSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
@@ -128,7 +128,22 @@ async function takenOver(rig: Rig, left: 'LINKED' | 'MARKED'): Promise<void> {
   tell(`placed ${left}`)
 }
 
-test('files come in', async (t) => {
+/** Small files to a partner's folder, by the dozen. */
+async function dozen(rig: Rig): Promise<void> {
+  const code = 'BANCO-ACME-DOZEN'
+  const filePath = join(rig.place.files, 'out')
+  tell('begins DOZEN')
+  await rig.putChannel(code, {
+    direction: 'EMISION',
+    directories: [{ direction: 'EMISION', filePath }],
+  })
+  for (let nth = 0; nth < 8; nth++) await rig.put(`D${nth}`, Buffer.alloc(10_000, 'a'))
+  delaySyncs(rig)
+  const { state, error } = await rig.sendAndEnd(code)
+  if (state !== 'COMPLETED') throw new Error(`DOZEN: ${error}`)
+}
+
+test('files come in, and go', async (t) => {
   const rig = (await startRig(t)).run()
   const to = (name: string) => join(rig.place.files, name)
   Object.assign(rig.context.roots, { fileRoots: [rig.place.files, elsewhere] })
@@ -142,5 +157,6 @@ test('files come in', async (t) => {
   await unsigned(rig)
   await takenOver(rig, 'LINKED')
   await takenOver(rig, 'MARKED')
+  await dozen(rig)
   if (elsewhere) await receive(rig, 'FAR', 10_000, join(elsewhere, 'far'))
 })

@@ -1,12 +1,12 @@
-// The order of writes of a reception (docs/engine.md), as the disk sees it: what a power failure may leave depends on it,
-// and nothing else shows it. A process that receives files runs under strace, which also makes each sync take a while, so
-// that nobody is ahead of one by luck.
+// The order of writes of a reception, and of small files that are sent by the dozen (docs/engine.md), as the disk sees it:
+// what a power failure may leave depends on it, and nothing else shows it. A process that receives and sends files runs
+// under strace, which also makes each sync take a while, so that nobody is ahead of one by luck.
 
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -72,8 +72,8 @@ function readJournal(text: string): Step[] {
   return steps
 }
 
-/** The journals of what the child received, one after the other, by their names. */
-async function receiveUnderStrace(t: TestContext): Promise<Map<string, Step[]>> {
+/** The journals of what the child moved, one after the other, by their names. */
+async function moveUnderStrace(t: TestContext): Promise<Map<string, Step[]>> {
   const journal = join(await tempFolder(t), 'journal')
   const far = isElsewhere ? await mkdtemp(join(ELSEWHERE, 'esclusa-test-')) : ''
   if (far) closeAfter(t, () => rm(far, { recursive: true }))
@@ -104,14 +104,21 @@ function inOrder(journal: Step[] = [], ...wanted: RegExp[]): void {
   }
 }
 
+/** How the octets got there that were linked to a name. */
+function linkedFrom(journal: Step[] = [], linked: RegExp): RegExp[] {
+  const [, from = 'nothing'] = journal.find(({ what }) => linked.test(what))?.what.split(' ') ?? []
+  const path = from.replaceAll('.', '\\.')
+  return [new RegExp(`^write ${path}$`), new RegExp(`^sync ${path}$`)]
+}
+
 const WRITE = /^write .*\/partial\/[^/]+\.part$/
 const OCTETS = /^sync .*\/partial\/[^/]+\.part$/
 const NAME_OF_OCTETS = /^sync .*\/partial$/
 const MARK = /^rename .*\.part .*\.part\.placed$/
 const COMMIT = /^sync .*-wal$/
 
-test('the order in which a reception gets to the disk', { skip }, async (t) => {
-  const journals = await receiveUnderStrace(t)
+test('the order in which files get to the disk', { skip }, async (t) => {
+  const journals = await moveUnderStrace(t)
 
   await t.test('a small file: octets and row, link, acknowledgement; folder, last row', () => {
     const small = journals.get('SMALL')
@@ -180,6 +187,36 @@ test('the order in which a reception gets to the disk', { skip }, async (t) => {
     inOrder(journals.get('LINKED'), /^sync .*\/LINKED$/, MARK, /^placed/)
     inOrder(journals.get('MARKED'), /^sync .*\/MARKED$/, /^placed/)
   })
+
+  await t.test(
+    'small files sent by the dozen: octets, row, link, folder, row, mark',
+    { skip: availableParallelism() < 2 && 'SKIPPED: on a single core files go one by one' },
+    () => {
+      const sent = journals.get('DOZEN')
+      for (let nth = 0; nth < 8; nth++) {
+        const linked = new RegExp(`^link .*\\.part .*/partner-in/D${nth}$`)
+        const [noted, done] = [`D${nth} STAGED`, `D${nth} DONE`]
+        const octets = linkedFrom(sent, linked)
+        inOrder(
+          sent,
+          ...octets,
+          new RegExp(`^writes ${noted}`),
+          COMMIT,
+          new RegExp(`^wrote ${noted}`),
+          linked,
+        )
+        inOrder(
+          sent,
+          linked,
+          /^sync .*\/partner-in$/,
+          new RegExp(`^writes ${done}`),
+          COMMIT,
+          new RegExp(`^wrote ${done}`),
+          /^unlink .*\.done$/,
+        )
+      }
+    },
+  )
 
   await t.test(
     'to another file system: octets, copy, link, folder, mark, acknowledgement',
