@@ -45,6 +45,28 @@ testOnBoth(
   },
 )
 
+test('SQLite: none that opens an empty database in the same moment as others is refused', async (t) => {
+  const [folder, openers, rounds] = [await tempFolder(t), 6, 100]
+  const turn = new Int32Array(new SharedArrayBuffer(8))
+  // All wait for the last one before each database.
+  const opening = `import { openSqlite } from ${JSON.stringify(new URL('./sqlite.ts', import.meta.url).href)}
+    import { workerData } from 'node:worker_threads'
+    for (let round = 1; round <= ${rounds}; round++) {
+      if (Atomics.add(workerData, 0, 1) === round * ${openers} - 1) {
+        Atomics.store(workerData, 1, round)
+        Atomics.notify(workerData, 1)
+      } else while (Atomics.load(workerData, 1) < round) Atomics.wait(workerData, 1, round - 1)
+      await openSqlite(${JSON.stringify(folder)} + '/' + round).close()
+    }`
+  const url = new URL(`data:text/javascript,${encodeURIComponent(opening)}`)
+  const ends = Array.from({ length: openers }, async () => {
+    const worker = new Worker(url, { workerData: turn })
+    closeAfter(t, async () => void (await worker.terminate()))
+    assert.deepEqual(await once(worker, 'exit'), [0])
+  })
+  await Promise.all(ends)
+})
+
 test('SQLite syncs every commit and checks references', async (t) => {
   const store = await withStore(t, sqlite)
   const pragma = async (name: string) => {

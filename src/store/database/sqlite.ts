@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemCode } from '../../errors.ts'
 import { commitCount, countCommit } from './commit-count.ts'
 import { translate } from './driver-errors.ts'
 import { runDirectly } from './prepared-queries.ts'
@@ -132,7 +133,7 @@ function remembered(statement: Database.Statement, share: () => unknown) {
 
 function connect(file: string): Database.Database {
   const database = new Database(file, { timeout: 15_000 })
-  database.pragma('journal_mode = WAL')
+  useLog(database)
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   database.pragma('temp_store = MEMORY')
@@ -153,6 +154,24 @@ function connect(file: string): Database.Database {
       return made
     },
   })
+}
+
+const LOG_TRIES = 200
+const LOG_PAUSE_MS = 25
+
+/**
+ * Of those that open an empty database in the same moment one changes its mode, and SQLite does not let every other wait
+ * for that: where two would wait for each other, it refuses one at once.
+ */
+function useLog(database: Database.Database): void {
+  for (let left = LOG_TRIES; ; left--)
+    try {
+      database.pragma('journal_mode = WAL')
+      return
+    } catch (thrown) {
+      if (left === 0 || systemCode(thrown) !== 'SQLITE_BUSY') throw translate(thrown)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOG_PAUSE_MS)
+    }
 }
 
 /** What it throws are our own errors. */
