@@ -73,15 +73,18 @@ test('nothing may follow the member: no padding, no rubbish, no second member', 
 test('a changed octet anywhere is noticed or does no harm', async () => {
   const bytes = sampleBytes(2000)
   const whole = gzipSync(bytes)
+  let noticed = 0
   for (let at = 0; at < whole.length; at++) {
     const changed = Buffer.from(whole)
     changed[at]! ^= 0x41
     const out = await run(changed, gunzip()).catch((thrown: unknown) =>
       assert.ok(nodeError('bad_envelope')(thrown)),
     )
-    // Time, extra flags and system in the header mean nothing to the content.
-    if (out !== undefined) assert.ok(out.equals(bytes) && at < 10, `octet ${at}`)
+    if (out === undefined) noticed++
+    else assert.ok(out.equals(bytes), `octet ${at}`)
   }
+  // Time, extra flags and system in the header mean nothing to the content, and hardly anything else says the same twice.
+  assert.ok(noticed > whole.length * 0.9, `${noticed} of ${whole.length}`)
 })
 
 test('a bomb is stopped at the size or the ratio allowed', async () => {
