@@ -17,9 +17,9 @@ import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
 import { isPlain } from './prepare-file.ts'
 
-/** Each takes one place to work in. */
-const BATCH = 32
-/** While some are copied, others are noted and placed. */
+/** Takes one place to work in, as a big file does. */
+const BATCH = 64
+/** While some are copied, others are noted and placed; as far as there are places. */
 const BATCHES_AT_ONCE = 4
 const PLACE_OCTETS = 1024 * 1024
 /** Fewer go as fast one by one. */
@@ -108,7 +108,6 @@ async function sendBatch(
         changes: arrivedChanges(emission, { hash, wireHash: hash, size: file.size ?? 0, receipt: 'NONE' }),
         also: (tx) => remember(emission, { ...file, hash }, tx),
       })),
-      'soon',
     )
     for (const { file, prepared } of placed) {
       prepared.settled()

@@ -274,10 +274,11 @@ export async function updateFile(
   known?: FileState,
 ): Promise<void> {
   const file = { transferId: held.id, index }
+  const tells = TELLING.has(changes.phase ?? '')
   const sure = known?.receipt === 'NONE' ? [known] : undefined
-  const [before] = TELLING.has(changes.phase ?? '') ? (sure ?? (await fileState(tx, file))) : []
+  const [before] = tells ? (sure ?? (await fileState(tx, file))) : []
   const set = changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) }
-  const [after] = await fileUpdate(set)(tx, { ...set, ...file })
+  const [after] = await fileUpdate(set, tells)(tx, { ...set, ...file })
   // The moment of the write itself: what it tells is true from now on.
   if (before && after && !isDelivered(before) && isDelivered(after)) await tellFile(tx, after, Date.now())
 }
@@ -299,19 +300,21 @@ type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Promise<T
 /** There are about a dozen sets of columns that change together. */
 const fileUpdates = new Map<string, FileUpdate>()
 
-function fileUpdate(changes: Partial<TransferFileRow>): FileUpdate {
+function fileUpdate(changes: Partial<TransferFileRow>, tells: boolean): FileUpdate {
   const columns = Object.keys(changes) as (keyof TransferFileRow)[] // what a partial row has
-  const known = fileUpdates.get(columns.join())
+  const name = `${columns.join()} ${tells}`
+  const known = fileUpdates.get(name)
   if (known) return known
-  const made = hot((db, arg: Arg<Partial<TransferFileRow> & FileOf>) =>
-    db
+  const made = hot<Partial<TransferFileRow> & FileOf, ToldOfFile>((db, arg) => {
+    const update = db
       .updateTable('transfer_file')
       .set(Object.fromEntries(columns.map((column) => [column, arg(column)])))
       .where('transfer_id', '=', arg('transferId'))
       .where('idx', '=', arg('index'))
-      .returning(TOLD_OF_FILE),
-  )
-  fileUpdates.set(columns.join(), made)
+    // Without it no row comes back, whatever its type would be.
+    return tells ? update.returning(TOLD_OF_FILE) : update
+  })
+  fileUpdates.set(name, made)
   return made
 }
 
