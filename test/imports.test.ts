@@ -19,6 +19,7 @@ const MAY: Record<string, string[]> = {
   'src/root.ts': [],
   'src/json.ts': [],
   'src/event-loop-lag.ts': [],
+  'src/thread-priority.ts': [],
   'src/contract': [],
   'src/domain': ['src/contract'],
   'src/store': ['src/contract', 'src/domain'],
@@ -178,7 +179,6 @@ function engineRooms(): Record<string, string[]> {
     [`${engine}/counters.ts`]: [],
     [`${engine}/thread-messages.ts`]: ['src/contract', `${engine}/counters.ts:type`],
     [`${engine}/watchdog.ts`]: [],
-    [`${engine}/thread-priority.ts`]: [],
     [`${engine}/engine-thread.ts`]: [
       'src/contract',
       `${engine}/counters.ts`,
@@ -192,7 +192,6 @@ function engineRooms(): Record<string, string[]> {
       'src/upkeep',
       `${engine}/engine.ts`,
       `${engine}/thread-messages.ts`,
-      `${engine}/thread-priority.ts`,
       'src/log.ts',
     ],
   }
@@ -203,6 +202,7 @@ const FOR_ALL = [
   'src/root.ts',
   'src/json.ts',
   'src/event-loop-lag.ts',
+  'src/thread-priority.ts',
   'src/log.ts:type',
   'src/config.ts:type',
 ]

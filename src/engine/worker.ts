@@ -12,7 +12,7 @@ import { startNodeUpkeep } from '../upkeep/node-upkeep.ts'
 import { startEngine } from './engine.ts'
 import type { Engine } from './engine.ts'
 import type { FromEngine, ThreadData, ToEngine } from './thread-messages.ts'
-import { poolStepsBack } from './thread-priority.ts'
+import { poolStepsBack } from '../thread-priority.ts'
 
 const { config, owner } = workerData as ThreadData // given by engine-thread.ts alone
 if (!parentPort) throw new Error('the engine thread is started by the node')

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import type { FromHashThread, ToHashThread } from './hash-messages.ts'
+import { thisThreadStepsBack } from '../../thread-priority.ts'
 
+thisThreadStepsBack()
 const hashes = new Map<number, Hash[]>()
 const say = (message: FromHashThread, transfer: ArrayBuffer[] = []) =>
   parentPort?.postMessage(message, transfer)

@@ -6,6 +6,9 @@ import { parentPort } from 'node:worker_threads'
 import { removeName, writeNew } from './new-file.ts'
 import type { CopyAnswer, CopyOrder, SmallCopy } from './copies.ts'
 import { readUnchanged } from '../unchanged.ts'
+import { thisThreadStepsBack } from '../../thread-priority.ts'
+
+thisThreadStepsBack()
 
 parentPort?.on('message', ({ id, copies }: CopyOrder) => {
   const hashes: CopyAnswer['hashes'] = copies.map(() => undefined)
