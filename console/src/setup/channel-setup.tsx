@@ -57,9 +57,15 @@ function SetupForm({ setup, tag }: { setup: ChannelSetup; tag: string | undefine
         { ifMatch: tag },
       )
     },
-    onSuccess: () => tell.done(words.saved),
-    onError: tell.refused,
-    onSettled: () => queries.invalidateQueries(),
+    onSuccess: () => {
+      tell.done(words.saved)
+      return queries.invalidateQueries()
+    },
+    // What was refused is corrected and saved at once: that does not wait until the page is read anew.
+    onError: (thrown) => {
+      tell.refused(thrown)
+      void queries.invalidateQueries()
+    },
   })
   function submit(event: FormEvent) {
     event.preventDefault()
