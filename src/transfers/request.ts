@@ -22,7 +22,7 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { heldIn, releasePaths } from '../store/held-files.ts'
 import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
-import { countAwaited } from '../store/transfers/receptions.ts'
+import { countAwaited } from '../store/transfers/receipts.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
 import { endPause, findPause } from '../store/automation-runs.ts'
 import { failedEmissions, settle } from '../store/transfers/failures.ts'
@@ -285,10 +285,21 @@ let counted = randomInt(9999)
  * goes on from transfer to transfer, so two transfers in the same second do not use the same names.
  */
 export function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
-  const digits = new Date(now + Math.floor(index / 9999) * 1000).toISOString().replaceAll(/[^0-9]/g, '')
+  const second = digitsOf(Math.floor((now + Math.floor(index / 9999) * 1000) / 1000))
   counted = (counted + 1) % 9999
   const counter = counted + 1
-  return { keyDate: digits.slice(0, 8), keyTime: digits.slice(8, 14) + String(counter).padStart(4, '0') }
+  return { keyDate: second.slice(0, 8), keyTime: second.slice(8) + String(counter).padStart(4, '0') }
+}
+
+let last = { second: -1, digits: '' }
+
+/** Most files of a transfer have that of the one before. */
+function digitsOf(second: number): string {
+  if (last.second !== second) {
+    const digits = new Date(second * 1000).toISOString().replaceAll(/[^0-9]/g, '')
+    last = { second, digits: digits.slice(0, 14) }
+  }
+  return last.digits
 }
 
 export type Insertion = {

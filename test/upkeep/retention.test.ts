@@ -25,12 +25,8 @@ import type { Store, Tx } from '../../src/store/database/store.ts'
 import { holdTask, releaseTask } from '../../src/store/upkeep-tasks.ts'
 import { insertToken, listTokens } from '../../src/store/tokens.ts'
 import { addToOutbox, allWaitingFiles, takeFromOutbox } from '../../src/store/transfers/outbox.ts'
-import {
-  findReceived,
-  oweReceipt,
-  putReceived,
-  receiptsDelivered,
-} from '../../src/store/transfers/receptions.ts'
+import { oweReceipt, receiptsDelivered } from '../../src/store/transfers/receipts.ts'
+import { findReceived, putReceived } from '../../src/store/transfers/receptions.ts'
 import { forgetReceived, oldSent } from '../../src/store/retention/old-memories.ts'
 import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { retentionTask } from '../../src/upkeep/retention.ts'

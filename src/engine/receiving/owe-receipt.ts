@@ -4,7 +4,7 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Tx } from '../../store/database/store.ts'
-import { oweReceipt } from '../../store/transfers/receptions.ts'
+import { oweReceipt } from '../../store/transfers/receipts.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 
 /** What the partner may read of a failure: no paths, nothing that a script printed. */

@@ -11,8 +11,8 @@ import {
   receiptsOwed,
   recordLateReceipt,
   recordReceipt,
-} from '../../store/transfers/receptions.ts'
-import type { Verdict } from '../../store/transfers/receptions.ts'
+} from '../../store/transfers/receipts.ts'
+import type { Verdict } from '../../store/transfers/receipts.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'

@@ -59,14 +59,14 @@ test(
     const ends: PromiseSettledResult<unknown>[] = []
     const write = store.write(async (tx) => {
       const backend = await backendOf(tx)
-      const naps = Promise.allSettled(Array.from({ length: 20 }, () => nap(tx, { seconds: 60 })))
+      const naps = Promise.allSettled(Array.from({ length: 20 }, async () => nap(tx, { seconds: 60 })))
       await end(store.db, backend)
       ends.push(...(await naps))
     })
     await assert.rejects(write, isUnavailable)
     assert.equal(ends.length, 20)
     for (const one of ends) assert.ok(one.status === 'rejected' && isUnavailable(one.reason))
-    assert.deepEqual((await store.write((tx) => nap(tx, { seconds: 0 }))).length, 1)
+    assert.deepEqual((await store.write(async (tx) => nap(tx, { seconds: 0 }))).length, 1)
   },
 )
 
@@ -161,14 +161,15 @@ test('a statement that fails before one is planned costs no connection its plans
       return rows.map(({ name }) => name)
     })
   const before = await planned()
-  await store.write((tx) => add(tx, { code: 'A' }))
+  await store.write(async (tx) => add(tx, { code: 'A' }))
   const refused = store.write(async (tx) => {
-    const asked = [add(tx, { code: 'A' }), fresh(tx, { name: 'A' }), fresh(tx, { name: 'A' })]
+    const ask = async (answer: unknown) => answer
+    const asked = [add(tx, { code: 'A' }), fresh(tx, { name: 'A' }), fresh(tx, { name: 'A' })].map(ask)
     await Promise.allSettled(asked)
     await Promise.all(asked)
   })
   await assert.rejects(refused, /duplicate key/)
-  assert.deepEqual(await store.write((tx) => fresh(tx, { name: 'A' })), [{ code: 'A' }])
+  assert.deepEqual(await store.write(async (tx) => fresh(tx, { name: 'A' })), [{ code: 'A' }])
   assert.deepEqual(await planned(), before, 'the same plans under the same names')
 })
 
@@ -184,14 +185,15 @@ test(
       tx = one
       const values = codes.map((code) => ({ code, name: code }))
       await one.insertInto('local_entity').values(values).execute()
-      const found = await Promise.all(codes.map((code) => entity(one, { code })))
+      const found = await Promise.all(codes.map(async (code) => entity(one, { code })))
       assert.deepEqual(
         found.map((rows) => rows.map(({ code }) => code)),
         codes.map((code) => [code]),
       )
     })
     assert.ok(tx)
-    await assert.rejects(entity(tx, { code: 'A' }), /the transaction is over/)
+    const late = tx
+    await assert.rejects(async () => entity(late, { code: 'A' }), /the transaction is over/)
   },
 )
 

@@ -1,7 +1,7 @@
 // SQLite as a Store: one connection that writes, one that reads.
 //
-// Writes that arrive together share one commit, and so one fsync (with synchronous=FULL each commit is synced). Each
-// runs in its own savepoint. All are answered after the commit.
+// Writes that arrive together share one commit, and so one fsync (with synchronous=FULL each commit is synced). Where there
+// are several, each runs in its own savepoint. All are answered after the commit.
 
 import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
@@ -34,7 +34,11 @@ export function openSqlite(dataDir: string): Store {
   const snapshot = sharedSnapshot(reader)
   const db = new Kysely<Tables>({ dialect: sqliteDialect(new ReadingDriver(reader, snapshot.endIfOld)) })
   const write = groupedWrites(() => openWriter(writes, writer))
-  runDirectly(db, (sql) => remembered(reader.prepare(sql), snapshot.share))
+  runDirectly(db, (sql, asked) => {
+    const statement = reader.prepare(sql)
+    const read = inSnapshot(statement, snapshot)
+    return asked === 'again' ? remembered(read, snapshot.share) : read
+  })
   return {
     db,
     dialect: SQLITE,
@@ -90,8 +94,8 @@ function sharedSnapshot(reader: Database.Database) {
   }
   /** Returns the version of the data. It is another one as soon as any process has committed. */
   const share = (): unknown => {
-    endIfOld()
-    if (shared && reader.inTransaction) return version
+    if (shared && commitCount() === commitsThen) return version
+    end()
     commitsThen = commitCount()
     begin.run()
     setImmediate(endQuietly)
@@ -107,22 +111,39 @@ const REMEMBERED = 500
 const MOST_ROWS = 32
 
 type Row = Record<string, unknown>
+type Read = (parameters: readonly unknown[]) => Row[]
+
+/** After an error of the disk the snapshot may be over: the next read begins another. */
+function inSnapshot(
+  statement: Database.Statement,
+  { share, endQuietly }: Pick<ReturnType<typeof sharedSnapshot>, 'share' | 'endQuietly'>,
+): Read {
+  return (parameters) => {
+    share()
+    try {
+      return statement.all(parameters) as Row[] // what any statement that reads answers with
+    } catch (thrown) {
+      endQuietly()
+      throw thrown
+    }
+  }
+}
 
 /**
  * Rows are kept until the database changes. Reading the same few rows at every request would cost more than the rest of
  * a small request. They are frozen, because all callers share them.
  */
-function remembered(statement: Database.Statement, share: () => unknown) {
+function remembered(read: Read, share: () => unknown): Read {
   const answers = new Map<unknown, Row[]>()
   let version: unknown
-  return (parameters: readonly unknown[]): Row[] => {
+  return (parameters) => {
     const current = share()
     if (current !== version || answers.size >= REMEMBERED) answers.clear()
     version = current
     const key = parameters.length === 1 ? parameters[0] : JSON.stringify(parameters)
     let rows = answers.get(key)
     if (!rows) {
-      rows = statement.all(...parameters) as Row[] // what any statement that reads answers with
+      rows = read(parameters)
       if (rows.length > MOST_ROWS) return rows
       for (const row of rows) Object.freeze(row)
       answers.set(key, Object.freeze(rows) as Row[])
@@ -228,14 +249,16 @@ type Writer = {
   isOpen: () => boolean
 }
 
+const NO_ROWS = Object.freeze<never[]>([]) as never[]
+
 async function openWriter(writes: Kysely<Tables>, database: Database.Database): Promise<Writer> {
   const tx = await writes.startTransaction().execute()
   runDirectly(tx, (sql) => {
     const statement = database.prepare(sql)
-    if (statement.reader) return (parameters) => statement.all(...parameters)
+    if (statement.reader) return (parameters) => statement.all(parameters)
     return (parameters) => {
-      statement.run(...parameters)
-      return []
+      statement.run(parameters)
+      return NO_ROWS
     }
   })
   const prepared = (sql: string) => {
@@ -295,7 +318,11 @@ async function commitTogether(writer: Writer, group: Waiting[]): Promise<void> {
   const passed: Waiting[] = []
   begin()
   try {
-    for (const entry of group) await inSavepoint(writer, entry, passed)
+    const [alone] = group.length === 1 ? group : []
+    if (alone) {
+      await alone.run(writer.tx)
+      passed.push(alone)
+    } else for (const entry of group) await inSavepoint(writer, entry, passed)
     commit()
   } catch (thrown) {
     if (writer.isOpen()) rollback()

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { EventData, EventType } from '../../contract/event-types.ts'
 import type { EventRecord } from '../../domain/event.ts'
 import { batches } from '../database/batches.ts'
+import { hotInsert } from '../database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from '../database/store.ts'
 import type { Tables } from '../database/tables.ts'
 import { makeEventId } from './event-id.ts'
@@ -42,13 +43,23 @@ export async function sequenceEvents(
     const contact = row.contact_id ?? contacts.get(row.channel_code ?? '') ?? null
     return { ...row, contact_id: contact, position, id: makeEventId(at, position) }
   })
-  for (const some of batches(rows)) await tx.insertInto('event').values(some).execute()
+  await insertEvents(tx, rows)
   for (const some of batches(found.map((row) => row.arrival)))
     await tx.deleteFrom('event_outbox').where(arrival, 'in', some).execute()
   const value = `${last.position + rows.length} ${at}`
   await tx.updateTable('meta').set({ value }).where('name', '=', COUNTER).execute()
   return rows.map(toEvent)
 }
+
+const insertEvents = hotInsert('event', [
+  'at',
+  'type',
+  'channel_code',
+  'contact_id',
+  'body',
+  'position',
+  'id',
+])
 
 /** Until the transaction ends nobody else gives out positions, or decides what depends on them. */
 export async function lockEvents(tx: Tx, dialect: Dialect): Promise<{ position: number; at: number }> {

@@ -9,7 +9,7 @@ import { PARKED } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
-import type { Arg } from '../database/prepared-queries.ts'
+import type { Answer, Arg } from '../database/prepared-queries.ts'
 import type { Db, Dialect, Store, Tx } from '../database/store.ts'
 import type { Tables, TransferFileRow } from '../database/tables.ts'
 import { TOLD_OF_FILE, isDelivered, tellFile } from '../events/told.ts'
@@ -271,17 +271,20 @@ export async function updateFile(
   held: Held,
   index: number,
   changes: Partial<TransferFileRow>,
-  known?: FileState,
+  known?: KnownFile,
 ): Promise<void> {
   const file = { transferId: held.id, index }
   const tells = TELLING.has(changes.phase ?? '')
-  const sure = known?.receipt === 'NONE' ? [known] : undefined
-  const [before] = tells ? (sure ?? (await fileState(tx, file))) : []
+  const sure = known?.receipt === 'NONE' ? known : undefined
+  const [before] = tells ? (sure ? [sure] : await fileState(tx, file)) : []
   const set = changes.name === undefined ? changes : { ...changes, name_key: nameKey(changes.name) }
-  const [after] = await fileUpdate(set, tells)(tx, { ...set, ...file })
+  const [written] = await fileUpdate(set, tells && !sure)(tx, { ...set, ...file })
+  const after = tells && sure ? { ...sure, ...set, transfer_id: held.id } : written
   // The moment of the write itself: what it tells is true from now on.
   if (before && after && !isDelivered(before) && isDelivered(after)) await tellFile(tx, after, Date.now())
 }
+
+type KnownFile = FileState & Omit<ToldOfFile, 'transfer_id'>
 
 const TELLING: ReadonlySet<string> = new Set(['ARRIVED', 'PLACED', 'DONE'])
 
@@ -295,7 +298,7 @@ const fileState = hot((db, arg: Arg<FileOf>) =>
     .where('idx', '=', arg('index')),
 )
 
-type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Promise<ToldOfFile[]>
+type FileUpdate = (tx: Tx, args: Partial<TransferFileRow> & FileOf) => Answer<ToldOfFile>
 
 /** There are about a dozen sets of columns that change together. */
 const fileUpdates = new Map<string, FileUpdate>()

@@ -5,7 +5,7 @@ import { batches } from '../database/batches.ts'
 import { firstIdAt } from '../database/ids.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
-import { recordReceipt } from './receptions.ts'
+import { recordReceipt } from './receipts.ts'
 import type { Tables } from '../database/tables.ts'
 
 type OutboxFileRow = Tables['outbox_file']

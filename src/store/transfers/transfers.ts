@@ -5,10 +5,8 @@ import type { TransferDirection, TransferStatus, TransferType } from '../../cont
 import { isOver, mayMove } from '../../domain/transfer.ts'
 import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
-import { batches } from '../database/batches.ts'
 import { notBefore } from '../database/not-before.ts'
-import { hot } from '../database/prepared-queries.ts'
-import type { Arg } from '../database/prepared-queries.ts'
+import { hot, hotInsert } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
 import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
@@ -85,21 +83,11 @@ export async function insertFiles(
   transferId: string,
   files: readonly TransferFileRecord[],
 ): Promise<void> {
-  const [first] = files
-  // The usual case of a reception: one after the other.
-  if (first && files.length === 1) return void (await insertFile(tx, fileToRow(transferId, first)))
-  for (const some of batches(files))
-    await tx
-      .insertInto('transfer_file')
-      .values(some.map((file) => fileToRow(transferId, file)))
-      .execute()
+  const rows = files.map((file) => fileToRow(transferId, file))
+  await insertFileRows(tx, rows)
 }
 
-const insertFile = hot((db, arg: Arg<TransferFileRow>) =>
-  db
-    .insertInto('transfer_file')
-    .values(Object.fromEntries(FILE_COLUMNS.map((column) => [column, arg(column)])) as TransferFileRow),
-)
+const insertFileRows = hotInsert('transfer_file', FILE_COLUMNS)
 
 export type Move = {
   from: TransferStatus
