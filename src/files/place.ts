@@ -229,6 +229,10 @@ export async function ifThere<T>(look: Promise<T>, path: string): Promise<T | un
 }
 
 export async function ensureFolder(path: string): Promise<void> {
+  ensureFolderHere(path)
+}
+
+export function ensureFolderHere(path: string): void {
   try {
     makeFolder(path, 0o750)
   } catch (thrown) {

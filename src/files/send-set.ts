@@ -3,10 +3,11 @@
 // or still being written. Links are not followed: a link is no regular file, and a directory reached through one must
 // be inside the roots.
 
+import { lstatSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { lstat, readdir, stat as followed } from 'node:fs/promises'
 import { basename, dirname, join, normalize } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as turnEnds, setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Directory } from '../contract/channel.ts'
 import { directoriesFor } from '../domain/channel.ts'
 import { compileGlob, splitGlobs } from '../domain/names/glob.ts'
@@ -15,6 +16,7 @@ import { NodeError, systemCode } from '../errors.ts'
 import { globTest, globWalk } from './glob-walk.ts'
 import { exists } from './place.ts'
 import { confined, fixedPart } from './roots.ts'
+import { QuickDisk } from './small/quick-disk.ts'
 
 export type Candidate = {
   directory: number
@@ -151,8 +153,11 @@ export function isSendable(name: string): boolean {
 }
 
 function isFinished(name: string): boolean {
-  return !/\.(part|lock|lck)$/i.test(name)
+  const ending = name.slice(name.lastIndexOf('.')).toLowerCase()
+  return !UNFINISHED.has(ending)
 }
+
+const UNFINISHED: ReadonlySet<string> = new Set(['.part', '.lock', '.lck'])
 
 /** U+FFFD: the name is not UTF-8, so the file cannot be opened by this text. */
 function isReadable(name: string): boolean {
@@ -212,13 +217,40 @@ async function regularFile(path: string): Promise<Stats | undefined> {
 }
 
 /** Undefined: there is none, or it is no regular file. A folder may let its names be read and not its files be looked at. */
-async function lookAt(path: string): Promise<Stats | 'no rights' | undefined> {
+async function lookAt(path: string): Promise<Looked> {
+  return lstat(path).then(regularAlone, notSeen)
+}
+
+function lookAtHere(path: string): Looked {
   try {
-    const stat = await lstat(path)
-    return stat.isFile() ? stat : undefined
+    return regularAlone(lstatSync(path))
   } catch (thrown) {
-    return systemCode(thrown) === 'EACCES' ? 'no rights' : undefined
+    return notSeen(thrown)
   }
+}
+
+type Looked = Stats | 'no rights' | undefined
+
+function regularAlone(stat: Stats): Looked {
+  return stat.isFile() ? stat : undefined
+}
+
+function notSeen(thrown: unknown): Looked {
+  return systemCode(thrown) === 'EACCES' ? 'no rights' : undefined
+}
+
+const disk = new QuickDisk()
+const LOOK_MS = 5
+
+/** To ask another thread for each costs several times as much as to look, where the disk answers at once. */
+function looksHere(paths: readonly string[]): Looked[] {
+  const began = performance.now()
+  const looked: Looked[] = []
+  for (const path of paths) {
+    if (!disk.isQuick || performance.now() - began > LOOK_MS) break
+    looked.push(disk.do(() => lookAtHere(path)))
+  }
+  return looked
 }
 
 /** The regular files among them, in the same order; many are looked at at once. */
@@ -227,7 +259,9 @@ async function* looksAt(
 ): AsyncGenerator<{ path: string; stat: Stats | 'no rights' }> {
   for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
     const some = paths.slice(at, at + LOOKS_AT_ONCE)
-    const stats = await Promise.all(some.map(lookAt))
+    const here = looksHere(some)
+    const stats = [...here, ...(await Promise.all(some.slice(here.length).map(lookAt)))]
+    await turnEnds()
     for (const [nth, path] of some.entries()) {
       const stat = stats[nth]
       if (stat) yield { path, stat }

@@ -39,21 +39,24 @@ export function notOpened(path: string, thrown: unknown): NodeError {
     : fromFileError(thrown, path)
 }
 
-/** All of a small file, in the thread that asks. */
-export function readUnchanged(path: string, expected: Expected): Buffer {
+/** All of a small file, in the thread that asks. `into`: where its octets go. */
+export function readUnchanged(
+  path: string,
+  expected: Expected,
+  into: Uint8Array = Buffer.allocUnsafeSlow(expected.size),
+): Uint8Array {
   const file = opened(path)
   try {
     requireAsOpened(path, fstatSync(file), expected.size, expected)
-    const bytes = Buffer.allocUnsafeSlow(expected.size)
-    for (let done = 0; done < bytes.length;) {
-      const length = readSync(file, bytes, done, bytes.length - done, done)
+    for (let done = 0; done < into.length;) {
+      const length = readSync(file, into, done, into.length - done, done)
       if (length === 0) throw changed(path)
       done += length
     }
     const now = fstatSync(file)
     requireAsOpened(path, now, expected.size, expected)
     requireSameFile(path, now, lstatSync(path))
-    return bytes
+    return into
   } catch (thrown) {
     throw fromFileError(thrown, path)
   } finally {

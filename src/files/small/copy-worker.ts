@@ -1,39 +1,86 @@
 // The thread of copies.ts. Each copy is durable when it is told, and leaves nothing if it could not be made.
 
-import { closeSync, fsync } from 'node:fs'
 import { hash } from 'node:crypto'
+import { closeSync, fsync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parentPort } from 'node:worker_threads'
-import { removeName, writeNew } from './new-file.ts'
-import type { CopyAnswer, CopyOrder, SmallCopy } from './copies.ts'
-import { readUnchanged } from '../unchanged.ts'
 import { thisThreadStepsBack } from '../../thread-priority.ts'
+import { syncFolder } from '../folder-sync.ts'
+import { readUnchanged } from '../unchanged.ts'
+import type { Copied, CopyAnswer, CopyOrder, SmallCopy } from './copies.ts'
+import { removeName, writeNew } from './new-file.ts'
 
 thisThreadStepsBack()
 
-parentPort?.on('message', ({ id, copies }: CopyOrder) => {
-  const hashes: CopyAnswer['hashes'] = copies.map(() => undefined)
-  let left = copies.length
-  for (const [nth, copy] of copies.entries())
-    begin(copy, (sha256) => {
-      hashes[nth] = sha256
-      if (--left === 0) parentPort?.postMessage({ id, hashes } satisfies CopyAnswer)
-    })
+parentPort?.on('message', (order: CopyOrder) => {
+  const memory = new ArrayBuffer(octetsIntoMemory(order.copies))
+  void copyAll(order, memory).then((copied) =>
+    parentPort?.postMessage({ id: order.id, copied } satisfies CopyAnswer, [memory]),
+  )
 })
 
-/** The syncs of all copies wait together: one of the disk's journal serves many. */
-function begin({ from, expected, to }: SmallCopy, over: (sha256: string | undefined) => void): void {
+/** All are written first, and their syncs wait together, with those of their folders: one of the disk's journal serves many. */
+async function copyAll({ copies, syncNames }: CopyOrder, memory: ArrayBuffer): Promise<Copied[]> {
+  let used = 0
+  const made = copies.map((copy) => {
+    const size = sizeInMemory(copy)
+    const into = size === undefined ? undefined : new Uint8Array(memory, used, size)
+    used += size ?? 0
+    return makeCopy(copy, into)
+  })
+  const folders = new Set(syncNames ? copies.flatMap(({ to }) => (to === null ? [] : dirname(to))) : [])
+  const naming = [...folders].map((folder) =>
+    syncFolder(folder).then(
+      () => true,
+      () => false,
+    ),
+  )
+  const synced = await Promise.all(made.map((copy) => sync(copy?.file)))
+  const areNamed = (await Promise.all(naming)).every(Boolean)
+  return copies.map(({ to }, nth) => {
+    const copy = made[nth]
+    if (copy && synced[nth] === true && areNamed) return copy.copied
+    if (copy && to !== null) removeName(to)
+    return undefined
+  })
+}
+
+function octetsIntoMemory(copies: readonly SmallCopy[]): number {
+  return copies.reduce((sum, copy) => sum + (sizeInMemory(copy) ?? 0), 0)
+}
+
+function sizeInMemory({ from, to }: SmallCopy): number | undefined {
+  if (to !== null) return undefined
+  return from instanceof Uint8Array ? from.length : from.expected.size
+}
+
+/** `file` is open, and not synced. */
+function makeCopy(
+  { from, to }: SmallCopy,
+  into: Uint8Array | undefined,
+): { copied: NonNullable<Copied>; file?: number } | undefined {
   try {
-    const bytes = readUnchanged(from, expected)
-    const sha256 = hash('sha256', bytes)
-    const file = writeNew(to, bytes)
-    fsync(file, (fault) => {
-      closeSync(file)
-      if (!fault) return over(sha256)
-      removeName(to)
-      over(undefined)
-    })
+    const octets = from instanceof Uint8Array ? from : readUnchanged(from.path, from.expected, into)
+    const sha256 = hash('sha256', octets)
+    return to === null ? { copied: { sha256, octets } } : { copied: { sha256 }, file: writeNew(to, octets) }
   } catch {
-    removeName(to)
-    over(undefined)
+    if (to !== null) removeName(to)
+    return undefined
   }
+}
+
+/** Closes it, too. A disk that fails may tell so when a file is closed. */
+async function sync(file: number | undefined): Promise<boolean> {
+  if (file === undefined) return true
+  return new Promise((resolve) =>
+    fsync(file, (fault) => {
+      let isSound = !fault
+      try {
+        closeSync(file)
+      } catch {
+        isSound = false
+      }
+      resolve(isSound)
+    }),
+  )
 }

@@ -1,7 +1,8 @@
 // Many small files into a partner's folder by the dozen: copied by a thread of their own, named here. They leave the same
 // hidden names on the way as a push (push-markers.ts), so an attempt after a crash finds what it knows.
 
-import { copySmall, takesCopies } from '../../../files/small/copies.ts'
+import { Copies } from '../../../files/small/copies.ts'
+import type { Copied } from '../../../files/small/copies.ts'
 import { removeName } from '../../../files/small/new-file.ts'
 import type { PreparedFile, SmallBatches, SmallFile } from '../small-batches.ts'
 import type { Names, PushMarkers } from './push-markers.ts'
@@ -18,22 +19,25 @@ export function smallBatches(
   }
 }
 
+/** Partners' folders may lie on any disk. */
+const copies = new Copies()
+
 async function prepare(
   markers: PushMarkers,
   files: readonly SmallFile[],
 ): Promise<(PreparedFile | undefined)[]> {
-  if (!isQuickHere() || !takesCopies()) return files.map(() => undefined)
+  if (!isQuickHere() || !copies.isQuick) return files.map(() => undefined)
   const all = files.map((file) => markers.namesFor(file))
-  const hashes = await copySmall(
-    files.map(({ path, expected }, nth) => ({ from: path, expected, to: all[nth]?.part ?? '' })),
+  const copied = await copies.make(
+    files.map(({ path, expected }, nth) => ({ from: { path, expected }, to: all[nth]?.part ?? '' })),
   )
-  return all.map((names, nth) => prepared(names, hashes[nth]))
+  return all.map((names, nth) => prepared(names, copied[nth]))
 }
 
-function prepared(names: Names, sha256: string | undefined): PreparedFile | undefined {
-  if (sha256 === undefined) return undefined
+function prepared(names: Names, copied: Copied): PreparedFile | undefined {
+  if (!copied) return undefined
   return {
-    sha256,
+    sha256: copied.sha256,
     place: () => {
       try {
         placeSmall(names)
