@@ -27,6 +27,7 @@ import { endFutureLeases } from '../store/transfers/signs-of-life.ts'
 import { clearLeftovers, clearStrays, sweepStrays } from './staging/leftovers.ts'
 import { OfferMemory } from './receiving/offer-memory.ts'
 import { Receptions } from './receiving/receptions.ts'
+import { WriteTogether } from './receiving/small/write-together.ts'
 import { runTransfer } from './scheduling/run-transfer.ts'
 import type { Runner } from './scheduling/run-transfer.ts'
 import { OwedReceipts } from './sessions/owed-receipts.ts'
@@ -102,6 +103,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   )
   const memory = new OfferMemory()
   const quotas = new Quotas(context)
+  const together = new WriteTogether(context)
   const protocolOf = (protocol: string) => transports.get(protocol)
   const runner: Runner = { context, sessions, protocolOf, receptions }
   const dispatcher = new Dispatcher(context, config.workers, {
@@ -109,7 +111,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     clear: (transferId) => clearEnded(runner, transports, transferId),
   })
   for (const protocol of transports.values()) {
-    const reception = { context, capabilities: protocol.capabilities, memory, quotas, receptions, background }
+    const { capabilities } = protocol
+    const reception = { context, capabilities, memory, quotas, receptions, together, background }
     hosts.set(
       protocol.protocol,
       makeSessionHost({

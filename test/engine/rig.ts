@@ -22,6 +22,7 @@ import { FinishingReceptions } from '../../src/engine/receiving/finishing-recept
 import { Heartbeat } from '../../src/engine/scheduling/heartbeat.ts'
 import { OfferMemory } from '../../src/engine/receiving/offer-memory.ts'
 import { Receptions } from '../../src/engine/receiving/receptions.ts'
+import { WriteTogether } from '../../src/engine/receiving/small/write-together.ts'
 import { makeTransferPlan, snapshotOf } from '../../src/engine/transfer-plan.ts'
 import { runTransfer } from '../../src/engine/scheduling/run-transfer.ts'
 import type { Runner } from '../../src/engine/scheduling/run-transfer.ts'
@@ -181,6 +182,7 @@ export class Rig {
       memory: new OfferMemory(),
       quotas: new Quotas(this.context),
       receptions,
+      together: new WriteTogether(this.context),
       background: (contactId: string, running: Promise<void>) => this.#background(contactId, running),
     }
     this.#hosts.set(

@@ -9,7 +9,7 @@ import { findReceived, removeHalfFile } from '../../store/transfers/receptions.t
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import { writeHeld } from '../held-writes.ts'
 import { removeReceived } from '../staging/staging.ts'
-import type { PartFile } from './part-file.ts'
+import type { Part } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import type { Reception } from './reception.ts'
@@ -21,7 +21,7 @@ export type Abandoned = {
   name: string
   record: TransferFileRecord
   /** Undefined: it was not even opened. */
-  file: PartFile | undefined
+  file: Part | undefined
   /** Undefined: it is part of none yet. It may become part of one while it is being abandoned. */
   reception: () => Reception | undefined
   /** It has its row. */

@@ -18,8 +18,9 @@ import { writeHeld } from '../held-writes.ts'
 import { restartPoints } from '../staging/restart-points.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
-import type { Inbound } from './route-offer.ts'
-import { PartFile, goOnFrom } from './part-file.ts'
+import type { Agreed, Inbound } from './route-offer.ts'
+import { goOnFrom } from './part-file.ts'
+import type { Part, Whole } from './part-file.ts'
 import { proposeKey } from './propose-key.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { ReceivingContext } from './receiving-context.ts'
@@ -29,16 +30,14 @@ import type { Abandoned } from './abandon-file.ts'
 import { finishFile } from './finish-file.ts'
 import type { Reception } from './reception.ts'
 import { isConflict, isUnavailable, leftToNext, throwUnlessTaken, waitedTooLong } from './refusal.ts'
-import { goesQuick, placeWhole, recordPlaced, runBeforePlacing } from './place-file.ts'
+import { placeWhole, quickOctets, recordPlaced, runBeforePlacing } from './place-file.ts'
+import { openPart } from './small/small-part.ts'
 import { isQuick, localPath, removeReceived } from '../staging/staging.ts'
 import type { Incoming, Offer } from '../transports/transport.ts'
 import { unwrap } from './unwrap.ts'
 
 /** open: bytes come. completing: the partner said that is all. in place: under its real name. over: nothing more. */
 type Stage = 'open' | 'completing' | 'in place' | 'over'
-
-/** What was agreed about a file before the first of its bytes. */
-export type Agreed = { plan: TransferPlan; snapshot: string; inbound: Inbound; key: FileKey }
 
 export class IncomingFile implements Incoming {
   position = 0
@@ -51,11 +50,11 @@ export class IncomingFile implements Incoming {
   readonly #snapshot: string
   #inbound: Inbound
   readonly #key: FileKey
-  #file: PartFile | undefined
+  #file: Part | undefined
   #reception: Reception | undefined
   #record: TransferFileRecord
   /** What is durable of it, as place-file.ts goes on with it. */
-  readonly #come = { written: false, half: false, placed: false, synced: Promise.resolve() }
+  readonly #come = { written: false, half: false, placed: false }
 
   constructor(receiving: ReceivingContext, offer: Offer, { plan, snapshot, inbound, key }: Agreed) {
     this.#receiving = receiving
@@ -76,8 +75,10 @@ export class IncomingFile implements Incoming {
     const { context } = this.#receiving
     const half = this.#key.date === '' ? undefined : await findHalfFile(context.store.db, this.#key)
     const there = half && (await stat(half.path).catch(() => undefined))
-    const quick = !half && goesQuick(this.#offer, this.#plan, this.#record)
-    const path = await context.staging[quick ? 'incomingQuick' : 'incoming'](randomUUID())
+    const quick = half ? undefined : quickOctets(this.#offer, this.#plan, this.#record)
+    const { staging } = context
+    const path =
+      quick === undefined ? await staging.incoming(randomUUID()) : staging.incomingQuick(randomUUID())
     context.staging.inHand(path, this.over)
     // Never beyond the end of the half file: that would leave a hole of zeros.
     this.position = half && there ? Math.min(half.position, this.#offer.restartFrom, there.size) : 0
@@ -94,9 +95,11 @@ export class IncomingFile implements Incoming {
       if (this.#key.date !== '')
         await context.store.write((tx) => putHalfFile(tx, this.#key, partial, context.now()))
     }
-    const every = restartPoints(this.#plan, this.#inbound.directory)
     try {
-      this.#file = await PartFile.open(path, this.position, every, (position) => this.#keep(position))
+      const every = restartPoints(this.#plan, this.#inbound.directory)
+      const checkpoint = (position: number) => this.#keep(position)
+      const { position } = this
+      this.#file = await openPart(path, this.#receiving.together, { quick, position, every, checkpoint })
     } catch (thrown) {
       await this.abandon(thrown, false)
       throw thrown
@@ -212,7 +215,7 @@ export class IncomingFile implements Incoming {
     this.#inbound = inbound
   }
 
-  #opened(): PartFile {
+  #opened(): Part {
     if (!this.#file) throw new Error('a reception is used before it is open')
     return this.#file
   }
@@ -248,11 +251,9 @@ export class IncomingFile implements Incoming {
     this.#end()
   }
 
-  async #whole(end: { size: number; sha256?: string }): Promise<{ size: number; sha256: string }> {
+  async #whole(end: { size: number; sha256?: string }): Promise<Whole> {
     const { name } = this.#offer
     const whole = await this.#opened().finish()
-    this.#come.synced = whole.synced
-    if (!isQuick(this.#opened().path)) await whole.synced
     await this.#awaitTurn()
     if (whole.size !== end.size)
       throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
@@ -314,7 +315,7 @@ export class IncomingFile implements Incoming {
   }
 
   /** True: what is left to do for it is done after the acknowledgement. */
-  async #put({ size, sha256 }: { size: number; sha256: string }): Promise<boolean> {
+  async #put({ size, sha256 }: Whole): Promise<boolean> {
     const running = this.#run()
     const received = { path: this.#opened().path, size, sha256 }
     const { path, ...known } = await unwrap(this.#receiving, running, this.#inbound, this.#offer, received)

@@ -4,6 +4,7 @@
 
 import { newest } from '../../domain/newest.ts'
 import { NodeError } from '../../errors.ts'
+import { textOfKey } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 
 const FIRST_PAUSE_MS = 10_000
@@ -16,12 +17,12 @@ export class OfferMemory {
   readonly #refused = newest<{ times: number; until: number }>(10_000)
 
   openOf(key: FileKey): Open | undefined {
-    return key.date === '' ? undefined : this.#open.get(textOf(key))
+    return key.date === '' ? undefined : this.#open.get(textOfKey(key))
   }
 
   opened(key: FileKey, reception: Open): void {
     if (key.date === '') return
-    const text = textOf(key)
+    const text = textOfKey(key)
     this.#open.set(text, reception)
     void reception.over.then(() => {
       if (this.#open.get(text) === reception) this.#open.delete(text)
@@ -31,20 +32,16 @@ export class OfferMemory {
   /** Faults that can pass are not remembered: the next look may succeed. */
   failed(key: FileKey, error: unknown, now: number): void {
     if (!(error instanceof NodeError) || error.retry || PASSING.has(error.code)) return
-    const times = (this.#refused.get(textOf(key))?.times ?? 0) + 1
+    const times = (this.#refused.get(textOfKey(key))?.times ?? 0) + 1
     const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (times - 1))
-    this.#refused.set(textOf(key), { times, until: now + pause })
+    this.#refused.set(textOfKey(key), { times, until: now + pause })
   }
 
   requireWorthTrying(key: FileKey, now: number): void {
-    const refused = this.#refused.get(textOf(key))
+    const refused = this.#refused.get(textOfKey(key))
     if (refused && refused.until > now)
       throw new NodeError('conflict', `${key.name} was refused a moment ago; it is looked at again later`)
   }
 }
 
 const PASSING: ReadonlySet<string> = new Set(['cancelled', 'lease_lost', 'file_changed', 'file_missing'])
-
-function textOf({ channelCode, name, date, time }: FileKey): string {
-  return JSON.stringify([channelCode, name, date, time])
-}

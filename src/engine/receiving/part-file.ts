@@ -2,18 +2,7 @@
 // they come in order. Now and then the part without gaps is synced and its length recorded, so that the partner can go
 // on from there after a break, after a crash, or on another node.
 
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fstatSync,
-  fsync,
-  ftruncate,
-  openSync,
-  read,
-  write,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, fdatasync, fstatSync, fsync, ftruncate, openSync, read, write } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { NodeError, fromFileError, systemCode } from '../../errors.ts'
@@ -21,10 +10,9 @@ import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import { FileHash } from '../staging/hash-thread.ts'
 import type { RestartPoints } from '../staging/restart-points.ts'
-import { isQuick } from '../staging/staging.ts'
 
 // What touches no octets is done in this thread: asking another one costs several times as much, and the database's own
-// commits wait for the same disk here. So are the octets of small files, which come by the thousand.
+// commits wait for the same disk here.
 const io = {
   read: promisify(read),
   write: promisify(write),
@@ -33,10 +21,23 @@ const io = {
   truncate: promisify(ftruncate),
 }
 
-export type Whole = { size: number; sha256: string; synced: Promise<void> }
+export type Whole = { size: number; sha256: string }
 export type Checkpoint = (position: number) => Promise<void>
 
-export class PartFile {
+/** Where the octets of a file on its way in go. */
+export interface Part {
+  readonly path: string
+  read(into: Uint8Array, position: number): Promise<number>
+  truncate(length: number): Promise<void>
+  write(chunk: Uint8Array, position: number): Promise<void>
+  /** Size and hash of the whole. Octets and name are on the disk when it resolves. */
+  finish(): Promise<Whole>
+  /** Keeps what is contiguous for a later try. */
+  keepAll(): Promise<void>
+  close(): Promise<void>
+}
+
+export class PartFile implements Part {
   readonly path: string
   readonly #descriptor: number
   readonly #underWay = new Set<Promise<unknown>>()
@@ -46,8 +47,6 @@ export class PartFile {
   /** Octets are hashed one piece after the other. */
   #hashing: Promise<void> = Promise.resolve()
   #contiguous: number
-  /** As far as this try knows: of a big file the disk is asked. */
-  #size: number
   #hashed: number
   #kept: number
   #keptAt = -Infinity
@@ -68,7 +67,6 @@ export class PartFile {
     this.path = path
     this.#descriptor = file
     this.#contiguous = position
-    this.#size = position
     this.#kept = position
     // Bytes of an earlier try are hashed at the end, by reading the whole file.
     this.#hashed = position === 0 ? 0 : -1
@@ -117,7 +115,6 @@ export class PartFile {
   async truncate(length: number): Promise<void> {
     await this.#use(io.truncate(this.#file, length))
     this.#contiguous = Math.min(this.#contiguous, length)
-    this.#size = length
     this.#kept = Math.min(this.#kept, length)
     this.#hash?.drop()
     this.#hash = undefined
@@ -133,7 +130,6 @@ export class PartFile {
     } catch (thrown) {
       throw fromFileError(thrown, 'the data folder')
     }
-    this.#size = Math.max(this.#size, position + chunk.length)
     const hashed = position === this.#hashed
     this.#hashed = hashed ? position + chunk.length : -1
     if (position <= this.#contiguous) this.#contiguous = Math.max(this.#contiguous, position + chunk.length)
@@ -142,7 +138,6 @@ export class PartFile {
   }
 
   async #writeSome(chunk: Uint8Array, position: number): Promise<number> {
-    if (isQuick(this.path)) return writeSync(this.#file, chunk, 0, chunk.length, position)
     return (await this.#use(io.write(this.#file, chunk, 0, chunk.length, position))).bytesWritten
   }
 
@@ -193,20 +188,19 @@ export class PartFile {
     if (this.#fault !== undefined) throw this.#fault
   }
 
-  /** Size and hash of the whole. Its sync begins: `synced` resolves when bytes and name are on the disk. */
   async finish(): Promise<Whole> {
     await this.#keeping
     try {
-      const size = isQuick(this.path) ? this.#size : fstatSync(this.#file).size
+      const { size } = fstatSync(this.#file)
       const hashing = this.#hashed === size ? this.#digest() : undefined
       const synced = this.#sync()
-      // Whoever is told of the whole waits for it, and hears of it there.
       this.#ending = synced.then(
         () => true,
         () => false,
       )
       const [sha256 = ''] = (await hashing) ?? [await hashFile(this.path, 'the received file')]
-      return { size, sha256, synced }
+      await synced
+      return { size, sha256 }
     } catch (thrown) {
       throw fromFileError(thrown, 'the data folder')
     }
@@ -221,7 +215,6 @@ export class PartFile {
     }
   }
 
-  /** Keeps what is contiguous for a later try. */
   async keepAll(): Promise<void> {
     await this.#keeping
     // When it has ended, all of it is on the disk, unless that failed.

@@ -9,7 +9,7 @@ import { NodeError, fromFileError, systemCode } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { hashFile } from '../../files/hash.ts'
 import {
-  ensureFolder,
+  ensureFolderHere,
   exists,
   ifThere,
   isPlaced,
@@ -39,18 +39,19 @@ import type { Inbound } from './route-offer.ts'
 /** Files up to this size go the short way: thousands of them come at once. */
 const QUICK_OCTETS = 1024 * 1024
 
-/** A small file that nothing is to be done with: it goes the short way, see `placeWhole`. */
-export function goesQuick(offer: Offer, plan: TransferPlan, file: TransferFileRecord): boolean {
-  const { estimate = Number.POSITIVE_INFINITY, size = estimate, provisional = false, key } = offer
+/** A partner's estimate counts blocks of so many, and the last one may be short. */
+const BLOCK = 1024
+
+/** The most that a small file may have with which nothing is to be done: it goes the short way, see `placeWhole`. */
+export function quickOctets(offer: Offer, plan: TransferPlan, file: TransferFileRecord): number | undefined {
+  const { estimate = Number.POSITIVE_INFINITY, size = estimate + BLOCK - 1, provisional = false, key } = offer
   const { preReceptionFile } = plan.channel.integrations ?? {}
   const plain = file.content === 'FILE' && !preReceptionFile && !hasAction(plan, file)
-  return size <= QUICK_OCTETS && !provisional && key.date !== '' && plain
+  return size <= QUICK_OCTETS && !provisional && key.date !== '' && plain ? size : undefined
 }
 
 /** How far a file is that has just come, beyond what a row says. */
 export type JustCome = {
-  /** Resolves when its bytes and its name in the data folder are on the disk. */
-  synced: Promise<void>
   /** False: the row that says WHOLE is its first. */
   written: boolean
   /** There is a row for what has come of it, from before it was whole. */
@@ -84,12 +85,9 @@ export async function runBeforePlacing(
 }
 
 /**
- * Chooses a name, records WHOLE, then links the file to the name. Called again after a crash, it goes on from there.
- *
- * A small file (isQuick) is one of thousands, so its durable moments happen at once: the row is committed while the bytes
- * are synced. Nothing is linked before both are durable. After a crash a WHOLE row may therefore have no bytes: then the
- * partner was told nothing, and brings it again. The sync of the folder it is linked into, and its last row, come after
- * the acknowledgement, for many files together (Settling).
+ * Chooses a name, records WHOLE, then links the file to the name. Called again after a crash, it goes on from there. The
+ * octets and their name in the data folder are on the disk by then. The sync of the folder that a small file (isQuick) is
+ * linked into, and its last row, come after the acknowledgement, for many files together (Settling).
  *
  * Until that row is written the old name, as a mark, says that the file was placed: a node that takes over after a crash
  * neither misses it nor places it twice, even if somebody has taken it by then.
@@ -103,7 +101,7 @@ export async function placeWhole(
 ): Promise<void> {
   const { context, held, plan } = running
   const folder = directory.filePath ?? ''
-  await ensureInbound(folder, fileRootsOf(context.roots.fileRoots, plan.localRoots))
+  ensureInbound(folder, fileRootsOf(context.roots.fileRoots, plan.localRoots))
   if (!justCome && (await wasPlaced(file, from))) return
   const digits = plan.channel.connection?.advancedConfigurationTransmission?.stampLength ?? 0
   const mayRename = plan.channel.integrations?.postReceptionRename === true
@@ -124,8 +122,10 @@ export async function placeWhole(
     } catch (thrown) {
       if (!(thrown instanceof NodeError)) throw thrown
       const isTaken = thrown.code === 'name_taken'
-      // The holder before us may have woken up and done the same a moment ago; the file may even be gone again.
-      if ((isTaken || thrown.code === 'file_missing') && held.fence > 1 && !(await exists(from))) return
+      // The holder before us may have woken up and done the same a moment ago; the file may even be gone again. What has
+      // just come had none.
+      const mayBePlaced = !justCome && held.fence > 1 && (isTaken || thrown.code === 'file_missing')
+      if (mayBePlaced && !(await exists(from))) return
       if (isTaken && (await isPlaced(from, target, expectedOf(file)))) return letGo(from, folder)
       if (!isTaken || !mayRename || nth > 99) throw thrown
     }
@@ -141,8 +141,9 @@ async function letGo(from: string, folder: string): Promise<void> {
 }
 
 /**
- * Whether the mark says so, for a file whose row was found. Throws if the bytes of a small one did not get to the disk:
- * then nobody was told that it is here.
+ * Whether the mark says so, for a file whose row was found. Throws if the octets of a small one are not there: an earlier
+ * version has written its row a moment before them, and another node may have taken them for a stray. Nobody was told then
+ * that it is here.
  */
 async function wasPlaced(file: TransferFileRecord, from: string): Promise<boolean> {
   // The bytes before the mark: the holder before us may wake up and make the one of the other at any moment.
@@ -165,7 +166,7 @@ async function recordWhole(
   const key = fileKeyOf(transfer.channelCode, file)
   const { written = true, half = true } = justCome ?? {}
   const whole = { phase: 'WHOLE', path: target } as const
-  const writing = writeHeld(context.store, held, async (tx) => {
+  await writeHeld(context.store, held, async (tx) => {
     if (written)
       await updateFile(tx, held, file.index, {
         ...whole,
@@ -182,11 +183,8 @@ async function recordWhole(
     }
     // From here on nobody may go on writing it.
     if (half) await removeHalfFile(tx, key, receivedPath(from))
-  }).then(() => {
-    if (justCome) justCome.written = true
   })
-  for (const end of await Promise.allSettled([writing, justCome?.synced]))
-    if (end.status === 'rejected') throw end.reason
+  if (justCome) justCome.written = true
 }
 
 function expectedOf({ size, hash }: TransferFileRecord) {
@@ -212,8 +210,7 @@ export async function recordPlaced(
     if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
     if (!isQuick(received)) await removeHalfFile(tx, key, received)
   }
-  // Nobody waits for that of a small file.
-  await writeHeld(context.store, held, write, isQuick(received) ? 'soon' : 'now')
+  await writeHeld(context.store, held, write)
   file.phase = phase
   const from = file.stagedPath ?? received
   if (from !== received) await rm(received, { force: true })
@@ -229,43 +226,6 @@ function removeMark(from: string): void {
   }
 }
 
-const SETTLE_AFTER_MS = 25
-const SETTLE_TOGETHER = 64
-
-type Placed = { folder: string; settle: () => Promise<void>; settled: (end: Promise<void>) => void }
-
-/** Small files that are in place and acknowledged: one sync of their folder and one commit for many of them. */
-export class Settling {
-  #waiting: Placed[] = []
-  #timer: NodeJS.Timeout | undefined
-  /** What is put in place from now on is settled at once: the reception ends. */
-  #atOnce = false
-
-  /** Resolves when the file's name is on the disk and its last row is written. */
-  add(running: RunningTransfer, file: TransferFileRecord, received: string, owes: boolean): Promise<void> {
-    const { promise, resolve: settled } = Promise.withResolvers<void>()
-    const settle = () => recordPlaced(running, file, received, owes)
-    this.#waiting.push({ folder: dirname(file.path), settle, settled })
-    if (this.#atOnce || this.#waiting.length >= SETTLE_TOGETHER) this.#flush()
-    else this.#timer ??= setTimeout(() => this.#flush(), SETTLE_AFTER_MS)
-    return promise
-  }
-
-  close(): void {
-    this.#atOnce = true
-    this.#flush()
-  }
-
-  #flush(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    const some = this.#waiting.splice(0)
-    const folders = new Set(some.map(({ folder }) => folder))
-    const synced = Promise.all([...folders].map((folder) => syncFolder(folder)))
-    for (const { settle, settled } of some) settled(synced.then(settle))
-  }
-}
-
 /** The first try takes the name that the channel wants. Further tries add the time. */
 function nameFor(name: string, digits: number, nth: number, context: EngineContext): string {
   return nth === 0
@@ -273,7 +233,7 @@ function nameFor(name: string, digits: number, nth: number, context: EngineConte
     : stampedName(name, 17, context.now(), context.zone, nth - 1)
 }
 
-async function ensureInbound(folder: string, fileRoots: readonly string[]): Promise<void> {
+function ensureInbound(folder: string, fileRoots: readonly string[]): void {
   requireConfined(folder, fileRoots)
-  await ensureFolder(folder)
+  ensureFolderHere(folder)
 }

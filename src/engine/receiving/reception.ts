@@ -12,7 +12,7 @@ import type { RunningTransfer } from '../running-transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import type { Reach } from '../transports/transport.ts'
-import { Settling } from './place-file.ts'
+import { Settling } from './small/settling.ts'
 import { isUnavailable, waitsForDisk } from './refusal.ts'
 
 /** A partner that brings nothing for so long has brought what it had. */

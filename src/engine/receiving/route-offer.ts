@@ -8,6 +8,7 @@ import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import type { FileKey } from '../../store/transfers/receptions.ts'
 import { channelsOfSession } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { openedName, sendsGzip } from '../staging/gz-name.ts'
@@ -19,6 +20,9 @@ import type { EngineContext } from '../engine-context.ts'
 
 /** `directoryIndex` is null where the channel takes certificates, which belong to no directory. */
 export type Inbound = { channel: ChannelRecord; directory: Directory; directoryIndex: number | null }
+
+/** What was agreed about a file before the first of its bytes. */
+export type Agreed = { plan: TransferPlan; snapshot: string; inbound: Inbound; key: FileKey }
 
 /** Throws not_found if no channel takes the file, remote_refused or remote_busy if the channel is closed (for now). */
 export async function chooseInbound(

@@ -5,12 +5,11 @@
 // Whatever is kept is read from the database when a file is offered; what is open here is counted octet by octet. Other
 // nodes' open files count as far as they are recorded. A file of which octets are missing counts to its end.
 
-import { dirname } from 'node:path'
 import { NodeError } from '../../errors.ts'
 import { DiskRoom } from '../../files/disk-room.ts'
 import { addHistory } from '../../store/channels.ts'
 import { quarantinedOf } from '../../store/quarantine.ts'
-import { keptHalfFilesOf } from '../../store/transfers/receptions.ts'
+import { keptHalfFilesOf, textOfKey } from '../../store/transfers/receptions.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
@@ -18,8 +17,33 @@ import type { Incoming } from '../transports/transport.ts'
 
 type Use = { octets: number; files: number }
 type Half = { key: FileKey; position: number }
-type Open = { key: FileKey; octets: number }
-type Account = { open: Set<Open>; kept: Use; notedAt: number }
+
+/** One partner's. Thousands of small files come and go, so what is open is summed up as it changes. */
+class Account {
+  kept = none()
+  notedAt = 0
+  readonly open = none()
+  /** How often a file is open: its last session may not know yet that another one brings it anew. */
+  readonly #keys = new Map<string, number>()
+
+  opened(key: string, octets: number): void {
+    this.open.files++
+    this.open.octets += octets
+    this.#keys.set(key, (this.#keys.get(key) ?? 0) + 1)
+  }
+
+  closed(key: string, octets: number): void {
+    this.open.files--
+    this.open.octets -= octets
+    const others = (this.#keys.get(key) ?? 0) - 1
+    if (others > 0) this.#keys.set(key, others)
+    else this.#keys.delete(key)
+  }
+
+  isOpen(key: string): boolean {
+    return this.#keys.has(key)
+  }
+}
 
 /** A partner may run into its quota as often as it likes. The history gets one entry a minute. */
 const NOTES_APART_MS = 60_000
@@ -37,18 +61,18 @@ export class Quotas {
   /** Room for one more file of so many octets, or no_space. `leave` when nothing of it is open any more. */
   async enter(plan: TransferPlan, key: FileKey, octets: number): Promise<FileQuota> {
     const { contact } = plan
-    const account = this.#accounts.get(contact.id) ?? { open: new Set(), kept: none(), notedAt: 0 }
+    const account = this.#accounts.get(contact.id) ?? new Account()
     this.#accounts.set(contact.id, account)
     // At once: of many that come together each counts for the others.
-    const open: Open = { key, octets }
-    account.open.add(open)
-    const quota = new FileQuota(account, open, limitOf(plan, this.#context), () => this.#met(plan, account))
+    const text = textOfKey(key)
+    const limit = limitOf(plan, this.#context)
+    const quota = new FileQuota(account, { key: text, octets }, limit, () => this.#met(plan, account))
     try {
       const halves = await keptHalfFilesOf(this.#context.store.db, contact.id)
       account.kept = await this.#kept(contact.id, account, halves)
       quota.require()
       // Its own half is on the disk already.
-      const half = halves.find((one) => textOf(one.key) === textOf(key))
+      const half = halves.find((one) => textOfKey(one.key) === text)
       const missing = octets - (half?.position ?? 0)
       // One for all files: thousands of small ones are looked at together.
       this.#room ??= new DiskRoom(await this.#folder(), this.#context.limits.diskReserveOctets)
@@ -63,15 +87,14 @@ export class Quotas {
   }
 
   async #folder(): Promise<string> {
-    return dirname(await this.#context.staging.incoming('quota'))
+    return this.#context.staging.incomingFolder()
   }
 
   /** Without the files that are open here: those are counted as they grow. */
-  async #kept(contactId: string, { open }: Account, halves: readonly Half[]): Promise<Use> {
-    const here = new Set([...open].map(({ key }) => textOf(key)))
+  async #kept(contactId: string, account: Account, halves: readonly Half[]): Promise<Use> {
     const use = await quarantinedOf(this.#context.store.db, contactId)
     for (const { key, position } of halves) {
-      if (here.has(textOf(key))) continue
+      if (account.isOpen(textOfKey(key))) continue
       use.files++
       use.octets += position
     }
@@ -94,33 +117,41 @@ export class Quotas {
 class FileQuota {
   room: DiskRoom | undefined
   readonly #account: Account
-  readonly #open: Open
+  readonly #key: string
+  #octets: number
   readonly #limit: Use
   readonly #met: () => void
+  #left = false
 
-  constructor(account: Account, open: Open, limit: Use, met: () => void) {
+  constructor(account: Account, open: { key: string; octets: number }, limit: Use, met: () => void) {
     this.#account = account
-    this.#open = open
+    this.#key = open.key
+    this.#octets = open.octets
     this.#limit = limit
     this.#met = met
+    account.opened(open.key, open.octets)
   }
 
   /** Octets up to `end` are about to be there. */
   grow(end: number): void {
-    if (end <= this.#open.octets) return
-    this.#open.octets = end
+    if (end <= this.#octets) return
+    this.#take(end)
     this.require()
   }
 
   cut(length: number): void {
-    this.#open.octets = Math.min(this.#open.octets, length)
+    this.#take(Math.min(this.#octets, length))
+  }
+
+  #take(octets: number): void {
+    if (!this.#left) this.#account.open.octets += octets - this.#octets
+    this.#octets = octets
   }
 
   require(): void {
     const { open, kept } = this.#account
-    const files = kept.files + open.size
-    const octets = [...open].reduce((sum, one) => sum + one.octets, kept.octets)
-    if (files <= this.#limit.files && octets <= this.#limit.octets) return
+    if (kept.files + open.files <= this.#limit.files && kept.octets + open.octets <= this.#limit.octets)
+      return
     this.#met()
     throw new NodeError(
       'no_space',
@@ -129,7 +160,9 @@ class FileQuota {
   }
 
   leave(): void {
-    this.#account.open.delete(this.#open)
+    if (this.#left) return
+    this.#left = true
+    this.#account.closed(this.#key, this.#octets)
   }
 }
 
@@ -166,8 +199,4 @@ function limitOf({ contact }: TransferPlan, { limits }: EngineContext): Use {
     octets: megabytes === undefined ? limits.contactOctets : megabytes * 1024 * 1024,
     files: files ?? limits.contactFiles,
   }
-}
-
-function textOf({ channelCode, name, date, time }: FileKey): string {
-  return JSON.stringify([channelCode, name, date, time])
 }

@@ -15,8 +15,10 @@ export type Staging = {
   /** Removes the files whose names begin with `prefix`. */
   dropOutgoing(transferId: string, prefix: string): Promise<void>
   incoming(name: string): Promise<string>
-  /** The same for a small file, see `isQuick`. */
-  incomingQuick(name: string): Promise<string>
+  /** The folder of those, which is there afterwards. */
+  incomingFolder(): Promise<string>
+  /** The same for a small file, see `isQuick`. Its folder is looked after when it is written. */
+  incomingQuick(name: string): string
   /** Where a file waits for a partner who calls to take it. */
   spooled(transferId: string, name: string): Promise<string>
   spooledOf(transferId: string): Promise<string[]>
@@ -37,9 +39,10 @@ export type Staging = {
 export function makeStaging(dataDir: string): Staging {
   const out = join(dataDir, 'outgoing')
   const written = new Set<string>()
-  const incoming = async (name: string) => {
-    await ensureFolder(join(dataDir, 'partial'))
-    return join(dataDir, 'partial', name)
+  const partial = join(dataDir, 'partial')
+  const incomingFolder = async () => {
+    await ensureFolder(partial)
+    return partial
   }
   return {
     outgoing: async (transferId, name) => {
@@ -50,8 +53,9 @@ export function makeStaging(dataDir: string): Staging {
       for (const name of await readdir(join(out, transferId)).catch(() => []))
         if (name.startsWith(prefix)) await rm(join(out, transferId, name), { force: true })
     },
-    incoming: (name) => incoming(`${name}.part`),
-    incomingQuick: (name) => incoming(`${name}${QUICK}`),
+    incoming: async (name) => join(await incomingFolder(), `${name}.part`),
+    incomingFolder,
+    incomingQuick: (name) => join(partial, `${name}${QUICK}`),
     spooled: async (transferId, name) => {
       await ensureFolder(join(dataDir, 'outbox'))
       return join(dataDir, 'outbox', `${transferId}.${name}`)
@@ -60,10 +64,7 @@ export function makeStaging(dataDir: string): Staging {
       (await pathsIn(join(dataDir, 'outbox'))).filter((path) => basename(path).startsWith(`${transferId}.`)),
     spooledFor: (path) =>
       dirname(path) === join(dataDir, 'outbox') ? basename(path).split('.', 1)[0] : undefined,
-    allUnderWay: async () => [
-      ...(await pathsIn(join(dataDir, 'partial'))),
-      ...(await pathsIn(join(dataDir, 'outbox'))),
-    ],
+    allUnderWay: async () => [...(await pathsIn(partial)), ...(await pathsIn(join(dataDir, 'outbox')))],
     inHand: (path, until) => {
       written.add(path)
       void until.finally(() => written.delete(path))
