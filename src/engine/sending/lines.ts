@@ -3,7 +3,8 @@
 // the partner allows).
 //
 // State: the files that nobody has taken yet, how many lines there are, and whether more are to be tried for.
-// Moves: a line takes the next file until none is left, then it is given back. A further line that breaks, or that the
+// Moves: a line takes the next file until none is left, and is given back when none is under way on the others either: a
+// partner that gets the turn sends its receipts, and those would hold up the last files. A further line that breaks, or that the
 // partner turns away, hands its file to the others, and no more are opened. If the first one breaks, that is the end of
 // the attempt: files under way may finish, none is begun. A file that fails for itself holds up no other.
 
@@ -13,6 +14,8 @@ import type { Session } from '../transports/transport.ts'
 
 /** Files of a further line that are under way: what waits for one line would be faster over another. */
 const FURTHER_AT_ONCE = 3
+
+const LONGEST_REST_MS = 1000
 
 /** A partner that answers faster: the work takes longer than the way. */
 export const PROMPT_MS = 10
@@ -53,6 +56,7 @@ export class Lines {
   #open = 1
   #trying: 'yes' | 'opening' | 'no'
   readonly #further: Promise<void>[] = []
+  readonly #resting = new Set<() => void>()
 
   constructor(
     files: readonly TransferFileRecord[],
@@ -78,6 +82,18 @@ export class Lines {
       while (this.#further.length > 0) await Promise.all(this.#further.splice(0))
     }
     this.#trying = 'no'
+    for (const giveBack of this.#resting) giveBack()
+  }
+
+  /** Unless the others take long. */
+  #giveBackSoon(line: Line): void {
+    const giveBack = () => {
+      clearTimeout(timer)
+      this.#resting.delete(giveBack)
+      line.giveBack(false)
+    }
+    const timer = setTimeout(giveBack, LONGEST_REST_MS)
+    this.#resting.add(giveBack)
   }
 
   #take(): TransferFileRecord | undefined {
@@ -134,7 +150,8 @@ export class Lines {
     await Promise.all(Array.from({ length: atOnce }, () => this.#workOn(line.session, state)))
     this.#open--
     if (state.broken) this.#trying = 'no'
-    line.giveBack(state.broken && state.sent === 0)
+    if (state.broken) line.giveBack(state.sent === 0)
+    else this.#giveBackSoon(line)
   }
 
   async #workOn(session: Session, state: { sent: number; broken: boolean }): Promise<void> {
