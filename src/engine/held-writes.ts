@@ -1,10 +1,10 @@
 // Writes about the files of one transfer, each under its claim. Those that come while one is being committed share the
 // next: one look at the claim and one commit for all of them, on either database. Each is answered when it is durable. If
 // one of them cannot be done, the others are done without it, so a change may run more than once: it must do nothing but
-// write to the database. What nobody waits for (`soon`) waits a little for company: it goes with the next that is urgent.
+// write to the database.
 
 import { NodeError } from '../errors.ts'
-import type { Store, Tx } from '../store/database/store.ts'
+import type { Dialect, Store, Tx } from '../store/database/store.ts'
 import { requireHeld } from '../store/transfers/leases.ts'
 import type { Held } from '../store/transfers/leases.ts'
 
@@ -13,27 +13,14 @@ type Entry = { change: Change; resolve: () => void; reject: (thrown: unknown) =>
 
 /** A transaction holds locks: it must not grow without end. */
 const MOST_TOGETHER = 128
-/** What may wait does so until this many wait, or for so long. */
-const ENOUGH = 8
-const SOON_MS = 40
 
 const writers = new WeakMap<Held, HeldWriter>()
 
 /** Resolves when the change is durable. Rejects, with nothing written, when the transfer is not ours any more. */
-export function writeHeld(
-  store: Store,
-  held: Held,
-  change: Change,
-  when: 'now' | 'soon' = 'now',
-): Promise<void> {
+export function writeHeld(store: Store, held: Held, change: Change): Promise<void> {
   const writer = writers.get(held) ?? new HeldWriter(store, held)
   writers.set(held, writer)
-  return writer.add(change, when)
-}
-
-/** What was to be written soon is waited for now. */
-export function hurry(held: Held): void {
-  writers.get(held)?.begin()
+  return writer.add(change)
 }
 
 class HeldWriter {
@@ -41,29 +28,19 @@ class HeldWriter {
   readonly #held: Held
   #waiting: Entry[] = []
   #state: 'idle' | 'writing' = 'idle'
-  #timer: NodeJS.Timeout | undefined
 
   constructor(store: Store, held: Held) {
     this.#store = store
     this.#held = held
   }
 
-  add(change: Change, when: 'now' | 'soon'): Promise<void> {
+  add(change: Change): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject })
       if (this.#state === 'writing') return
-      if (when === 'soon' && this.#waiting.length < ENOUGH)
-        this.#timer ??= setTimeout(() => this.begin(), SOON_MS)
-      else this.begin()
+      this.#state = 'writing'
+      void this.#drain()
     })
-  }
-
-  begin(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#state === 'writing' || this.#waiting.length === 0) return
-    this.#state = 'writing'
-    void this.#drain()
   }
 
   async #drain(): Promise<void> {
@@ -88,24 +65,33 @@ class HeldWriter {
 
   async #write(tx: Tx, entries: readonly Entry[]): Promise<void> {
     await requireHeld(tx, this.#store.dialect, this.#held)
-    // SQLite may roll back by itself (a full disk): a statement after that would be written without a transaction. It
-    // answers at once, so that nothing is gained by asking for several.
-    if (!this.#store.dialect.rowLocks) {
-      for (const { change } of entries) await change(tx)
-      return
-    }
-    // Each is about files of its own, so none has to wait for another. But none may still write when this ends.
-    const changes = entries.map(({ change }) => change(tx))
-    try {
-      await Promise.all(changes)
-    } finally {
-      await Promise.allSettled(changes)
-    }
+    await writeEach(this.#store.dialect, entries, ({ change }) => change(tx))
   }
 
   async #oneByOne(entries: readonly Entry[]): Promise<void> {
     for (const entry of entries)
       await this.#store.write((tx) => this.#write(tx, [entry])).then(entry.resolve, entry.reject)
+  }
+}
+
+/** Several changes in one transaction, each about a file of its own. */
+export async function writeEach<T>(
+  { rowLocks }: Dialect,
+  all: readonly T[],
+  write: (one: T) => Promise<void>,
+): Promise<void> {
+  // SQLite may roll back by itself (a full disk): a statement after that would be written without a transaction. It
+  // answers at once, so that nothing is gained by asking for several.
+  if (!rowLocks) {
+    for (const one of all) await write(one)
+    return
+  }
+  // None has to wait for another. But none may still write when this ends.
+  const writing = all.map(write)
+  try {
+    await Promise.all(writing)
+  } finally {
+    await Promise.allSettled(writing)
   }
 }
 

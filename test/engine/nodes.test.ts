@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { READ_AHEAD_OCTETS } from '../../src/engine/staging/read-ahead.ts'
+import { SMALL_OCTETS } from '../../src/engine/sending/small-files.ts'
 import { claimDue } from '../../src/store/transfers/leases.ts'
 import { MemorySource } from '../support/transport-ends.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -149,42 +149,39 @@ testOnBoth('two engines on one store run each transfer once', async (t, database
   assert.deepEqual(pushed.sort(), codes.map((code) => `${code}.txt`).sort())
 })
 
-// Of a small file the claim is looked at when it is read, ahead of its turn, and once more when it is placed.
-for (const [kind, octets, phase] of [
-  ['a small', 1, 'STAGED'],
-  ['a big', READ_AHEAD_OCTETS + 1, 'WAITING'],
+// Of small files the claim is looked at when they are made ready, by the dozen, and once more when each is placed.
+for (const [kind, count, octets, phase] of [
+  ['small files', 8, 1, 'STAGED'],
+  ['a big file', 1, SMALL_OCTETS + 1, 'WAITING'],
 ] as const)
-  testOnBoth(
-    `an engine that lost its lease can neither place ${kind} file nor write`,
-    async (t, database) => {
-      const gate = new Gate()
-      const { rig: stalled } = await lineRig(
-        t,
-        {
-          onPush: async (push) => {
-            await gate.pass()
-            return push()
-          },
+  testOnBoth(`an engine that lost its lease can neither place ${kind} nor write`, async (t, database) => {
+    const gate = new Gate()
+    const { rig: stalled } = await lineRig(
+      t,
+      {
+        onPush: async (push) => {
+          await gate.pass()
+          return push()
         },
-        { database, leaseMs: 3_600_000 },
-      )
-      await stalled.put('a.txt', 'a'.repeat(octets))
-      const { id } = await stalled.run().send()
-      await waitFor('it runs', () => gate.waiting === 1)
-      await waitFor('it is written down', async () => (await stalled.transfer(id)).files[0]?.phase === phase)
-      // An hour later for everybody but the one that stalls: another takes it over.
-      const now = Date.now() + 2 * 3_600_000
-      const [taken] = await claimDue(stalled.store, { owner: 'another', now, until: now + 15_000 }, 1)
-      assert.equal(taken?.transfer.id, id)
-      gate.open()
-      await stalled.stop(5000)
-      assert.deepEqual(await stalled.inbox(), [], 'it placed the file')
-      const after = await stalled.transfer(id)
-      assert.equal(after.state, 'IN_PROGRESS')
-      assert.equal(after.fence, taken?.transfer.fence)
-      assert.equal(after.files[0]?.phase, phase)
-    },
-  )
+      },
+      { database, leaseMs: 3_600_000 },
+    )
+    for (let nth = 0; nth < count; nth++) await stalled.put(`${nth}.txt`, 'a'.repeat(octets))
+    const { id } = await stalled.run().send()
+    await waitFor('it runs', () => gate.waiting === count)
+    await waitFor('it is written down', async () => (await stalled.transfer(id)).files[0]?.phase === phase)
+    // An hour later for everybody but the one that stalls: another takes it over.
+    const now = Date.now() + 2 * 3_600_000
+    const [taken] = await claimDue(stalled.store, { owner: 'another', now, until: now + 15_000 }, 1)
+    assert.equal(taken?.transfer.id, id)
+    gate.open()
+    await stalled.stop(5000)
+    assert.deepEqual(await stalled.inbox(), [], 'it placed a file')
+    const after = await stalled.transfer(id)
+    assert.equal(after.state, 'IN_PROGRESS')
+    assert.equal(after.fence, taken?.transfer.fence)
+    assert.ok(after.files.every((file) => file.phase === phase))
+  })
 
 testOnBoth('a lost lease stops the running transfer at the next renewal', async (t, database) => {
   const stopped: unknown[] = []

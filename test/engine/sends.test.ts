@@ -307,7 +307,7 @@ test('a reset between the claim and the start is found before anything is done',
   assert.deepEqual([line.calls.length, rig.events, await rig.output(id)], [0, [], ''])
 })
 
-test('a reset after a small file was noted ahead of its turn is found before the file becomes visible', async (t) => {
+test('a reset after small files were noted ahead of their turn is found before one becomes visible', async (t) => {
   const { rig } = await lineRig(t, {
     onPush: async (push) => {
       await waitFor('it is noted', async () => {
@@ -318,11 +318,68 @@ test('a reset after a small file was noted ahead of its turn is found before the
       return push()
     },
   })
-  await rig.put('a.txt', 'a')
+  for (let nth = 0; nth < 8; nth++) await rig.put(`${nth}.txt`, 'a')
   const { id } = await rig.send()
   assert.equal((await rig.ended(id)).state, 'CANCELLED')
   await rig.stop(5000)
   assert.deepEqual(await readdir(rig.place.inbox), [])
+})
+
+for (const among of ['few', 'many'] as const)
+  test(`a reset that came while small files were pushed lets no further one become visible (${among})`, async (t) => {
+    const count = among === 'few' ? 8 : 200
+    let pushed = 0
+    const { rig } = await lineRig(t, {
+      onPush: async (push) => {
+        // The first ones have looked at the claim a moment before.
+        if (++pushed === 4) await rig.reset(CODE, { tell: false })
+        return push()
+      },
+      capabilities: { oneFileAtATime: true },
+    })
+    for (let nth = 0; nth < count; nth++) await rig.put(`${String(nth).padStart(3, '0')}.txt`, 'a')
+    const { id } = await rig.send()
+    assert.equal((await rig.ended(id)).state, 'CANCELLED')
+    await rig.stop(5000)
+    assert.ok((await rig.inbox()).length < 4, 'placed after the reset')
+  })
+
+test('small files that have arrived are neither deleted nor recorded once another node has the transfer', async (t) => {
+  let pushed = 0
+  const { rig } = await lineRig(
+    t,
+    {
+      onPush: async (push) => {
+        const result = await push()
+        if (++pushed === 20) {
+          const now = Date.now() + 2 * 3_600_000
+          await claimDue(rig.store, { owner: 'another', now, until: now + 15_000 }, 1)
+        }
+        return result
+      },
+    },
+    { integrations: { postEmisionAction: 'EMISION_DELETE' } },
+    { leaseMs: 3_600_000 },
+  )
+  for (let nth = 0; nth < 100; nth++) await rig.put(`${String(nth).padStart(3, '0')}.txt`, 'a')
+  const { id } = await rig.send()
+  await waitFor('it is taken over', async () => (await rig.transfer(id)).fence === 2)
+  await rig.stop(5000)
+  const { files } = await rig.transfer(id)
+  const there = new Set(await rig.list('out'))
+  for (const { phase, name } of files) assert.equal(there.has(name), phase !== 'DONE', `${name} is ${phase}`)
+})
+
+test('small files with an action are each recorded, acted upon and done', async (t) => {
+  const { rig } = await lineRig(t, {}, { integrations: { postEmisionAction: 'EMISION_DELETE' } })
+  const names = Array.from({ length: 150 }, (_, nth) => `${String(nth).padStart(3, '0')}.txt`)
+  for (const name of names) await rig.put(name, name)
+  const { id } = await rig.send()
+  const { state, files } = await rig.ended(id)
+  assert.equal(state, 'COMPLETED')
+  assert.ok(files.every(({ phase, actionPost }) => phase === 'DONE' && actionPost === 'EMISION_DELETE'))
+  assert.deepEqual(await rig.inbox(), names)
+  assert.deepEqual(await rig.list('out'), [])
 })
 
 test('a reset that comes when the file has arrived leaves one end and one only', async (t) => {

@@ -16,8 +16,6 @@ export type Emission = RunningTransfer & {
   unpacks: boolean
   /** Left out where everything goes over the one session. */
   more?: MoreLines | undefined
-  /** Nobody waits for one of its files alone: what is written of them may wait a little for each other. */
-  manySmall?: boolean
   /** Nobody has tried these files under their keys before, but for those that may be there. */
   firstTry?: boolean
 }

@@ -5,7 +5,7 @@ import { updateFile } from '../../store/transfers/leases.ts'
 import { rememberSent } from '../../store/transfers/sent-files.ts'
 import type { Tx } from '../../store/database/store.ts'
 import type { TransferFileRow } from '../../store/database/tables.ts'
-import { writeHeld } from '../held-writes.ts'
+import { writeEach, writeHeld } from '../held-writes.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 
@@ -15,9 +15,8 @@ export function record(
   file: TransferFileRecord,
   changes: Partial<TransferFileRecord>,
   also?: (tx: Tx) => Promise<void>,
-  when?: 'now' | 'soon',
 ): Promise<void> {
-  return recordAll(running, [{ file, changes, also }], when)
+  return recordAll(running, [{ file, changes, also }])
 }
 
 export type FileChange = {
@@ -30,15 +29,13 @@ export type FileChange = {
 export async function recordAll(
   { context, held }: RunningTransfer,
   files: readonly FileChange[],
-  when?: 'now' | 'soon',
 ): Promise<void> {
-  const write = async (tx: Tx) => {
-    for (const { file, changes, also } of files) {
+  await writeHeld(context.store, held, (tx) =>
+    writeEach(context.store.dialect, files, async ({ file, changes, also }) => {
       await updateFile(tx, held, file.index, toColumns(changes), file)
       await also?.(tx)
-    }
-  }
-  await writeHeld(context.store, held, write, when)
+    }),
+  )
   for (const { file, changes } of files) Object.assign(file, changes)
 }
 
@@ -83,7 +80,8 @@ export function arrivedChanges(
   }
 }
 
-function hasAction(plan: TransferPlan): boolean {
+/** Whether something is to be done with a file that has arrived. */
+export function hasAction(plan: TransferPlan): boolean {
   const action = plan.channel.integrations?.postEmisionAction
   return action !== undefined && action !== 'EMISION_NO'
 }

@@ -4,14 +4,11 @@
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import type { ProgressMeter } from '../events.ts'
-import { ReadAhead } from '../staging/read-ahead.ts'
 import type { Outgoing } from '../staging/read-ahead.ts'
 import { restartPoints } from '../staging/restart-points.ts'
 import type { PushProgress } from '../transports/transport.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
-import { hurry } from '../held-writes.ts'
-import { requireHeldNow } from '../../store/transfers/leases.ts'
-import { directoryOf, isNotPlaced, wantsReceipt, wantsSignedReceipt } from './emission.ts'
+import { directoryOf, isNotPlaced, wantsReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import { record } from './file-record.ts'
 
@@ -54,20 +51,6 @@ export function watchPush(
     writing = true
     keeping = keep()
   }
-  const note = (wireHash: string, more: Partial<TransferFileRecord>, when: 'now' | 'soon') => {
-    const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
-    const changes = { phase: 'STAGED', maybeVisible: true, wireHash, ...receipt, ...more } as const
-    return record(emission, file, changes, undefined, when)
-  }
-  // Which hash a signed receipt will show is agreed upon when its turn has come.
-  const isAhead = source instanceof ReadAhead && !file.maybeVisible && !wantsSignedReceipt(emission)
-  const before = { receipt: file.receipt, wireHash: file.wireHash }
-  let ahead = isAhead ? source.receiptHash().then((hash) => note(hash, {}, 'soon')) : undefined
-  let noted = false
-  ahead?.then(
-    () => (noted = true),
-    () => {}, // awaited before it matters
-  )
   const { session, plan } = emission
   const isEncrypted = session.encrypted || plan.encryptFiles
   let noting: Promise<void> | undefined
@@ -88,23 +71,16 @@ export function watchPush(
       maybeVisible = true
       const wireHash = await source.receiptHash()
       if (sha256 !== undefined && emission.plan.verifyHash) requireSameHash(file, sha256, wireHash)
-      const notedBefore = noted
-      if (ahead && !notedBefore) hurry(emission.held)
-      await (ahead ?? note(wireHash, { position: source.size }, 'now'))
-      // What was noted ahead of its turn looked at the claim then. It may have been cancelled or taken over since.
-      if (notedBefore) await requireHeldNow(emission.context.store.db, emission.held)
-      ahead = undefined
+      const receipt = wantsReceipt(emission) ? ({ receipt: 'AWAITED' } as const) : {}
+      const noted = { phase: 'STAGED', maybeVisible: true, wireHash, position: source.size } as const
+      await record(emission, file, { ...noted, ...receipt })
     },
     broken: async (thrown) => {
       over = true
       keepSoon()
       // Must not be lost: a later attempt would take it that the file may be there. If it cannot be written, that is
       // what the attempt fails by, and not the refusal.
-      if (isNotPlaced(thrown)) return record(emission, file, NOT_PLACED)
-      if (!ahead) return
-      // Its turn never came, or it did not get as far: the next attempt need not look. Lost, this costs that look.
-      await ahead.catch(() => {})
-      await record(emission, file, { maybeVisible: false, ...before }).catch(() => {})
+      if (isNotPlaced(thrown)) await record(emission, file, NOT_PLACED)
     },
     travelled: noteLine,
     settled: async () => {
@@ -115,7 +91,7 @@ export function watchPush(
 }
 
 /** The partner has dropped all of it. No hash either: one in a STAGED row means the same as `maybeVisible`. */
-const NOT_PLACED = { position: 0, maybeVisible: false, wireHash: null, receipt: 'NONE' } as const
+export const NOT_PLACED = { position: 0, maybeVisible: false, wireHash: null, receipt: 'NONE' } as const
 
 export function requireSameHash({ name }: TransferFileRecord, there: string | undefined, sent: string): void {
   if (there !== sent)

@@ -4,11 +4,11 @@
 //   1 started   state IN_PROGRESS with the channel's configuration; history TRANSFER_STARTED
 //   2 staged    pre-script done, wire form synced to disk if it differs from the file (STAGED)
 //   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
-//               later attempt looks before sending again, and that a receipt may come from now on. Of small files that
-//               wait for their turn on a line it is noted while they wait, for many in one write, and taken back if
-//               their turn never comes. It is also taken back if the partner then says that it does not have the file
+//               later attempt looks before sending again, and that a receipt may come from now on. Of small files
+//               (small-files.ts) it is noted before their turn comes, for many in one write, and taken back if it never
+//               comes. It is also taken back if the partner then says that it does not have the file
 //   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
-//               receipt is awaited that memory is written when it has come)
+//               receipt is awaited that memory is written when it has come), of small files for many together
 //   5 action    delete, move or execute, and only then DONE
 //   6 over      COMPLETED when every file is done; or it waits for receipts; history with it
 //
@@ -17,7 +17,7 @@
 // another attempt and failure.
 
 import { rm } from 'node:fs/promises'
-import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.ts'
+import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import { directoryOf, isCompressionRefused, wantsReceipt, wantsSignedReceipt } from './emission.ts'
@@ -33,6 +33,7 @@ import { Lines, PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { sendTogether } from './send-together.ts'
+import { SmallFiles } from './small-files.ts'
 import { actOnSent, isConfirmed, isUnconfirmed } from './sent-action.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { failedEmissions } from '../../store/transfers/failures.ts'
@@ -45,8 +46,10 @@ const SHA256_HEX = 64
 const FILES_AT_ONCE = 32
 /** Where a session carries one file at a time: while one travels, the next are prepared and the last is recorded. */
 const FILES_ON_A_LINE = 4
+/** Of those that are made ready by the dozen: the next one goes when the partner has answered the last. */
+const READY_FILES_ON_A_LINE = 2
 /**
- * Small ones, where the partner answers at once. On a long line the next ones are better left to other lines, as they are
+ * Other small ones, where the partner answers at once. On a long line the next ones are better left to other lines, as they are
  * where there are few: a line takes no more than a part of them.
  */
 const SMALL_FILES_ON_A_LINE = 16
@@ -63,27 +66,26 @@ export async function sendFiles(
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
-  const manySmall = hasManySmall(transfer)
   const firstTry = await isFirstTry(emission)
-  const isPrompt = (emission.session.answerMs ?? 0) < PROMPT_MS
-  const share = Math.min(SMALL_FILES_ON_A_LINE, Math.floor(left.length / PART_OF_ALL))
-  const onALine = manySmall && isPrompt ? Math.max(share, FILES_ON_A_LINE) : FILES_ON_A_LINE
-  const parallel = capabilities.oneFileAtATime ? onALine : FILES_AT_ONCE
   const failed = new FailedFiles()
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
     ? emission.signal
     : AbortSignal.any([emission.signal, failed.signal])
-  const alone = await sendTogether({ ...emission, signal, firstTry }, left, { progress, failed })
+  const sending = { ...emission, signal, firstTry }
+  const alone = await sendTogether(sending, left, { progress, failed })
+  const small = new SmallFiles(sending, alone, { progress, failed })
   const lines = new Lines(alone, emission.session, emission.more, {
-    atOnce: parallel,
+    atOnce: capabilities.oneFileAtATime ? onALine(emission, alone, small) : FILES_AT_ONCE,
     isOver: () => signal.aborted || failed.signal.aborted,
     failed: (file, thrown, session) => failed.add(file, thrown, session.ended.aborted),
     send: async (session, file) => {
       const giveBack = await context.slots.take(signal, file.size ?? 0)
       try {
+        const ready = await small.take(file)
+        if (ready) return await small.send(session, file, ready)
         const unpacks = emission.unpacks && session.unpacks !== false
-        await sendFile({ ...emission, session, unpacks, signal, manySmall, firstTry }, file, progress)
+        await sendFile({ ...sending, session, unpacks }, file, progress)
         failed.oneHasGone()
       } finally {
         giveBack()
@@ -91,11 +93,21 @@ export async function sendFiles(
     },
   })
   await lines.sendAll()
+  await small.settled()
   emission.signal.throwIfAborted()
   const failure = failed.failure()
   const receiptsAwaited = transfer.files.some(isUnconfirmed)
   if (failure && !receiptsAwaited) throw failure
   return { receiptsAwaited, failure }
+}
+
+/** How many files of a line are under way, where it carries one at a time. */
+function onALine({ session }: Emission, files: readonly TransferFileRecord[], small: SmallFiles): number {
+  if (small.count === files.length && !small.act) return READY_FILES_ON_A_LINE
+  const isPrompt = (session.answerMs ?? 0) < PROMPT_MS
+  const areSmall = files.every(({ size }) => (size ?? 0) <= READ_AHEAD_OCTETS)
+  const share = Math.min(SMALL_FILES_ON_A_LINE, Math.floor(files.length / PART_OF_ALL))
+  return isPrompt && areSmall ? Math.max(share, FILES_ON_A_LINE) : FILES_ON_A_LINE
 }
 
 /** Automation keeps the keys of what failed before. */
@@ -104,13 +116,6 @@ async function isFirstTry({ context, transfer, held }: Emission): Promise<boolea
   if (transfer.type !== 'AUTOMATIC') return true
   return (await failedEmissions(context.store.db, transfer.channelCode)).length === 0
 }
-
-/** So many that their writes may wait for each other, so small that many of them may wait for the line. */
-function hasManySmall({ files }: TransferRecord): boolean {
-  return files.length >= MANY && files.every(({ size }) => (size ?? 0) <= READ_AHEAD_OCTETS)
-}
-
-const MANY = 8
 
 /** Files that earlier attempts have finished need no marker at the partner's end any more. */
 async function settleDone({ session, transfer }: Emission): Promise<void> {
@@ -237,6 +242,6 @@ async function arrived(
   const receipt = waits ? (file.receipt === 'NONE' ? 'AWAITED' : undefined) : 'NONE'
   const changes = arrivedChanges(emission, { hash, wireHash, size: source.size, receipt })
   const also = (tx: Tx) => (waits ? Promise.resolve() : remember(emission, { ...file, hash }, tx))
-  await record(emission, file, changes, also, emission.manySmall ? 'soon' : 'now')
+  await record(emission, file, changes, also)
   if (file.stagedPath !== null && !waits) await rm(file.stagedPath, { force: true })
 }

@@ -3,19 +3,14 @@
 // recorded. Whatever does not go this way is left to the usual one: it finds what was noted and what lies there, and tells
 // the fault. So is the action after sending.
 
-import { dirname } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { fileRootsOf } from '../../domain/file-roots.ts'
-import { confined } from '../../files/roots.ts'
 import type { ProgressMeter } from '../events.ts'
-import { READ_AHEAD_OCTETS } from '../staging/read-ahead.ts'
-import { outgoingForm } from '../staging/wire-form.ts'
 import type { PreparedFile, SmallBatches, SmallFile } from '../transports/small-batches.ts'
-import { directoryOf, wantsReceipt } from './emission.ts'
+import { wantsReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
-import { isPlain } from './prepare-file.ts'
+import { confinedFiles, smallForm } from './small-files.ts'
 
 /** Takes one place to work in, as a big file does. */
 const BATCH = 64
@@ -38,8 +33,8 @@ export async function sendTogether(
   const checked = plan.verifyHash || wantsReceipt(emission)
   const scripted = plan.channel.integrations?.preEmisionFile !== undefined
   if (!small || !firstTry || session.encrypted || checked || scripted) return files
-  const goes = fitting(emission)
-  const together = files.filter(goes)
+  const formOf = smallForm(emission)
+  const together = files.filter((file) => formOf(file))
   if (together.length < MANY) return files
   const gone = new Set<TransferFileRecord>()
   const sending = { emission, small, progress, failed }
@@ -59,31 +54,6 @@ export async function sendTogether(
   signal.throwIfAborted()
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return files.filter((file) => !gone.has(file))
-}
-
-/** Whether a file travels as it lies, and nobody has begun with it. */
-function fitting(emission: Emission): (file: TransferFileRecord) => boolean {
-  const { codePage, policy } = emission.context
-  const forms = new Map<unknown, boolean>()
-  const isAsItLies = (file: TransferFileRecord) => {
-    const directory = directoryOf(emission, file)
-    const known = forms.get(directory)
-    if (known !== undefined) return known
-    const form = outgoingForm({ ...emission, directory, codePage, policy })
-    const plain = isPlain(form) && !form.check && form.suffix === ''
-    forms.set(directory, plain)
-    return plain
-  }
-  return (file) => {
-    const { phase, content, size, modifiedAt, maybeVisible, position } = file
-    if (phase !== 'WAITING' || content !== 'FILE' || maybeVisible || position > 0) return false
-    if (size === null || size > READ_AHEAD_OCTETS || modifiedAt === null) return false
-    try {
-      return isAsItLies(file)
-    } catch {
-      return false
-    }
-  }
 }
 
 type Placed = { file: TransferFileRecord; prepared: PreparedFile }
@@ -122,15 +92,12 @@ async function sendBatch(
 }
 
 async function prepare(
-  { transfer, held, plan, context }: Emission,
+  emission: Emission,
   small: SmallBatches,
   all: readonly TransferFileRecord[],
 ): Promise<Placed[]> {
-  const roots = fileRootsOf(context.roots.fileRoots, plan.localRoots)
-  // A file is opened without following links, so its folder is all that may lead elsewhere.
-  const folders = new Set(all.map(({ path }) => dirname(path)))
-  const inside = new Set([...folders].filter((folder) => confined(folder, roots) !== undefined))
-  const files = all.filter(({ path }) => inside.has(dirname(path)))
+  const { transfer, held } = emission
+  const files = confinedFiles(emission, all)
   if (files.length === 0) return []
   const prepared = await small.prepare(
     files.map((file): SmallFile => ({

@@ -52,6 +52,7 @@ export type Capabilities = {
 /** Local bytes to send. Reads ascend from the agreed position; a short read before `size` means the file changed. */
 export interface Source {
   readonly size: number
+  readonly octets?: Uint8Array // all of them, where they are in memory; `read` gives the same
   read(into: Uint8Array, position: number): Promise<number>
 }
 

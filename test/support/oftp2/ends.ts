@@ -217,11 +217,16 @@ export async function nothingOpen(): Promise<void> {
   assert.deepEqual(left(), [])
 }
 
-export type FileOptions = Partial<Omit<WireFile, 'source'>>
+/** `inMemory`: all of its octets are known, as those of small files are. */
+export type FileOptions = Partial<Omit<WireFile, 'source'>> & { inMemory?: boolean }
 
 let counter = 0
 
-export function wireFile(content: Uint8Array, format: RecordFormat, options: FileOptions = {}): WireFile {
+export function wireFile(
+  content: Uint8Array,
+  format: RecordFormat,
+  { inMemory = false, ...options }: FileOptions = {},
+): WireFile {
   counter += 1
   return {
     transferId: `t${counter}`,
@@ -238,6 +243,7 @@ export function wireFile(content: Uint8Array, format: RecordFormat, options: Fil
     ...options,
     source: {
       size: content.length,
+      ...(inMemory && { octets: content }),
       read: async (into, position) =>
         Buffer.from(content.buffer, content.byteOffset, content.length).copy(into, 0, position),
     },

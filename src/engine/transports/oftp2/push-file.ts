@@ -2,16 +2,16 @@
 //
 // What was handed to the line is reported as safe. That may be too much, which costs nothing: the partner answers the next
 // offer with no more than it really has (RFC 5024, 5.3.4). So restart points do not depend on how often credit is given.
-import { NodeError } from '../../../errors.ts'
 import type { PushProgress, PushResult, WireFile } from '../transport.ts'
 import { BlockReader } from './data/block-reader.ts'
 import type { Conversation } from './conversation.ts'
 import { blockSize, DataEncoder } from './data/encode.ts'
-import { isFirstDeadSession } from './dead-sessions.ts'
-import { ending, errorOfFileAnswer, fault, refusalOf } from './protocol/reasons.ts'
+import { endFile, isPacked, offerFile } from './file-commands.ts'
+import { refusalOf } from './protocol/reasons.ts'
+import { MOST_IN_MEMORY, pushOctets } from './push-octets.ts'
 import type { RestartPoint, WireShape } from './restart.ts'
 import { floorToUnit, restartPoint, wireShape } from './restart.ts'
-import { checkFile, receiptDigest, startFile } from './start-file.ts'
+import { checkFile, receiptDigest } from './start-file.ts'
 import type { Workspace, WorkspacePool } from './data/workspace.ts'
 import { REGION_SIZE } from './data/workspace.ts'
 
@@ -30,6 +30,12 @@ export async function pushFile(
   const shape = wireShape(file.format, file.envelope)
   // The hash is that of the Virtual File (5.3.13). Lengths become part of it only inside an envelope (6.1).
   if (digest) progress.receiptDigest?.(digest, shape.kind === 'variable' ? 'records' : 'octets')
+  const { octets } = file.source
+  if (octets && octets.length <= MOST_IN_MEMORY && file.restartFrom === 0) {
+    await pushOctets({ conversation, pool, file, octets, shape }, progress)
+    conversation.carried = true
+    return RECEIVED
+  }
   const offered = await offeredPoint(conversation, file, shape)
   const answering = offerFile(conversation, file, offered)
   const workspace = pool.borrow()
@@ -100,16 +106,9 @@ function safePosition({ encoder, shape }: Sending): number {
   return floorToUnit(shape, shape.kind === 'variable' ? encoder.recordEnd : encoder.position)
 }
 
-/** Runs are looked for where the channel wants it and there can be any: not in what is compressed or encrypted. */
-function isPacked({ conversation, file: { compress, envelope } }: Sending): boolean {
-  return (
-    conversation.agreed.compression && compress !== false && !envelope?.compressed && !envelope?.encrypted
-  )
-}
-
 function readerFrom(sending: Sending, position: number): BlockReader {
   const { conversation, workspace, file, shape } = sending
-  const size = blockSize(shape, conversation.agreed.bufferSize, isPacked(sending))
+  const size = blockSize(shape, conversation.agreed.bufferSize, isPacked(conversation, file))
   return new BlockReader(file.source, workspace, { position, blockSize: size })
 }
 
@@ -124,50 +123,10 @@ async function offeredPoint(
   return restartPoint(shape, believed, NO_LIMIT, reading(file))
 }
 
-/** Offers the file; gives the position that the partner wants it from. */
-async function offerFile(
-  conversation: Conversation,
-  file: WireFile,
-  offered: RestartPoint,
-): Promise<number | 'there'> {
-  const answer = await conversation.ask(startFile(file, conversation.known, offered)).catch((thrown) => {
-    throw deadLine(conversation, file, thrown)
-  })
-  // An earlier attempt ended before the answer to its EFID was recorded. `Duplicate` is that answer, come late. It was
-  // EFPA, or the partner would not have the file: this key was never given to another one. An EFNA takes `mayBeThere`
-  // back, so a refused file that is offered again and is a duplicate fails. If a crash came between that EFNA and the
-  // record of it, 13 is still the partner's word that it has the file, and there is no better one to have: to send it
-  // anew under another key would bring it twice wherever an EFPA was lost.
-  if (answer.kind === 'SFNA' && answer.reason === '13' && file.mayBeThere) return 'there'
-  if (answer.kind === 'SFNA')
-    throw errorOfFileAnswer('SFNA', answer.reason, answer.text, answer.retry === 'Y')
-  if (answer.kind !== 'SFPA') throw new NodeError('internal', `${answer.kind} answers SFID`)
-  if (answer.position > BigInt(offered.units)) {
-    const error = fault(
-      '02',
-      `the partner wants to go on at ${answer.position}, beyond the offered ${offered.units}`,
-    )
-    conversation.abort(error)
-    throw error
-  }
-  conversation.credit.renew(conversation.agreed.credit)
-  return Number(answer.position)
-}
-
-/**
- * A session that is kept open may have died since its last file, and this one was not even heard of. That says nothing of
- * the partner: the file is to be offered in another session before it counts as failed.
- */
-function deadLine({ carried }: Conversation, { name, transferId }: WireFile, thrown: unknown): unknown {
-  const isDead = thrown instanceof NodeError && ['connection_lost', 'timed_out'].includes(thrown.code)
-  if (!carried || !isDead || !isFirstDeadSession(transferId)) return thrown
-  return new NodeError('unavailable', `the session was dead when ${name} was offered`, { cause: thrown })
-}
-
 async function sendData(sending: Sending, begin: RestartPoint): Promise<DataEncoder> {
-  const { conversation, workspace, shape } = sending
+  const { conversation, workspace, file, shape } = sending
   const { bufferSize } = conversation.agreed
-  const packed = isPacked(sending)
+  const packed = isPacked(conversation, file)
   const encoder = new DataEncoder(workspace.kernel, {
     shape,
     bufferSize,
@@ -216,13 +175,4 @@ async function timed(sending: Sending, writing: Promise<void>): Promise<void> {
   const took = performance.now() - began
   if (took < ackMs / 32) sending.span = Math.min(sending.span * 2, REGION_SIZE)
   else if (took > ackMs / 4) sending.span = Math.max(sending.span / 2, FIRST_SPAN)
-}
-
-async function endFile(conversation: Conversation, shape: WireShape, encoder: DataEncoder): Promise<void> {
-  const { records, position } = encoder
-  const octets = shape.kind === 'variable' ? position - 2 * records : position
-  const answer = await conversation.ask({ kind: 'EFID', records: BigInt(records), octets: BigInt(octets) })
-  if (answer.kind === 'EFNA') throw errorOfFileAnswer('EFNA', answer.reason, answer.text, false)
-  if (answer.kind !== 'EFPA') throw ending('internal', '99', `${answer.kind} answers EFID`)
-  if (answer.changeDirection === 'Y') conversation.say({ kind: 'CD' })
 }

@@ -62,6 +62,12 @@ async function withEnds(options: PairOptions, run: (ends: TrialEnds) => Promise<
   }
 }
 
+/** A small file goes another way, with the same outcome. */
+const BOTH = [
+  ['', false],
+  [' (in memory)', true],
+] as const
+
 const BUFFERS: [string, { bufferSize?: number; credit?: number }, boolean][] = [
   ['the default buffers', {}, false],
   ['the default buffers, compressed', {}, true],
@@ -76,15 +82,19 @@ for (const [title, settings, compression] of BUFFERS) {
     const end = { settings, compression }
     await withEnds({ caller: end, called: end }, async (ends) => {
       const small = settings.bufferSize !== undefined && settings.bufferSize < 1000
-      const files = FILES.filter(([, content]) => !small || content.length < 66_000)
+      const fits = FILES.filter(([, content]) => !small || content.length < 66_000)
+      const files = BOTH.flatMap(([way, inMemory]) =>
+        fits.map(([name, content, format]) => [`${name}${way}`, content, format, { inMemory }] as const),
+      )
       ends.called.onTurn = async (session) => {
-        for (const [name, content, format] of files)
-          await push(session, wireFile(content, format, { name: `back ${name}` }))
+        for (const [name, content, format, options] of files)
+          await push(session, wireFile(content, format, { name: `back ${name}`, ...options }))
       }
       const session = await ends.call()
-      for (const [name, content, format] of files) {
+      for (const [name, content, format, options] of files) {
         const progress = new Progress()
-        assert.equal((await push(session, wireFile(content, format, { name }), progress)).receipt, 'awaited')
+        const file = wireFile(content, format, { name, ...options })
+        assert.equal((await push(session, file, progress)).receipt, 'awaited')
         assert.equal(progress.safePosition, content.length)
       }
       await session.fetch(never)
@@ -522,68 +532,74 @@ test('pushes asked for at once go one after the other', async () => {
   })
 })
 
-test('a refused file leaves the session usable, and says whether to try again', async () => {
-  await withEnds({}, async (ends) => {
-    const session = await ends.call()
-    const answers: [NodeError, string, RegExp][] = [
-      [new NodeError('not_found', 'no channel takes it'), 'remote_refused', /SFNA 02.*no channel takes it/],
-      [new NodeError('no_space', 'no space in /secret/path'), 'remote_busy', /SFNA 06/],
-      [new NodeError('disk_fault', 'the disk of /secret/path'), 'remote_busy', /SFNA 12/],
-      [new NodeError('duplicate_file', 'again'), 'duplicate_file', /SFNA 13/],
-      [new NodeError('conflict', 'not just now'), 'remote_busy', /SFNA 99.*not just now/],
-      [new NodeError('name_taken', '/secret/path exists'), 'remote_refused', /SFNA 01/],
-      [new NodeError('internal', 'at line 7 of /secret/path'), 'remote_refused', /SFNA 99/],
-    ]
-    for (const [thrown, code, message] of answers) {
-      ends.called.before.offer = () => {
-        throw thrown
+for (const [way, inMemory] of BOTH)
+  test(`a refused file leaves the session usable, and says whether to try again${way}`, async () => {
+    await withEnds({}, async (ends) => {
+      const session = await ends.call()
+      const answers: [NodeError, string, RegExp][] = [
+        [new NodeError('not_found', 'no channel takes it'), 'remote_refused', /SFNA 02.*no channel takes it/],
+        [new NodeError('no_space', 'no space in /secret/path'), 'remote_busy', /SFNA 06/],
+        [new NodeError('disk_fault', 'the disk of /secret/path'), 'remote_busy', /SFNA 12/],
+        [new NodeError('duplicate_file', 'again'), 'duplicate_file', /SFNA 13/],
+        [new NodeError('conflict', 'not just now'), 'remote_busy', /SFNA 99.*not just now/],
+        [new NodeError('name_taken', '/secret/path exists'), 'remote_refused', /SFNA 01/],
+        [new NodeError('internal', 'at line 7 of /secret/path'), 'remote_refused', /SFNA 99/],
+      ]
+      for (const [thrown, code, message] of answers) {
+        ends.called.before.offer = () => {
+          throw thrown
+        }
+        await assert.rejects(push(session, wireFile(noise(10), U, { inMemory })), (error: NodeError) => {
+          assert.equal(error.code, code)
+          assert.match(error.message, message)
+          assert.doesNotMatch(error.message, /secret/)
+          return true
+        })
       }
-      await assert.rejects(push(session, wireFile(noise(10), U)), (error: NodeError) => {
-        assert.equal(error.code, code)
-        assert.match(error.message, message)
-        assert.doesNotMatch(error.message, /secret/)
-        return true
+      ends.called.before = {
+        complete: () => Promise.reject(new NodeError('bad_signature', 'not signed by you')),
+      }
+      await assert.rejects(push(session, wireFile(noise(10), U, { inMemory })), {
+        code: 'remote_refused',
+        message: /EFNA 21/,
       })
-    }
-    ends.called.before = {
-      complete: () => Promise.reject(new NodeError('bad_signature', 'not signed by you')),
-    }
-    await assert.rejects(push(session, wireFile(noise(10), U)), {
-      code: 'remote_refused',
-      message: /EFNA 21/,
+      ends.called.before = {}
+      await push(session, wireFile(noise(10), U, { inMemory }))
+      await session.close()
+      assert.equal(ends.called.complete.length, 1)
     })
-    ends.called.before = {}
-    await push(session, wireFile(noise(10), U))
-    await session.close()
-    assert.equal(ends.called.complete.length, 1)
   })
-})
 
 for (const [when, fault] of [
   ['the database does not answer', new NodeError('unavailable', 'the database does not answer')],
   ['the disk is full', new NodeError('no_space', 'no space left')],
   ['the disk fails', new NodeError('disk_fault', 'the disk reports an error (EIO)')],
 ] as const)
-  test(`a file that came whole while ${when} is not refused: the session ends`, async () => {
+  for (const [way, inMemory] of BOTH)
+    test(`a file that came whole while ${when} is not refused: the session ends${way}`, async () => {
+      await withEnds({}, async (ends) => {
+        const session = await ends.call()
+        ends.called.before.complete = () => Promise.reject(fault)
+        // An EFNA would say that the file is not there, and its refusal could not be tried again.
+        await assert.rejects(push(session, wireFile(noise(10), U, { inMemory })), {
+          code: 'remote_busy',
+          message: /ESID 08/,
+        })
+        await session.close()
+      })
+    })
+
+for (const [way, inMemory] of BOTH)
+  test(`a file that may be there already and is, counts as sent${way}`, async () => {
     await withEnds({}, async (ends) => {
+      const file = wireFile(noise(10), U, { inMemory })
       const session = await ends.call()
-      ends.called.before.complete = () => Promise.reject(fault)
-      // An EFNA would say that the file is not there, and its refusal could not be tried again.
-      await assert.rejects(push(session, wireFile(noise(10), U)), { code: 'remote_busy', message: /ESID 08/ })
+      await push(session, file)
+      await assert.rejects(push(session, file), { code: 'duplicate_file' })
+      assert.equal((await push(session, { ...file, mayBeThere: true })).receipt, 'awaited')
       await session.close()
     })
   })
-
-test('a file that may be there already and is, counts as sent', async () => {
-  await withEnds({}, async (ends) => {
-    const file = wireFile(noise(10), U)
-    const session = await ends.call()
-    await push(session, file)
-    await assert.rejects(push(session, file), { code: 'duplicate_file' })
-    assert.equal((await push(session, { ...file, mayBeThere: true })).receipt, 'awaited')
-    await session.close()
-  })
-})
 
 test('a file that the standard cannot carry is refused before anything is said', async () => {
   await withEnds({}, async (ends) => {
@@ -617,8 +633,10 @@ test('a file that changes under way, or is no chain of records, ends the session
         read: async (into: Uint8Array, at: number) => (at < 3000 ? Math.min(into.length, 3000 - at) : 0),
       },
     },
-    wireFile(Buffer.concat([variableRecords(5, 100), Buffer.from([0, 99, 1])]), V200),
-    wireFile(variableRecords(50, 300), V200),
+    ...[false, true].flatMap((inMemory) => [
+      wireFile(Buffer.concat([variableRecords(5, 100), Buffer.from([0, 99, 1])]), V200, { inMemory }),
+      wireFile(variableRecords(50, 300), V200, { inMemory }),
+    ]),
   ]
   for (const file of broken) {
     await withEnds({}, async (ends) => {
