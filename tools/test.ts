@@ -10,6 +10,7 @@
 // reported as skipped.
 
 import { Client } from 'pg'
+import { spawnSync } from 'node:child_process'
 import {
   globSync,
   mkdtempSync,
@@ -82,6 +83,7 @@ let passed = false
 try {
   await makeReady(postgres?.url)
   await joinKysely()
+  if (asked.some((file) => file.startsWith('test/console/'))) buildConsole()
   passed = await runTests()
 } finally {
   for (const name of postgres ? [ready, `${ready}_started`] : [])
@@ -202,6 +204,17 @@ async function joinKysely(): Promise<void> {
   const made = join(CACHE, `kysely-${process.pid}.js`)
   writeFileSync(made, output[0].code)
   renameSync(made, join(CACHE, 'kysely.js'))
+}
+
+/** The browser tests look at what was built: of the sources as they are now. */
+function buildConsole(): void {
+  const built = statSync('console/dist/index.html', { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const own = ['console/src/**/*', 'console/*.*', 'sdk/*.ts']
+  const sources = globSync([...own, 'src/{contract,domain}/**/*.ts', 'src/{errors,json}.ts'])
+  if (sources.every((path) => statSync(path).mtimeMs <= built)) return
+  const npm = ['run', 'build', '-w', '@esclusa/console']
+  const { status } = spawnSync('npm', npm, { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status !== 0) throw new Error('the console could not be built')
 }
 
 /** The engine's thread as installations run it, joined into one file; undefined where a source has changed since. */

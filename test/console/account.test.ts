@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pressIn } from './admin-forms.ts'
 import { axeViolations, emptyScene, go, setScene, signIn, whyNot } from './browser.ts'
 import { PASSWORD } from './platform.ts'
 
@@ -46,7 +47,7 @@ test(
     await page.getByText('Su idioma se ha guardado').waitFor()
     await page.getByRole('button', { name: 'Cerrar la sesión en todas partes' }).press('Enter')
     const dialog = page.getByRole('dialog', { name: '¿Cerrar la sesión en todas partes?' })
-    await dialog.getByRole('button', { name: 'Cerrar la sesión en todas partes' }).press('Enter')
+    await pressIn(dialog, 'Cerrar la sesión en todas partes')
     await page.getByRole('heading', { level: 1, name: 'Iniciar sesión' }).waitFor()
     await signIn(page, 'marta', NEXT)
     await page.getByRole('heading', { level: 1, name: 'Su cuenta' }).waitFor()

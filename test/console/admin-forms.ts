@@ -1,14 +1,23 @@
 // How tests fill and save the console's forms, by keyboard.
 
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 
 export const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).press('Enter')
+
+/**
+ * In a dialog, which takes the focus a moment after it is there: a key that comes before goes to another of its buttons. Of
+ * two with one name the last, which is the one with the word on it.
+ */
+export async function pressIn(dialog: Locator, name: string | RegExp): Promise<void> {
+  await dialog.locator(':focus').waitFor()
+  await dialog.getByRole('button', { name, exact: true }).last().press('Enter')
+}
 
 export async function save(page: Page, line: string | RegExp): Promise<void> {
   await press(page, 'Review changes')
   const dialog = page.getByRole('dialog', { name: 'What will change' })
   await dialog.getByText(line).waitFor()
-  await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+  await pressIn(dialog, 'Save')
   await dialog.waitFor({ state: 'detached' })
 }
 

@@ -7,7 +7,7 @@ import { FORMS, PAGE_NAMES, PAGES } from '../../console/src/pages.ts'
 import type { PageName } from '../../console/src/pages.ts'
 import { rightsOf } from '../../console/src/session/rights.ts'
 import { authsOf } from '../../src/domain/user.ts'
-import { fill, press, save } from './admin-forms.ts'
+import { fill, press, pressIn, save } from './admin-forms.ts'
 import { axeViolations, go, setScene, sharedScene, whyNot } from './browser.ts'
 import { USERS } from './platform.ts'
 
@@ -37,7 +37,7 @@ test('calendars, expectations and subscriptions are made and removed', { skip },
   await page.getByText('A test was sent to night').waitFor()
   await go(page, '/calendars')
   await press(page, 'Remove: madrid')
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
+  await pressIn(page.getByRole('dialog'), 'Remove')
   await page.getByText(/calendar madrid is used by expectation payroll-out/).waitFor()
   assert.deepEqual(faults, [])
 })
@@ -71,7 +71,7 @@ test(
     await page.getByText(/^eyJ/).waitFor()
     assert.deepEqual(await axeViolations(page), [])
     await press(page, 'Take back: night batch')
-    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).press('Enter')
+    await pressIn(page.getByRole('dialog'), 'Take back')
     await page.getByRole('cell', { name: 'Taken back' }).waitFor()
     await go(page, '/platform-file')
     await page

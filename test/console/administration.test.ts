@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
 import { findChannel } from '../../src/store/channels.ts'
 import { waitFor } from '../support/harness.ts'
-import { fill, press, save } from './admin-forms.ts'
+import { fill, press, pressIn, save } from './admin-forms.ts'
 import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
 import { PASSWORD } from './platform.ts'
 
@@ -47,7 +47,7 @@ test(
     const both = await client.platform.readUser({ username: LONG })
     assert.deepEqual([both.name, both.lastName], ['Theirs', 'Mine'])
     await press(page, `Remove: ${LONG}`)
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
+    await pressIn(page.getByRole('dialog'), 'Remove')
     await page.getByText(`${LONG} was removed`).waitFor()
     await page.getByRole('link', { name: LONG }).waitFor({ state: 'detached' })
     assert.deepEqual(faults, [])
@@ -99,6 +99,13 @@ test(
     await page.getByRole('heading', { level: 1, name: 'SEDE-GAMMA-PAGOS' }).waitFor()
     const kept = page.getByRole('region', { name: 'Kept and opened' })
     await kept.getByLabel('Days that transfers are kept').fill('many')
+    // What was refused is corrected and saved before the page has been read anew.
+    const reads = '**/platform/v1/channels/SEDE-GAMMA-PAGOS'
+    const saved = Promise.withResolvers<void>()
+    await page.route(reads, async (route) => {
+      if (route.request().method() === 'GET') await saved.promise
+      return route.continue()
+    })
     await kept.getByRole('button', { name: 'Save' }).press('Enter')
     await page.getByText(/transfersDays/).waitFor()
     await kept.getByLabel('Days that transfers are kept').fill('90')
@@ -109,6 +116,7 @@ test(
       return keep?.transfersDays === 90 && maxOpenedMegabytes === 12
     }
     await waitFor('it is saved', isKept, 60_000)
+    saved.resolve()
     await page.getByRole('tab', { name: 'Summary' }).press('Enter')
     await page.getByText('Every so often: 5m').waitFor()
     await page.getByRole('link', { name: 'Copy' }).press('Enter')
@@ -122,7 +130,7 @@ test(
     await save(page, '+ channel SEDE-GAMMA-COPIA')
     await page.getByRole('heading', { level: 1, name: 'SEDE-GAMMA-COPIA' }).waitFor()
     await press(page, 'Remove')
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
+    await pressIn(page.getByRole('dialog'), 'Remove')
     await page.getByText('SEDE-GAMMA-COPIA was removed').waitFor()
     await go(page, '/audit?user=marta')
     for (const action of ['Partner made', 'Channel made', 'Channel removed', 'Local entity made'])

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/index.ts'
-import { fill, press } from './admin-forms.ts'
+import { fill, press, pressIn } from './admin-forms.ts'
 import { go, sharedScene, signIn, whyNot } from './browser.ts'
 import { focusOn } from './focus.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
@@ -26,7 +26,7 @@ test('a row that is removed leaves the focus at the heading; Escape, at its butt
   await dialog.waitFor({ state: 'detached' })
   await focusOn(page, 'Remove: PASSING')
   await press(page, 'Remove: PASSING')
-  await dialog.getByRole('button', { name: 'Remove' }).press('Enter')
+  await pressIn(dialog, 'Remove')
   await page.getByRole('link', { name: 'PASSING' }).waitFor({ state: 'detached' })
   await focusOn(page, 'Local entities')
   assert.deepEqual(faults, [])

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
 import { createClient } from '../../sdk/index.ts'
 import { waitFor } from '../support/harness.ts'
-import { fill, press, save } from './admin-forms.ts'
+import { fill, press, pressIn, save } from './admin-forms.ts'
 import { axeViolations, go, sharedScene, whyNot } from './browser.ts'
 import { PASSWORD, PAYROLL } from './platform.ts'
 
@@ -31,7 +31,7 @@ test('a send whose answer is lost is not said to have been refused', { skip }, a
   await go(page, `/channels/${PAYROLL}`)
   const send = async () => {
     await page.getByRole('button', { name: 'Send files' }).press('Enter')
-    await page.getByRole('dialog').getByRole('button', { name: 'Send files' }).press('Enter')
+    await pressIn(page.getByRole('dialog'), 'Send files')
   }
   const told = page.locator('.mantine-Notification-root')
   await loseAnswer(page, '**/transfers/send', 'POST')
@@ -194,7 +194,7 @@ test('saving what somebody else has removed says so', { skip }, async () => {
   // The page is not told of the removal before it saves.
   await page.route('**/platform/v1/**', (route) => route.abort())
   await client.platform.removeChannel({ channelCode: code })
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await pressIn(page.getByRole('dialog'), 'Save')
   await gone.waitFor()
   await page.unroute('**/platform/v1/**')
   page.once('dialog', (dialog) => void dialog.accept())
@@ -238,7 +238,7 @@ test(
     assert.equal(await dialog.getByText('contact omega').count(), 0)
     // Its answer is lost with the keys: the channel that was copied is not copied again.
     await page.route('**/update', (route) => route.abort('connectionreset'))
-    await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+    await pressIn(dialog, 'Save')
     await alert.getByText(MAY_BE_DONE).waitFor()
     await alert.getByText('+ channel BANCO-OMEGA-NUEVA').waitFor()
     await page.unroute('**/update')
@@ -284,7 +284,7 @@ test(
     await press(page, 'Review changes')
     await dialog.getByText('~ channel BANCO-SIGMA-PRUEBA (rsaLocalKey)').waitFor()
     assert.equal(await dialog.getByText('+ channel').count(), 0)
-    await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+    await pressIn(dialog, 'Save')
     await alert.getByText(MAY_BE_DONE).waitFor()
     await page.unroute('**/keys/local')
     // Nothing is left: the certificate is there for the partner.

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { en } from '../../console/src/i18n/en.ts'
 import { es } from '../../console/src/i18n/es.ts'
+import { pressIn } from './admin-forms.ts'
 import {
   axeViolations,
   endSessionsOf,
@@ -47,7 +48,7 @@ test(
     assert.deepEqual(await axeViolations(page), [])
     // A colleague has dealt with one of them meanwhile.
     await client.resetChannel({ channelCode: INVOICES })
-    await dialog.getByRole('button', { name: 'Retry' }).press('Enter')
+    await pressIn(dialog, 'Retry')
     const told = dialog.getByText('1 retry has started. 3 were not done.')
     await told.waitFor()
     assert.ok(await told.evaluate((element) => element === document.activeElement))
@@ -69,9 +70,9 @@ test(
     await dialog.waitFor({ state: 'detached' })
     assert.ok(await reset.evaluate((element) => element === document.activeElement))
     await reset.press('Enter')
-    await dialog.getByRole('button', { name: 'Reset', exact: true }).press('Enter')
+    await pressIn(dialog, 'Reset')
     await dialog.getByText('2 failures were reset.').waitFor()
-    await dialog.getByRole('button', { name: 'Close' }).last().press('Enter')
+    await pressIn(dialog, 'Close')
     await dialog.waitFor({ state: 'detached' })
     const none = page.getByText('0 chosen', { exact: true })
     await none.waitFor()
@@ -103,7 +104,7 @@ test(
     await page.route('**/transfers/retry', (route) => route.abort('connectionreset'))
     await page.getByRole('button', { name: es.several.button.retry }).press('Enter')
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: es.channel.retry }).press('Enter')
+    await pressIn(dialog, es.channel.retry)
     await dialog.getByText('Han empezado 0 reintentos. 30 no se han hecho.').waitFor()
     await dialog.getByText(es.app.mayBeDone).waitFor()
     assert.equal(await dialog.getByText(es.several.untried).count(), 29)
@@ -114,7 +115,7 @@ test(
     // The session has ended: nothing was tried, and the same user goes on with what is chosen.
     await page.getByRole('button', { name: es.several.button.retry }).press('Enter')
     await endSessionsOf(node, 'pablo')
-    await dialog.getByRole('button', { name: es.channel.retry }).press('Enter')
+    await pressIn(dialog, es.channel.retry)
     await page.locator('.sign-in').waitFor()
     await page.locator('input[name=password]').fill(PASSWORD)
     await page.locator('.sign-in button[type=submit]').press('Enter')

@@ -14,6 +14,7 @@ import { findQuarantined } from '../../src/store/quarantine.ts'
 import { findKeyProposal, insertKeyProposal } from '../../src/store/keys/proposals.ts'
 import { waitFor } from '../support/harness.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
+import { pressIn } from './admin-forms.ts'
 import { axeViolations, go, requireFits, sharedScene, signIn, whyNot } from './browser.ts'
 import { BROKEN, PAYROLL } from './platform.ts'
 
@@ -135,7 +136,7 @@ test(
     }
     await make()
     assert.equal(await dialog.getByText('Sustituye').count(), 0)
-    await dialog.getByRole('button', { name: es.keyList.make }).press('Enter')
+    await pressIn(dialog, es.keyList.make)
     await page.getByText(es.keyList.made(PAYROLL)).waitFor()
     const first = (await keyOf()) ?? assert.fail()
     const certificate = keys.getByLabel(es.wizard.ownCertificate)
@@ -146,7 +147,7 @@ test(
     await page.setViewportSize({ width: 1280, height: 900 })
     await make()
     await dialog.getByText(es.keyList.replaces(first.subject ?? '', first.fingerprint)).waitFor()
-    await dialog.getByRole('button', { name: es.keyList.make }).press('Enter')
+    await pressIn(dialog, es.keyList.make)
     await keys.getByText(first.fingerprint).waitFor({ state: 'detached' })
     const second = (await keyOf()) ?? assert.fail()
     assert.notEqual(second.fingerprint, first.fingerprint)
@@ -156,7 +157,7 @@ test(
     const panel = other.getByRole('region', { name: 'Keys of the channel' })
     await panel.getByRole('button', { name: 'Make a new key of ours' }).press('Enter')
     await other.getByRole('dialog').getByText('If the channel has a key of ours').waitFor()
-    await other.getByRole('dialog').getByRole('button', { name: 'Make a new key of ours' }).press('Enter')
+    await pressIn(other.getByRole('dialog'), 'Make a new key of ours')
     await panel.getByLabel('Our certificate').waitFor()
     const third = (await keyOf()) ?? assert.fail()
     assert.equal((await panel.getByLabel('Our certificate').inputValue()).trim(), third.pem.trim())
@@ -185,7 +186,7 @@ test(
     assert.deepEqual(await axeViolations(page), [])
     await page.locator('#field-emissionff').selectOption('false')
     await page.getByRole('button', { name: es.config.review }).press('Enter')
-    await page.getByRole('dialog').getByRole('button', { name: es.config.save }).press('Enter')
+    await pressIn(page.getByRole('dialog'), es.config.save)
     await page.getByText(es.config.saved).waitFor()
     assert.deepEqual(faults, [])
   },

@@ -15,6 +15,7 @@ import { makeIdentity } from '../oftp2/pair.ts'
 import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
 import { freePort, noOpenSsh } from '../support/sftp/openssh.ts'
+import { pressIn } from './admin-forms.ts'
 import { axeViolations, emptyScene, go, signIn, whyNot } from './browser.ts'
 import { pictureTaker } from './pictures-of.ts'
 import { USERS } from './platform.ts'
@@ -120,10 +121,10 @@ async function uploadAndSend(page: Page, file: { name: string; text: string }, s
   const buffer = Buffer.from(file.text)
   await dialog.getByLabel('Files').setInputFiles({ name: file.name, mimeType: 'text/plain', buffer })
   await shoot(page, `${file.name}-upload`)
-  await dialog.getByRole('button', { name: 'Upload', exact: true }).press('Enter')
+  await pressIn(dialog, 'Upload')
   await page.getByText('1 file goes').waitFor(PATIENCE)
   await shoot(page, `${file.name}-preview`)
-  await page.getByRole('dialog').getByRole('button', { name: 'Send files' }).press('Enter')
+  await pressIn(page.getByRole('dialog'), 'Send files')
   await page.getByRole('button', { name: 'Follow it' }).press('Enter')
   await page.locator('.page-title').getByText('Completed').waitFor(PATIENCE)
   await shoot(page, `${file.name}-sent`)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { pressIn } from './admin-forms.ts'
 import { axeViolations, go, setScene, signIn, whyNot } from './browser.ts'
 import { leave, PAYROLL } from './platform.ts'
 
@@ -39,7 +40,7 @@ test('a file is uploaded, shown before it is sent, and sent again with a comment
   await dialog.getByText('1 file goes').waitFor()
   await dialog.getByText('nomina.txt').waitFor()
   assert.deepEqual(await axeViolations(page), [])
-  await dialog.getByRole('button', { name: 'Send files' }).press('Enter')
+  await pressIn(dialog, 'Send files')
   await page.getByRole('button', { name: 'Follow it' }).press('Enter')
   await page.locator('.page-title').getByText('Completed').waitFor({ timeout: 60_000 })
   // The partner takes what arrived.
