@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { SMALL_OCTETS } from '../../src/engine/sending/small-files.ts'
+import { READ_AHEAD_OCTETS } from '../../src/engine/staging/read-ahead.ts'
 import { claimDue } from '../../src/store/transfers/leases.ts'
 import { MemorySource } from '../support/transport-ends.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -152,7 +152,7 @@ testOnBoth('two engines on one store run each transfer once', async (t, database
 // Of small files the claim is looked at when they are made ready, by the dozen, and once more when each is placed.
 for (const [kind, count, octets, phase] of [
   ['small files', 8, 1, 'STAGED'],
-  ['a big file', 1, SMALL_OCTETS + 1, 'WAITING'],
+  ['a big file', 1, READ_AHEAD_OCTETS + 1, 'WAITING'],
 ] as const)
   testOnBoth(`an engine that lost its lease can neither place ${kind} nor write`, async (t, database) => {
     const gate = new Gate()

@@ -17,6 +17,7 @@ import { Copies } from '../../files/small/copies.ts'
 import { requireHeldNow } from '../../store/transfers/leases.ts'
 import type { ProgressMeter } from '../events.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
+import { READ_AHEAD_OCTETS } from '../staging/read-ahead.ts'
 import { outgoingForm } from '../staging/wire-form.ts'
 import { wantsCompression } from '../transfer-plan.ts'
 import type { PushProgress, PushResult, RecordFormat, Session, Source } from '../transports/transport.ts'
@@ -28,7 +29,6 @@ import { isPlain } from './prepare-file.ts'
 import { NOT_PLACED, requireSameHash } from './push-progress.ts'
 import { actOnSent, isUnconfirmed } from './sent-action.ts'
 
-export const SMALL_OCTETS = 256 * 1024
 /** Fewer go as fast one by one. */
 const MANY = 8
 const BATCH = 64
@@ -84,7 +84,7 @@ export function smallForm(emission: Emission): (file: TransferFileRecord) => Rec
   return (file) => {
     const { phase, content, size, modifiedAt, maybeVisible, position } = file
     if (phase !== 'WAITING' || content !== 'FILE' || maybeVisible || position > 0) return undefined
-    if (size === null || size > SMALL_OCTETS || modifiedAt === null) return undefined
+    if (size === null || size > READ_AHEAD_OCTETS || modifiedAt === null) return undefined
     try {
       return formatOf(file)
     } catch {

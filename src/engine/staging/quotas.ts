@@ -75,7 +75,8 @@ export class Quotas {
       const half = halves.find((one) => textOfKey(one.key) === text)
       const missing = octets - (half?.position ?? 0)
       // One for all files: thousands of small ones are looked at together.
-      this.#room ??= new DiskRoom(await this.#folder(), this.#context.limits.diskReserveOctets)
+      const { staging, limits } = this.#context
+      this.#room ??= new DiskRoom(await staging.incomingFolder(), limits.diskReserveOctets)
       if (missing < SMALL_OCTETS) await this.#room.wrote(0)
       else await this.#room.require(missing)
       quota.room = this.#room
@@ -84,10 +85,6 @@ export class Quotas {
       quota.leave()
       throw thrown
     }
-  }
-
-  async #folder(): Promise<string> {
-    return this.#context.staging.incomingFolder()
   }
 
   /** Without the files that are open here: those are counted as they grow. */

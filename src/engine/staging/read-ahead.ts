@@ -14,7 +14,7 @@ import { FileSource } from './file-source.ts'
 export type Outgoing = Source &
   Pick<FileSource, 'hashAlso' | 'finish' | 'receiptHash' | typeof Symbol.asyncDispose>
 
-/** Several of them wait in memory for each line. */
+/** Many of them wait in memory. */
 export const READ_AHEAD_OCTETS = 256 * 1024
 
 const disk = new QuickDisk()
