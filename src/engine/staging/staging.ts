@@ -87,8 +87,8 @@ async function pathsIn(folder: string): Promise<string[]> {
 const QUICK = '.quick.part'
 
 /**
- * A small file. Its row may say WHOLE a moment before its bytes are on the disk (place-file.ts): after a crash they are
- * looked at before they count.
+ * A small file. Earlier versions wrote WHOLE a moment before its octets were on the disk: after a crash they are looked at
+ * before they count (place-file.ts).
  */
 export function isQuick(received: string): boolean {
   return received.endsWith(QUICK)
