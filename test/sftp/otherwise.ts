@@ -1,12 +1,12 @@
 // Loaded into a node before all else (`node --import`): makes ssh2 or Node differ from what the SSH swaps take for
 // granted, in ways that work by themselves. SSH_OTHERWISE says which of the two.
 
-import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { createRequire } from 'node:module'
 import net from 'node:net'
 import type { CipherModule } from '../../src/engine/transports/ssh/ssh2-ciphers.ts'
 
 if (process.env['SSH_OTHERWISE'] === 'ciphers') holdPackets()
-if (process.env['SSH_OTHERWISE'] === 'sockets') forgetOnread()
+if (process.env['SSH_OTHERWISE'] === 'sockets') renamePlace()
 
 /** A cipher that writes a packet after the turn in which it encrypts it. */
 function holdPackets(): void {
@@ -18,14 +18,15 @@ function holdPackets(): void {
   }
 }
 
-/** A Node whose sockets take no place to read into together with an open connection. */
-function forgetOnread(): void {
-  const given: { Socket: unknown } = net
-  given.Socket = class extends net.Socket {
-    constructor(options: net.SocketConstructorOpts & { handle?: unknown }) {
-      const { onread: _forgotten, ...rest } = options
-      super('handle' in options ? rest : options)
+/** A Node whose sockets have another name for the place they read into. */
+function renamePlace(): void {
+  const emit = Reflect.get(net.Server.prototype, 'emit')
+  net.Server.prototype.emit = function (event: string, ...given: unknown[]): boolean {
+    if (event === 'connection') {
+      const socket = given[0] as Record<symbol, unknown>
+      const place = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBuffer')
+      if (place) delete socket[place]
     }
+    return Reflect.apply(emit, this, [event, ...given])
   }
-  syncBuiltinESMExports()
 }

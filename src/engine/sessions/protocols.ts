@@ -71,6 +71,7 @@ async function listenForOftp2(
     crypto: makeSessionCrypto(context.policy),
     pool: oftp2.pool,
     ...proxiesOf(config),
+    onNote: (note: string) => context.log.warn(note),
     limits: { handshakeMs: config.signInSeconds * 1000, callersPerAddress: config.callersPerAddress },
   }
   const listeners: Listener[] = []

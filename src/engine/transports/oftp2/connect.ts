@@ -7,6 +7,7 @@ import type { X509Certificate } from 'node:crypto'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
 import { fromSocketError, NodeError, tlsFault } from '../../../errors.ts'
+import { readBuffer } from '../read-buffer.ts'
 import type { Call, Session, SessionHost } from '../transport.ts'
 import { ownIdentity, pinnedCertificate } from './certificates.ts'
 import { callingHandshake } from './protocol/handshake.ts'
@@ -52,8 +53,10 @@ export async function callPartner(
 function openSocket(call: Call<Oftp2Settings>, peer: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const { host, port, security, timeouts, signal } = call
-  const secure = security.encrypted ? connectTls({ host, port, ...tlsOptions(call) }) : undefined
-  const socket: Socket = secure ?? connectTcp({ host, port })
+  // Node's types have it for TCP alone.
+  const at = { host, port, onread: readBuffer(() => socket) }
+  const secure = security.encrypted ? connectTls({ ...at, ...tlsOptions(call) }) : undefined
+  const socket: Socket = secure ?? connectTcp(at)
   const fail = (error: NodeError): void => {
     socket.destroy()
     reject(error)

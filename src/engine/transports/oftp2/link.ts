@@ -132,6 +132,7 @@ export class Link {
     this.buffers.push(chunk)
     if (this.#held) this.#socket.pause()
     else this.#deliver()
+    this.buffers.keepRest()
     if (this.buffers.taken > taken) this.#timer.putOff()
   }
 

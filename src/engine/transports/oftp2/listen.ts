@@ -9,6 +9,7 @@ import { CallerPlaces } from '../caller-places.ts'
 import type { Place } from '../caller-places.ts'
 import { behindProxies, originOf } from '../proxy-header.ts'
 import type { Origin, Proxies } from '../proxy-header.ts'
+import { readBuffer, readInto, whyNotReadInto } from '../read-buffer.ts'
 import type { Listener, SessionHost } from '../transport.ts'
 import { shownBy } from './certificates.ts'
 import { asksPassword } from './protocol/auth.ts'
@@ -40,6 +41,8 @@ export interface Oftp2Listening {
   pool?: WorkspacePool
   /** Whose PROXY header is read, and must come; nobody's without it. */
   proxies?: Proxies
+  /** What was wanted and is not so; for the log. */
+  onNote?: (note: string) => void
 }
 
 const LIMITS: ListenLimits = { sessions: 64, handshakeMs: 30_000, callersPerAddress: 16 }
@@ -50,7 +53,7 @@ const TURNED_AWAY_MS = 2_000
 export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
   const limits = { ...LIMITS, ...options.limits }
   const pool = options.pool ?? new WorkspacePool()
-  const door = new Door(options, limits, pool)
+  const door = new Door(options, limits, pool, await readsIntoOne(options))
   const calls = createListener(options, limits, (socket) => door.accept(socket))
   // Ahead of the handshake: a connection in an endless one has a place, too.
   calls.prependListener('connection', (socket: Socket) => door.take(socket))
@@ -67,6 +70,15 @@ export async function listenOftp2(options: Oftp2Listening): Promise<Listener> {
       await stopped
     },
   }
+}
+
+async function readsIntoOne({ tls, onNote }: Oftp2Listening): Promise<boolean> {
+  const refused = await whyNotReadInto(tls)
+  if (refused !== undefined)
+    onNote?.(
+      `OFTP2 callers keep the sockets that Node gives them, and their large files are slower: ${refused}. This is Node ${process.versions.node}; the swap was written for Node 24`,
+    )
+  return refused === undefined
 }
 
 type Visitor = {
@@ -91,6 +103,7 @@ function callerAt(socket: Socket): Origin {
 class Door {
   readonly #options: Oftp2Listening
   readonly #pool: WorkspacePool
+  readonly #oneBuffer: boolean
   readonly #handshakeMs: number
   readonly #places: CallerPlaces
   readonly #visitors = new Map<string, Visitor>()
@@ -98,9 +111,10 @@ class Door {
   readonly #sessions = new Set<Oftp2Session>()
   #turnedAway = 0
 
-  constructor(options: Oftp2Listening, limits: ListenLimits, pool: WorkspacePool) {
+  constructor(options: Oftp2Listening, limits: ListenLimits, pool: WorkspacePool, oneBuffer: boolean) {
     this.#options = options
     this.#pool = pool
+    this.#oneBuffer = oneBuffer
     this.#handshakeMs = limits.handshakeMs
     this.#places = new CallerPlaces(
       {
@@ -144,6 +158,11 @@ class Door {
     if (visitor === undefined || socket.destroyed) return void socket.destroy()
     const { place, origin } = visitor
     if (place === undefined) return turnAway(socket)
+    if (this.#oneBuffer && socket.readableLength === 0)
+      readInto(
+        socket,
+        readBuffer(() => socket),
+      )
     const session = answerCall({ socket, place, origin }, this.#options, this.#pool, this.#handshakeMs)
     visitor.session = session
     this.#sessions.add(session)

@@ -8,13 +8,13 @@ import type { Server } from 'ssh2'
 
 import { NodeError } from '../../../errors.ts'
 import { listenerAlgorithms } from '../ssh/algorithms.ts'
-import { whyNotAdopted } from '../ssh/adopted-socket.ts'
 import { loadSsh } from '../ssh/library.ts'
 import { acceptSocket } from '../ssh/sockets.ts'
 import type { LineSocket } from '../ssh/sockets.ts'
 import { CallerPlaces } from '../caller-places.ts'
 import { behindProxies, originOf, wasProxied } from '../proxy-header.ts'
 import type { Proxies } from '../proxy-header.ts'
+import { whyNotReadInto } from '../read-buffer.ts'
 import type { Listener, Reach, SessionHost } from '../transport.ts'
 
 import { ClientConnection } from './connection.ts'
@@ -44,7 +44,7 @@ export interface SftpServerOptions {
   limits?: Partial<SftpServerLimits>
   /** Whose PROXY header is read, and must come; nobody's without it. */
   proxies?: Proxies
-  /** Callers' sockets read into one place (ssh/adopted-socket.ts), where that holds; on unless said otherwise. */
+  /** Callers' sockets read into one place (read-buffer.ts), where that holds; on unless said otherwise. */
   socketMemory?: boolean
   /** What was wanted and is not so; for the log. */
   onNote?: (note: string) => void
@@ -53,7 +53,7 @@ export interface SftpServerOptions {
 }
 
 export async function listenSftp(options: SftpServerOptions): Promise<Listener> {
-  const registry = new ConnectionRegistry(options, await adoptsSockets(options))
+  const registry = new ConnectionRegistry(options, await readsIntoOne(options))
   const server = createServer({ noDelay: true, pauseOnConnect: true })
   const take = (socket: Socket) => registry.take(socket)
   if (options.proxies === undefined) server.on('connection', take)
@@ -83,9 +83,9 @@ export async function listenSftp(options: SftpServerOptions): Promise<Listener> 
 }
 
 /** Without packet memory ssh2 keeps what was read: then every read has memory of its own. */
-async function adoptsSockets({ socketMemory = true, onNote }: SftpServerOptions): Promise<boolean> {
+async function readsIntoOne({ socketMemory = true, onNote }: SftpServerOptions): Promise<boolean> {
   if (!socketMemory || !loadSsh().packetMemory) return false
-  const refused = await whyNotAdopted()
+  const refused = await whyNotReadInto()
   if (refused === undefined) return true
   onNote?.(
     `SFTP callers keep the sockets that Node gives them, and their large uploads are slower: ${refused}. This is Node ${process.versions.node}; the swap was written for Node 24. ESCLUSA_SSH_SOCKET_MEMORY=off ends this message`,
@@ -97,15 +97,15 @@ async function adoptsSockets({ socketMemory = true, onNote }: SftpServerOptions)
 class ConnectionRegistry {
   readonly #options: SftpServerOptions
   readonly #limits: SftpServerLimits
-  readonly #adopts: boolean
+  readonly #oneBuffer: boolean
   readonly #ssh: Server
   readonly #places: CallerPlaces
   readonly #connections = new Map<string, ClientConnection>()
   readonly #partners = new Map<string, { files: PartnerFiles; connections: number }>()
 
-  constructor(options: SftpServerOptions, adopts: boolean) {
+  constructor(options: SftpServerOptions, oneBuffer: boolean) {
     this.#options = options
-    this.#adopts = adopts
+    this.#oneBuffer = oneBuffer
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     const { connections, connectionsPerContact, callersPerAddress, loginMs } = this.#limits
     this.#places = new CallerPlaces(
@@ -137,9 +137,9 @@ class ConnectionRegistry {
     // No octet was read yet, so no stranger costs more than this. Whose place is taken away hears nothing either.
     const place = address === '' ? undefined : this.#places.enter(address, () => line?.socket.destroy())
     if (place === undefined) return void accepted.destroy()
-    // What came behind a proxy's header lies in the socket, and would not move with the connection.
-    const adopted = this.#adopts && !wasProxied(accepted)
-    const line: LineSocket = acceptSocket(accepted, { adopted })
+    // What came behind a proxy's header was read already.
+    const oneBuffer = this.#oneBuffer && !wasProxied(accepted)
+    const line: LineSocket = acceptSocket(accepted, { oneBuffer })
     const { socket } = line
     const key = `${socket.remoteAddress}:${socket.remotePort}`
     const connection = new ClientConnection(line, {

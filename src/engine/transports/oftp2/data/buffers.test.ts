@@ -36,6 +36,42 @@ test('exchange buffers come out the same however the stream is cut', () => {
   )
 })
 
+test('whoever takes a few and keeps the rest may read into the same place again', () => {
+  const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 400 }), { maxLength: 12 })
+  const turns = fc.array(fc.record({ size: fc.integer({ min: 1, max: 300 }), takes: fc.nat(3) }), {
+    minLength: 1,
+  })
+  fc.assert(
+    fc.property(bodies, turns, (all, given) => {
+      const stream = framed(all)
+      const parser = new StreamBuffers()
+      const got: Buffer[] = []
+      const take = (most: number) => {
+        for (let next = parser.next(); next !== undefined; next = parser.next()) {
+          got.push(Buffer.from(next))
+          if (--most <= 0) return
+        }
+      }
+      const place = Buffer.alloc(300)
+      for (let at = 0, turn = 0; at < stream.length; turn += 1) {
+        const { size = 1, takes = 1 } = given[turn % given.length] ?? {}
+        const length = stream.copy(place, 0, at, at + size)
+        parser.push(place.subarray(0, length))
+        if (takes > 0) take(takes)
+        parser.keepRest()
+        place.fill(0xee)
+        at += length
+      }
+      take(Infinity)
+      assert.deepEqual(
+        got,
+        all.map((body) => Buffer.from(body)),
+      )
+      assert.equal(parser.buffered, 0)
+    }),
+  )
+})
+
 test('a header-only buffer is skipped', () => {
   const parser = new StreamBuffers()
   parser.push(Buffer.concat([Buffer.from([0x10, 0, 0, 4]), framed([Buffer.from('R')])]))

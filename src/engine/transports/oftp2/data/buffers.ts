@@ -39,6 +39,15 @@ export class StreamBuffers {
     if (chunk.length > 0) this.#chunks.push(chunk)
   }
 
+  /** The last chunk's memory is somebody else's again: what is left of it is copied. */
+  keepRest(): void {
+    const last = this.#chunks.length - 1
+    const chunk = this.#chunks[last]
+    if (chunk === undefined) return
+    this.#chunks[last] = new Uint8Array(chunk.subarray(last === 0 ? this.#at : 0))
+    if (last === 0) this.#at = 0
+  }
+
   /** Octets of exchange buffers that were taken so far. Headers do not count: a partner that says nothing can send them for ever. */
   get taken(): number {
     return this.#taken
