@@ -1,7 +1,7 @@
 // Bytes between a local file and an open remote one, many requests in flight. Local reads and writes are strictly
 // one after the other in ascending order; only the line is pipelined.
 //
-// In flight: about 1 MiB up and 2 MiB down on a short line (measured best on loopback), more as the round trip grows,
+// In flight: about 2 MiB on a short line (measured best on loopback), more as the round trip grows,
 // never more than 64 requests. Where several lines carry one file, about 6 MiB on each.
 
 import { createHash } from 'node:crypto'
@@ -75,7 +75,7 @@ export async function sendBytes(upload: Upload): Promise<{ answered: Promise<voi
   const { remote, handle, source, progress, signal, sides } = upload
   const head = remote.writeHead(handle)
   const size = writeSize(remote.limits.write, head)
-  const most = sides ? Math.ceil(SIDE_IN_FLIGHT / size) : requestsInFlight(1 << 20, size, remote.roundTripMs)
+  const most = sides ? Math.ceil(SIDE_IN_FLIGHT / size) : requestsInFlight(1 << 21, size, remote.roundTripMs)
   const confirm = gaplessAnswers(upload.from, (position) => progress.safe(position))
   const free: Buffer[] = []
   const flying = new Map<Way, number>([[upload, 0]])
@@ -109,24 +109,34 @@ export async function sendBytes(upload: Upload): Promise<{ answered: Promise<voi
     }
     return best
   }
-  for (let position = upload.from; position < source.size && failures.length === 0;) {
+  const read = async (position: number): Promise<Piece> => {
     const length = Math.min(size, source.size - position)
     const room = free.pop() ?? Buffer.allocUnsafeSlow(head + Math.min(size, source.size - upload.from))
     await readWhole(source, room.subarray(head, head + length), position)
+    return { room, length, position }
+  }
+  // One piece is read while those before it travel.
+  let reading = upload.from < source.size ? read(upload.from) : undefined
+  while (reading !== undefined && failures.length === 0) {
+    const piece = await reading
+    const end = piece.position + piece.length
+    reading = end < source.size ? read(end) : undefined
+    reading?.catch(() => {}) // met by the next turn, or by nobody
     let way = freeWay()
     for (; way === undefined && failures.length === 0; way = freeWay())
       await new Promise<void>((resolve) => (landed = resolve))
     if (way === undefined) break
-    const flight: Promise<void> = send(way, { room, length, position })
+    const flight: Promise<void> = send(way, piece)
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
         flights.delete(flight)
         landed()
       })
     flights.add(flight)
-    position += length
-    progress.moved(position)
+    progress.moved(end)
   }
+  // Whoever closes the source now closes nothing that is being read.
+  await reading?.catch(() => {})
   const answered = Promise.all(flights).then(() => {
     if (failures.length > 0) throw failures[0]
   })
