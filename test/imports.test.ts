@@ -80,7 +80,12 @@ const MAY: Record<string, string[]> = {
   'src/engine/transports/tries.ts': [],
   'src/engine/transports/caller-places.ts': ['src/domain/network', 'src/engine/transports/tries.ts'],
   'src/engine/transports/proxy-header.ts': ['src/domain/network'],
-  'src/engine/transports/ssh': [SECTIONS, 'src/engine/transports/transport.ts'],
+  'src/engine/transports/read-buffer.ts': ['src/files/tls-pair.ts:type'],
+  'src/engine/transports/ssh': [
+    SECTIONS,
+    'src/engine/transports/transport.ts',
+    'src/engine/transports/read-buffer.ts',
+  ],
   'src/engine/transports/oftp2': [
     // Its table of cipher suites stands with the setting that chooses one.
     'src/contract/contact-settings.ts',
@@ -89,6 +94,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
     'src/engine/transports/proxy-header.ts',
+    'src/engine/transports/read-buffer.ts',
     'src/files/tls-pair.ts',
   ],
   'src/engine/transports/folder': [
@@ -111,6 +117,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/lazy-timer.ts',
     'src/engine/transports/caller-places.ts',
     'src/engine/transports/proxy-header.ts',
+    'src/engine/transports/read-buffer.ts',
     'src/engine/transports/ssh',
     'src/accounts/password.ts',
   ],

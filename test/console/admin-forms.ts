@@ -2,7 +2,9 @@
 
 import type { Locator, Page } from 'playwright-core'
 
-export const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).press('Enter')
+/** A button that still waits for its last answer takes no key. */
+export const press = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, disabled: false }).press('Enter')
 
 /**
  * In a dialog, which takes the focus a moment after it is there: a key that comes before goes to another of its buttons. Of
@@ -10,7 +12,7 @@ export const press = (page: Page, name: string | RegExp) => page.getByRole('butt
  */
 export async function pressIn(dialog: Locator, name: string | RegExp): Promise<void> {
   await dialog.locator(':focus').waitFor()
-  await dialog.getByRole('button', { name, exact: true }).last().press('Enter')
+  await dialog.getByRole('button', { name, exact: true, disabled: false }).last().press('Enter')
 }
 
 export async function save(page: Page, line: string | RegExp): Promise<void> {
