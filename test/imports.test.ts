@@ -106,7 +106,9 @@ const MAY: Record<string, string[]> = {
   ],
   'src/engine/transports/sftp-client': [
     SECTIONS,
+    'src/files/small/copies.ts',
     'src/engine/transports/file-key.ts',
+    'src/engine/transports/small-batches.ts',
     'src/engine/transports/transport.ts',
     'src/engine/transports/ssh',
   ],

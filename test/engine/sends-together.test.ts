@@ -52,8 +52,8 @@ function watchedFolder(onPrepared?: (prepared: readonly PreparedFile[]) => Promi
         close: () => session.close(),
         small: small && {
           synced: () => small.synced(),
-          prepare: async (files) => {
-            const all = await small.prepare(files)
+          prepare: async (files, signal) => {
+            const all = await small.prepare(files, signal)
             const ready = all.flatMap((one) => (one ? [one] : []))
             watched.prepared += ready.length
             await onPrepared?.(ready)
@@ -180,7 +180,7 @@ test('another attempt finds what one that was cut off has placed, and sends noth
     isCut = true
     const place = first.place.bind(first)
     first.place = () => {
-      place()
+      void place()
       throw new Error('cut off')
     }
   })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { sampleBytes } from '../support/transport-ends.ts'
+import { sampleBytes, sha256 } from '../support/transport-ends.ts'
 import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../support/sftp/openssh.ts'
 import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
@@ -135,6 +135,73 @@ test('a push that breaks off is tried again and goes on', { skip }, async (t) =>
   assert.equal(state, 'COMPLETED', error ?? '')
   assert.deepEqual(await readdir(partner.inbox), ['long.bin'])
   assert.ok((await readFile(join(partner.inbox, 'long.bin'))).equals(bytes))
+})
+
+const numbered = (count: number) =>
+  new Map(
+    Array.from({ length: count }, (_, nth) => [
+      `${String(nth).padStart(3, '0')}.bin`,
+      sampleBytes((nth * 50) % 4000, nth + 1),
+    ]),
+  )
+
+test('many small files go by the dozen; a name that is taken fails its file alone', { skip }, async (t) => {
+  const partner = await scene(t, {
+    channel: (files) => ({
+      integrations: { postEmisionAction: 'EMISION_MOVE', postEmisionDirectory: join(files, 'sent') },
+    }),
+  })
+  const contents = numbered(150)
+  for (const [name, bytes] of contents) await partner.put(name, bytes)
+  await writeFile(join(partner.inbox, '070.bin'), 'of somebody else')
+  const { state, error, error_code: code } = await partner.ended(await partner.send())
+  assert.deepEqual([state, code], ['FAILED', 'name_taken'], error ?? '')
+  assert.deepEqual((await readdir(partner.inbox)).sort(), [...contents.keys()])
+  assert.equal(await readFile(join(partner.inbox, '070.bin'), 'utf8'), 'of somebody else')
+  contents.delete('070.bin')
+  for (const [name, bytes] of contents)
+    assert.ok((await readFile(join(partner.inbox, name))).equals(bytes), name)
+  assert.deepEqual(await partner.list('sent'), [...contents.keys()])
+  assert.deepEqual(await partner.list('out'), ['070.bin'])
+  const { db } = partner.node.store
+  const rows = await db.selectFrom('transfer_file').select(['name', 'phase', 'hash', 'wire_hash']).execute()
+  for (const { name, phase, hash, wire_hash: wire } of rows.filter(({ name }) => contents.has(name))) {
+    const expected = sha256(contents.get(name) ?? Buffer.alloc(0))
+    assert.deepEqual([phase, hash, wire], ['DONE', expected, expected], name)
+  }
+  const { encryption } = await db.selectFrom('transfer').select('encryption').executeTakeFirstOrThrow()
+  assert.ok(encryption)
+})
+
+test('many small files over a line that breaks again and again arrive once each', { skip }, async (t) => {
+  const proxy = await startCuttingProxy(sshd.port)
+  closeAfter(t, () => proxy.stop())
+  const partner = await scene(t, {
+    port: proxy.port,
+    channel: () => ({
+      connection: { ips: ['127.0.0.1'], advancedConfigurationConnection: { retries: 12 } },
+    }),
+  })
+  const contents = numbered(500)
+  for (const [name, bytes] of contents) await partner.put(name, bytes)
+  const { db } = partner.node.store
+  // Far enough for some dozens; then in the middle of what is left.
+  proxy.cutAfter(500_000)
+  const id = await partner.send()
+  const attempts = async () =>
+    (await db.selectFrom('transfer').select('attempts').where('id', '=', id).executeTakeFirstOrThrow())
+      .attempts
+  await waitFor('the line to break', async () => (await attempts()) > 0)
+  const seen = (await readdir(partner.inbox)).filter((name) => !name.startsWith('.'))
+  assert.ok(seen.length > 0 && seen.length < contents.size, `${seen.length} of ${contents.size} have gone`)
+  proxy.cutAfter(100_000)
+  await waitFor('the line to break again', async () => (await attempts()) > 1)
+  proxy.cutAfter(Number.POSITIVE_INFINITY)
+  const { state, error } = await partner.ended(id)
+  assert.equal(state, 'COMPLETED', error ?? '')
+  assert.deepEqual((await readdir(partner.inbox)).sort(), [...contents.keys()])
+  for (const [name, bytes] of contents)
+    assert.ok((await readFile(join(partner.inbox, name))).equals(bytes), name)
 })
 
 test('a server with another host key gets nothing, and the transfer shows its key', { skip }, async (t) => {

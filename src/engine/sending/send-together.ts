@@ -5,16 +5,15 @@
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { ProgressMeter } from '../events.ts'
+import { noteEncryption } from '../staging/note-encryption.ts'
 import type { PreparedFile, SmallBatches, SmallFile } from '../transports/small-batches.ts'
 import { wantsReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
-import { confinedFiles, smallForm } from './small-files.ts'
+import { byTheDozen, confinedFiles, smallForm } from './small-files.ts'
 
-/** Takes one place to work in, as a big file does. */
-const BATCH = 64
-/** While some are copied, others are noted and placed; as far as there are places. */
+/** While some are copied, others are noted and placed; as far as there are places to work in. Each takes one, as a big file does. */
 const BATCHES_AT_ONCE = 4
 const PLACE_OCTETS = 1024 * 1024
 /** Fewer go as fast one by one. */
@@ -32,20 +31,22 @@ export async function sendTogether(
   const { small } = session
   const checked = plan.verifyHash || wantsReceipt(emission)
   const scripted = plan.channel.integrations?.preEmisionFile !== undefined
-  if (!small || !firstTry || session.encrypted || checked || scripted) return files
+  if (!small || !firstTry || checked || scripted) return files
   const formOf = smallForm(emission)
   const together = files.filter((file) => formOf(file))
   if (together.length < MANY) return files
+  if (session.encrypted) await noteEncryption(emission)
   const gone = new Set<TransferFileRecord>()
   const sending = { emission, small, progress, failed }
-  let at = 0
+  const batches = byTheDozen(together, small.mostOctets).values()
+  let isOver = false
   const sendSome = async () => {
-    while (at < together.length && !signal.aborted) {
-      const some = together.slice(at, (at += BATCH))
+    for (const some of batches) {
+      if (isOver || signal.aborted) return
       try {
         for (const file of await sendBatch(sending, some)) gone.add(file)
       } catch (thrown) {
-        at = together.length
+        isOver = true
         throw thrown
       }
     }
@@ -69,7 +70,8 @@ async function sendBatch(
     const ready = await prepare(emission, small, files)
     if (ready.length === 0) return []
     await note(emission, ready)
-    const placed = ready.filter(({ prepared }) => prepared.place())
+    const isPlaced = await Promise.all(ready.map(({ prepared }) => prepared.place()))
+    const placed = ready.filter((_, nth) => isPlaced[nth])
     await small.synced()
     await recordAll(
       emission,
@@ -96,18 +98,20 @@ async function prepare(
   small: SmallBatches,
   all: readonly TransferFileRecord[],
 ): Promise<Placed[]> {
-  const { transfer, held } = emission
+  const { transfer, held, plan, signal } = emission
   const files = confinedFiles(emission, all)
   if (files.length === 0) return []
   const prepared = await small.prepare(
     files.map((file): SmallFile => ({
       transferId: transfer.id,
       attempt: held.fence,
+      application: plan.application,
       key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
       name: file.name,
       path: file.path,
       expected: { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 },
     })),
+    signal,
   )
   return files.flatMap((file, nth) => {
     const one = prepared[nth]

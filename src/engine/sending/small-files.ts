@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { fileRootsOf } from '../../domain/file-roots.ts'
 import { confined } from '../../files/roots.ts'
-import { Copies } from '../../files/small/copies.ts'
+import { filesToSend } from '../../files/small/copies.ts'
 import { requireHeldNow } from '../../store/transfers/leases.ts'
 import type { ProgressMeter } from '../events.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
@@ -36,11 +36,9 @@ const BATCH_OCTETS = 1024 * 1024
 /** What has arrived waits so long for company, or until so many have. */
 const RECORD_AFTER_MS = 40
 const RECORD_TOGETHER = 64
-/** Files to send may lie on any disk. */
-const copies = new Copies()
 
 type Batch = {
-  files: TransferFileRecord[]
+  files: readonly TransferFileRecord[]
   next?: Batch
   ready?: Promise<Map<TransferFileRecord, Ready>>
   /** What `ready` has resolved to, but for those that were taken. */
@@ -93,6 +91,27 @@ export function smallForm(emission: Emission): (file: TransferFileRecord) => Rec
   }
 }
 
+/** As many as are worth their own order, write and commit; of which the octets fit. */
+export function byTheDozen(
+  files: readonly TransferFileRecord[],
+  mostOctets = Infinity,
+): TransferFileRecord[][] {
+  const all: TransferFileRecord[][] = []
+  let octets = 0
+  for (const file of files) {
+    const size = file.size ?? 0
+    const last = all.at(-1)
+    if (last && last.length < BATCH && octets + size <= mostOctets) {
+      last.push(file)
+      octets += size
+    } else {
+      all.push([file])
+      octets = size
+    }
+  }
+  return all
+}
+
 /** A file is opened without following links, so its folder is all that may lead elsewhere. */
 export function confinedFiles(
   { context, plan }: Emission,
@@ -129,16 +148,11 @@ export class SmallFiles {
   }
 
   #divide(files: readonly TransferFileRecord[]): void {
-    let batch: Batch = { files: [] }
-    let octets = 0
-    for (const file of files) {
-      octets += file.size ?? 0
-      if (batch.files.length >= BATCH || (octets > BATCH_OCTETS && batch.files.length > 0)) {
-        batch = batch.next = { files: [] }
-        octets = file.size ?? 0
-      }
-      batch.files.push(file)
-      this.#batches.set(file, batch)
+    let next: Batch | undefined
+    for (const some of byTheDozen(files, BATCH_OCTETS).toReversed()) {
+      const batch: Batch = { files: some, ...(next && { next }) }
+      for (const file of some) this.#batches.set(file, batch)
+      next = batch
     }
   }
 
@@ -172,8 +186,8 @@ export class SmallFiles {
 
   async #makeReady(all: readonly TransferFileRecord[]): Promise<Map<TransferFileRecord, Ready>> {
     const files = confinedFiles(this.#emission, all)
-    if (files.length === 0 || !copies.isQuick) return new Map()
-    const copied = await copies.make(
+    if (files.length === 0 || !filesToSend.isQuick) return new Map()
+    const copied = await filesToSend.make(
       files.map(({ path, size, modifiedAt }) => ({
         from: { path, expected: { size: size ?? 0, modifiedAt: modifiedAt ?? 0 } },
         to: null,

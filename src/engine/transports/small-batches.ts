@@ -8,6 +8,7 @@ import type { FileKey } from './file-key.ts'
 export type SmallFile = {
   readonly transferId: string
   readonly attempt: number
+  readonly application: string
   readonly key: FileKey
   readonly name: string
   readonly path: string
@@ -17,8 +18,11 @@ export type SmallFile = {
 /** Of one file. Each step is the engine's to ask for, in this order. */
 export type PreparedFile = {
   sha256: string
-  /** Gives it its real name; to be called when it is noted that the partner may see it. False: it is to be pushed. */
-  place(): boolean
+  /**
+   * Gives it its real name; to be called when it is noted that the partner may see it. False: it is to be pushed, and nobody
+   * may know whether it has its name.
+   */
+  place(): Promise<boolean>
   /** The engine has recorded that it arrived. Never throws. */
   settled(): void
   /** It is not placed after all. Never throws. */
@@ -26,8 +30,13 @@ export type PreparedFile = {
 }
 
 export interface SmallBatches {
-  /** Reads, checks and hashes them, and makes them durable where the partner does not see them. Undefined: to be pushed. */
-  prepare(files: readonly SmallFile[]): Promise<(PreparedFile | undefined)[]>
+  /** What is prepared together has no more octets than that, where they are kept in memory. */
+  readonly mostOctets?: number
+  /**
+   * Reads, checks and hashes them, and makes them durable where the partner does not see them. Undefined: to be pushed.
+   * Rejects where the session has ended, or the signal says so.
+   */
+  prepare(files: readonly SmallFile[], signal: AbortSignal): Promise<(PreparedFile | undefined)[]>
   /** The names given so far are durable when it resolves. */
   synced(): Promise<void>
 }

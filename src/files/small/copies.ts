@@ -75,3 +75,6 @@ export class Copies {
     })
   }
 }
+
+/** Into memory. They may lie on any disk. */
+export const filesToSend = new Copies()

@@ -38,7 +38,7 @@ function prepared(names: Names, copied: Copied): PreparedFile | undefined {
   if (!copied) return undefined
   return {
     sha256: copied.sha256,
-    place: () => {
+    place: async () => {
       try {
         placeSmall(names)
         return true

@@ -17,8 +17,6 @@
 //   unanswered step at that very server, the partner has taken the file already. Without that memory the file is sent again,
 //   and to another Esclusa as well: it shows what it has taken, and drops temporary files that it had no room for.
 
-import { createHash } from 'node:crypto'
-
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
@@ -26,7 +24,8 @@ import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
-import { isEsclusa, isOpenSsh, refusal } from './remote.ts'
+import { PART, TURNS, partName, stemOf } from './part-name.ts'
+import { isEsclusa, isOpenSsh, isRefusal, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
 import type { SideLines } from './side-lines.ts'
@@ -118,22 +117,6 @@ function takenOver({ part }: Job): NodeError {
 
 const FOUND: PushResult = { receipt: 'none', remoteSha256: undefined, found: true }
 
-/** A sleeper that wakes so many attempts later, or after somebody has asked for a retry, is not expected. */
-const TURNS = 8
-
-/** Hidden, so that nobody takes it for a file, and the same on every attempt. */
-function stemOf(localId: string, file: Leftover): string {
-  const { name, date, time } = file.key
-  const identity = JSON.stringify([localId, file.application, file.name, name, date, time])
-  return `.esclusa-${createHash('sha256').update(identity).digest('hex').slice(0, 32)}`
-}
-
-function partName(stem: string, turn: number): string {
-  return turn === 0 ? `${stem}.part` : `${stem}.${turn}.part`
-}
-
-const PART = /^(\.esclusa-[0-9a-f]{32})(\.\d)?\.part$/
-
 /** What earlier attempts left becomes this one's own, or goes. */
 async function takeOver({ remote, stem, turn, part, signal }: Job): Promise<void> {
   const names = Array.from({ length: TURNS }, (_, nth) => partName(stem, nth))
@@ -200,10 +183,6 @@ async function openPart({ remote, part, file, signal }: Job): Promise<Buffer> {
     if (!isRefusal(error)) throw error
     return remote.open(part, anew, signal)
   }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof NodeError && error.code === 'remote_refused'
 }
 
 /**

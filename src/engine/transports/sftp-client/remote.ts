@@ -42,6 +42,10 @@ export function refusal(status: RemoteStatus, what: string): NodeError {
   return new NodeError(codeOf(status), `the partner's server refused to ${what}: ${words}`)
 }
 
+export function isRefusal(error: unknown): boolean {
+  return error instanceof NodeError && error.code === 'remote_refused'
+}
+
 /** Version 3 has no status for a full disk: servers put the system's words, or their own, into the message of a failure. */
 const NO_ROOM =
   /no space left|not enough space|(disk|file ?system|volume) (is )?full|quota (is )?(exceeded|met)/i

@@ -3,6 +3,7 @@
 // open until it is closed: whoever holds it may take long to make the next file ready.
 
 import { NodeError } from '../../../errors.ts'
+import type { SmallBatches } from '../small-batches.ts'
 import type {
   Call,
   Leftover,
@@ -19,6 +20,7 @@ import { FetchLine, FetchLines } from './fetch-lines.ts'
 import { openLine } from './line.ts'
 import type { Line, OfferedKey } from './line.ts'
 import { discardParts, pushFile } from './push.ts'
+import { smallBatches } from './push-small.ts'
 import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
 import { checkSettings, folderFor } from './settings.ts'
@@ -74,6 +76,7 @@ class SftpClientSession implements Session {
   readonly reach: Reach
   readonly encrypted = true
   readonly ended: AbortSignal
+  readonly small: SmallBatches | undefined
   readonly #call: Call<SftpSettings>
   readonly #host: SessionHost
   readonly #parts: Parts
@@ -88,6 +91,14 @@ class SftpClientSession implements Session {
     this.#call = call
     this.#host = host
     this.#parts = parts
+    this.small = smallBatches({
+      remote: parts.remote,
+      folderOf: (application) => this.#inboxOf(application),
+      localId: call.localId,
+      peer: parts.line.peer,
+      inDoubt: parts.inDoubt,
+      sync: this.#syncs,
+    })
     this.#fetchLine = new FetchLine(parts.remote)
     this.#sides = new SideLines(parts.remote, {
       allowed: call.settings.sessions,
@@ -103,19 +114,26 @@ class SftpClientSession implements Session {
   }
 
   push(file: WireFile, progress: PushProgress, signal: AbortSignal) {
-    const { remote, inDoubt, options } = this.#parts
-    const { settings, localId } = this.#call
+    const { remote, inDoubt } = this.#parts
+    const { localId } = this.#call
     return this.#busy(async () => {
-      const folder = folderFor(settings.inbox, 'inbox', file.application)
+      const folder = this.#inboxOf(file.application)
       const peer = this.#parts.line.peer
-      const sync = options.syncFiles !== false
       return pushFile(
-        { remote, folder, localId, peer, inDoubt, sync, sides: this.#sides },
+        { remote, folder, localId, peer, inDoubt, sync: this.#syncs, sides: this.#sides },
         file,
         progress,
         signal,
       )
     })
+  }
+
+  #inboxOf(application: string): string {
+    return folderFor(this.#call.settings.inbox, 'inbox', application)
+  }
+
+  get #syncs(): boolean {
+    return this.#parts.options.syncFiles !== false
   }
 
   discard(application: string, find: () => Promise<readonly Leftover[]>): Promise<void> {
