@@ -54,11 +54,10 @@ const COLUMNS = {
 } as const satisfies Partial<Record<keyof TransferFileRecord, keyof TransferFileRow>>
 
 function toColumns(changes: Partial<TransferFileRecord>): Partial<TransferFileRow> {
-  const entries = Object.entries(changes).map(([name, value]) => [
-    COLUMNS[name as keyof typeof COLUMNS],
-    typeof value === 'boolean' ? Number(value) : value,
-  ])
-  return Object.fromEntries(entries) as Partial<TransferFileRow>
+  const columns: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(changes))
+    columns[COLUMNS[name as keyof typeof COLUMNS]] = typeof value === 'boolean' ? Number(value) : value
+  return columns
 }
 
 type Arrival = { hash: string; wireHash: string; size: number; receipt: 'AWAITED' | 'NONE' | undefined }

@@ -28,6 +28,8 @@ export interface SmallContext {
 const MOST_OCTETS = 1024 * 1024
 /** As many as are prepared at once, and some for the files of others. */
 const OPEN_FILES = 512
+/** In front of the octets of a packet; a handle is no longer than 256. */
+const MOST_HEAD = 320
 const ANEW = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC
 
 export function smallBatches(context: SmallContext): SmallBatches | undefined {
@@ -49,7 +51,8 @@ async function prepare(
     ? await filesToSend.make(files.map(({ path, expected }) => ({ from: { path, expected }, to: null })))
     : []
   if (signal.aborted) throw abortReason(signal)
-  const uploads = files.map((file, nth) => upload(context, file, copied[nth]))
+  const rooms = roomsFor(context.remote, copied)
+  const uploads = files.map((file, nth) => upload(context, { file, copied: copied[nth], rooms }))
   const { promise: stopped, reject } = Promise.withResolvers<never>()
   const stop = () => reject(abortReason(signal))
   signal.addEventListener('abort', stop, { once: true })
@@ -64,10 +67,11 @@ async function prepare(
   }
 }
 
+type Upload = { file: SmallFile; copied: Copied; rooms: (octets: number) => Buffer }
+
 async function upload(
   { remote, folderOf, localId, peer, inDoubt, sync }: SmallContext,
-  file: SmallFile,
-  copied: Copied,
+  { file, copied, rooms }: Upload,
 ): Promise<PreparedFile | undefined> {
   if (!copied?.octets || !isPlainName(file.name)) return undefined
   const folder = folderOf(file.application)
@@ -81,7 +85,7 @@ async function upload(
   try {
     if (there.status === 'rejected') throw there.reason
     if (there.value !== undefined) throw TAKEN
-    const written = writeAll(remote, handle, copied.octets)
+    const written = writeAll(remote, handle, copied.octets, rooms)
     const synced = sync && remote.offers('fsync@openssh.com') ? remote.sync(handle) : undefined
     await Promise.all([...written, synced, remote.close(handle)])
   } catch (thrown) {
@@ -105,12 +109,29 @@ function leftToPush(remote: Remote, thrown: unknown): undefined {
   if (remote.requests.ended.aborted) throw thrown
 }
 
-function writeAll(remote: Remote, handle: Buffer, octets: Uint8Array): Promise<void>[] {
+/** Packets for all of them out of one piece of memory: many of some KiB each would be collected as often as a big file. */
+function roomsFor(remote: Remote, copied: readonly Copied[]): (octets: number) => Buffer {
+  const packets = (octets: number) => Math.ceil(octets / remote.limits.write)
+  const all = copied.reduce((sum, one) => {
+    const { length } = one?.octets ?? []
+    return sum + length + packets(length) * MOST_HEAD
+  }, 0)
+  const memory = Buffer.allocUnsafeSlow(all)
+  let used = 0
+  return (octets) => memory.subarray(used, (used += octets))
+}
+
+function writeAll(
+  remote: Remote,
+  handle: Buffer,
+  octets: Uint8Array,
+  rooms: (octets: number) => Buffer,
+): Promise<void>[] {
   const head = remote.writeHead(handle)
   const written: Promise<void>[] = []
   for (let at = 0; at < octets.length; at += remote.limits.write) {
     const piece = octets.subarray(at, at + remote.limits.write)
-    const room = Buffer.allocUnsafe(head + piece.length)
+    const room = rooms(head + piece.length)
     room.set(piece, head)
     written.push(
       remote.write(handle, room, piece.length, at).then((status) => {

@@ -103,14 +103,8 @@ export class Requests {
     return new Promise<Reply>((resolve, reject) => {
       if (this.#ended.signal.aborted) return reject(this.#ended.signal.reason as NodeError)
       if (signal?.aborted) return reject(abortReason(signal))
-      const abort = () => signal && reject(abortReason(signal))
-      signal?.addEventListener('abort', abort, { once: true })
-      const tidy = () => signal?.removeEventListener('abort', abort)
       if (this.#waiting.size === 0) this.#headSince = Date.now()
-      this.#waiting.set(id, {
-        resolve: (reply) => (tidy(), resolve(reply)),
-        reject: (error) => (tidy(), reject(error)),
-      })
+      this.#waiting.set(id, signal ? untilAborted(signal, { resolve, reject }) : { resolve, reject })
       this.#startSweep()
       this.#send(built)
     })
@@ -167,4 +161,11 @@ export class Requests {
       Math.max(20, Math.min(1000, this.#ackMs / 4)),
     )
   }
+}
+
+function untilAborted(signal: AbortSignal, { resolve, reject }: Waiting): Waiting {
+  const abort = () => reject(abortReason(signal))
+  signal.addEventListener('abort', abort, { once: true })
+  const tidy = () => signal.removeEventListener('abort', abort)
+  return { resolve: (reply) => (tidy(), resolve(reply)), reject: (error) => (tidy(), reject(error)) }
 }
