@@ -13,7 +13,7 @@ import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
 import { byTheDozen, confinedFiles, smallForm } from './small-files.ts'
 
-/** While some are copied, others are noted and placed; as far as there are places to work in. Each takes one, as a big file does. */
+/** While some are copied, others are noted and placed; as far as there are places to work in: each takes that of a big file. */
 const BATCHES_AT_ONCE = 4
 const PLACE_OCTETS = 1024 * 1024
 /** Fewer go as fast one by one. */
