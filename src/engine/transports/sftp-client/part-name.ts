@@ -4,6 +4,8 @@ import { hash } from 'node:crypto'
 
 import type { Leftover } from '../transport.ts'
 
+import { inFolder } from './settings.ts'
+
 /** A sleeper that wakes so many attempts later, or after somebody has asked for a retry, is not expected. */
 export const TURNS = 8
 
@@ -16,6 +18,12 @@ export function stemOf(localId: string, file: Leftover): string {
 
 export function partName(stem: string, turn: number): string {
   return turn === 0 ? `${stem}.part` : `${stem}.${turn}.part`
+}
+
+/** Where a file goes, and under which name it is hidden until then. */
+export function namesFor(folder: string, localId: string, file: Leftover, turn: number) {
+  const stem = inFolder(folder, stemOf(localId, file))
+  return { stem, part: partName(stem, turn), target: inFolder(folder, file.name) }
 }
 
 export const PART = /^(\.esclusa-[0-9a-f]{32})(\.\d)?\.part$/

@@ -10,20 +10,13 @@ import { OPEN, STATUS } from '../ssh/sftp-packet.ts'
 import type { PreparedFile, SmallBatches, SmallFile } from '../small-batches.ts'
 
 import { abortReason } from './line.ts'
-import { TURNS, partName, stemOf } from './part-name.ts'
+import { TURNS, namesFor } from './part-name.ts'
+import type { PushContext } from './push.ts'
 import { isOpenSsh, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
-import { inFolder, isPlainName } from './settings.ts'
-import type { StepsInDoubt } from './steps-in-doubt.ts'
+import { isPlainName } from './settings.ts'
 
-export interface SmallContext {
-  remote: Remote
-  folderOf: (application: string) => string
-  localId: string
-  peer: string
-  inDoubt: StepsInDoubt
-  sync: boolean
-}
+type SmallContext = Omit<PushContext, 'sides'>
 
 const MOST_OCTETS = 1024 * 1024
 /** As many as are prepared at once, and some for the files of others. */
@@ -74,10 +67,7 @@ async function upload(
   { file, copied, rooms }: Upload,
 ): Promise<PreparedFile | undefined> {
   if (!copied?.octets || !isPlainName(file.name)) return undefined
-  const folder = folderOf(file.application)
-  const stem = inFolder(folder, stemOf(localId, file))
-  const part = partName(stem, file.attempt % TURNS)
-  const target = inFolder(folder, file.name)
+  const { stem, part, target } = namesFor(folderOf(file.application), localId, file, file.attempt % TURNS)
   const drop = () => void remote.remove(part).catch(() => {})
   const [there, opened] = await Promise.allSettled([remote.lstat(target), remote.open(part, ANEW)])
   if (opened.status === 'rejected') return leftToPush(remote, opened.reason)
@@ -86,7 +76,7 @@ async function upload(
     if (there.status === 'rejected') throw there.reason
     if (there.value !== undefined) throw TAKEN
     const written = writeAll(remote, handle, copied.octets, rooms)
-    const synced = sync && remote.offers('fsync@openssh.com') ? remote.sync(handle) : undefined
+    const synced = sync ? remote.sync(handle) : undefined
     await Promise.all([...written, synced, remote.close(handle)])
   } catch (thrown) {
     remote.closeLater(handle)

@@ -24,7 +24,7 @@ import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
-import { PART, TURNS, partName, stemOf } from './part-name.ts'
+import { PART, TURNS, namesFor, partName, stemOf } from './part-name.ts'
 import { isEsclusa, isOpenSsh, isRefusal, refusal } from './remote.ts'
 import type { Remote } from './remote.ts'
 import { inFolder, isPlainName } from './settings.ts'
@@ -33,12 +33,13 @@ import type { StepsInDoubt } from './steps-in-doubt.ts'
 
 export interface PushContext {
   remote: Remote
-  /** Where the partner wants the file, `{application}` replaced. */
-  folder: string
+  /** Where the partner wants the files of an application. */
+  folderOf: (application: string) => string
   /** Tells apart nodes that push into one inbox. */
   localId: string
   peer: string
   inDoubt: StepsInDoubt
+  /** Each file is synced where the server can. */
   sync: boolean
   sides: SideLines
 }
@@ -70,19 +71,17 @@ export async function pushFile(
   progress: PushProgress,
   signal: AbortSignal,
 ): Promise<PushResult> {
+  const { remote, localId } = context
+  const folder = context.folderOf(file.application)
   if (!isPlainName(file.name))
     throw new NodeError('file_refused', `"${file.name}" cannot be a file name at the partner`)
-  const { remote, folder } = context
-  const stem = inFolder(folder, stemOf(context.localId, file))
   const turn = isEsclusa(remote) || file.attempt === undefined ? undefined : file.attempt % TURNS
   const job: Job = {
     context,
     remote,
     file,
-    target: inFolder(folder, file.name),
-    stem,
+    ...namesFor(folder, localId, file, turn ?? 0),
     turn,
-    part: partName(stem, turn ?? 0),
     progress,
     signal,
   }
@@ -131,7 +130,8 @@ async function takeOver({ remote, stem, turn, part, signal }: Job): Promise<void
 
 /** Removes the temporary files of these; who they belong to is asked only if there is any. */
 export async function discardParts(
-  { remote, folder, localId }: Pick<PushContext, 'remote' | 'folder' | 'localId'>,
+  { remote, localId }: PushContext,
+  folder: string,
   find: () => Promise<readonly Leftover[]>,
 ): Promise<void> {
   const there = (await namesIn(remote, folder)).filter((name) => PART.test(name))
@@ -290,8 +290,7 @@ async function sendPart(job: Job, beginning: Beginning): Promise<string | undefi
     // What other lines carry must be there before the sync.
     if (sides) await answered
     // All of this is sent behind the last write, without waiting for its answer.
-    const synced =
-      context.sync && remote.offers('fsync@openssh.com') ? remote.sync(handle, signal) : undefined
+    const synced = context.sync ? remote.sync(handle, signal) : undefined
     const closed = remote.close(handle, signal)
     await Promise.all([answered, synced, closed, sides?.close()])
   } catch (error) {

@@ -213,7 +213,9 @@ export class Remote {
     return this.status(TYPE.FSETSTAT, [handle, { attrs }], signal)
   }
 
+  /** Where the server can. */
   async sync(handle: Buffer, signal?: AbortSignal): Promise<void> {
+    if (!this.offers('fsync@openssh.com')) return
     const status = await this.status(TYPE.EXTENDED, ['fsync@openssh.com', handle], signal)
     if (status.code !== STATUS.OK && status.code !== STATUS.OP_UNSUPPORTED)
       throw refusal(status, 'sync a file')

@@ -20,6 +20,7 @@ import { FetchLine, FetchLines } from './fetch-lines.ts'
 import { openLine } from './line.ts'
 import type { Line, OfferedKey } from './line.ts'
 import { discardParts, pushFile } from './push.ts'
+import type { PushContext } from './push.ts'
 import { smallBatches } from './push-small.ts'
 import { Remote } from './remote.ts'
 import { Requests } from './requests.ts'
@@ -81,6 +82,7 @@ class SftpClientSession implements Session {
   readonly #host: SessionHost
   readonly #parts: Parts
   readonly #sides: SideLines
+  readonly #pushing: PushContext
   readonly #fetchLine: FetchLine
   #working = 0
 
@@ -91,20 +93,22 @@ class SftpClientSession implements Session {
     this.#call = call
     this.#host = host
     this.#parts = parts
-    this.small = smallBatches({
-      remote: parts.remote,
-      folderOf: (application) => this.#inboxOf(application),
-      localId: call.localId,
-      peer: parts.line.peer,
-      inDoubt: parts.inDoubt,
-      sync: this.#syncs,
-    })
     this.#fetchLine = new FetchLine(parts.remote)
     this.#sides = new SideLines(parts.remote, {
       allowed: call.settings.sessions,
       open: (signal) => openRemote({ ...call, signal }),
       hangUp: (opened) => this.#hangUp(opened),
     })
+    this.#pushing = {
+      remote: parts.remote,
+      folderOf: (application) => folderFor(call.settings.inbox, 'inbox', application),
+      localId: call.localId,
+      peer: parts.line.peer,
+      inDoubt: parts.inDoubt,
+      sync: parts.options.syncFiles !== false,
+      sides: this.#sides,
+    }
+    this.small = smallBatches(this.#pushing)
     const stop = () => parts.remote.requests.end(new NodeError('cancelled', 'the session was stopped'))
     call.signal.addEventListener('abort', stop, { once: true })
     this.ended.addEventListener('abort', () => {
@@ -114,33 +118,13 @@ class SftpClientSession implements Session {
   }
 
   push(file: WireFile, progress: PushProgress, signal: AbortSignal) {
-    const { remote, inDoubt } = this.#parts
-    const { localId } = this.#call
-    return this.#busy(async () => {
-      const folder = this.#inboxOf(file.application)
-      const peer = this.#parts.line.peer
-      return pushFile(
-        { remote, folder, localId, peer, inDoubt, sync: this.#syncs, sides: this.#sides },
-        file,
-        progress,
-        signal,
-      )
-    })
-  }
-
-  #inboxOf(application: string): string {
-    return folderFor(this.#call.settings.inbox, 'inbox', application)
-  }
-
-  get #syncs(): boolean {
-    return this.#parts.options.syncFiles !== false
+    return this.#busy(() => pushFile(this.#pushing, file, progress, signal))
   }
 
   discard(application: string, find: () => Promise<readonly Leftover[]>): Promise<void> {
-    const { settings, localId } = this.#call
-    if (settings.inbox === undefined) return Promise.resolve()
-    const folder = folderFor(settings.inbox, 'inbox', application)
-    return this.#busy(() => discardParts({ remote: this.#parts.remote, folder, localId }, find))
+    if (this.#call.settings.inbox === undefined) return Promise.resolve()
+    const folder = this.#pushing.folderOf(application)
+    return this.#busy(() => discardParts(this.#pushing, folder, find))
   }
 
   fetch(signal: AbortSignal): Promise<void> {
