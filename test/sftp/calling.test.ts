@@ -2,8 +2,7 @@
 // resumed after a break, and nothing at all sent to a server that shows another key.
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -11,25 +10,16 @@ import { sampleBytes, sha256 } from '../support/transport-ends.ts'
 import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../support/sftp/openssh.ts'
 import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
-import { closeAfter, waitFor } from '../support/harness.ts'
+import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import { CODE, startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
 
 const skip = noOpenSsh
 let sshd: OpenSsh
-let root: string
-
 before(async () => {
-  if (skip) return
-  sshd = await startOpenSsh()
-  root = await mkdtemp(join(tmpdir(), 'esclusa-sftp-'))
+  if (!skip) sshd = await startOpenSsh()
 })
-
-after(async () => {
-  if (skip) return
-  await sshd.stop()
-  await rm(root, { recursive: true, force: true })
-})
+after(() => sshd?.stop())
 
 type Scene = SftpNode & { inbox: string; outbox: string }
 
@@ -42,7 +32,7 @@ type SceneOptions = {
 /** The partner's folders are by application, as `{application}` says. */
 async function scene(t: TestContext, options: SceneOptions = {}): Promise<Scene> {
   const { port = sshd.port, hostKey = sshd.hostKey.fingerprint, channel } = options
-  const home = await mkdtemp(join(root, 'partner-'))
+  const home = await tempFolder(t)
   const [inbox, outbox] = [join(home, 'NOMINA/in'), join(home, 'NOMINA/out')]
   await mkdir(inbox, { recursive: true })
   await mkdir(outbox, { recursive: true })
@@ -205,7 +195,7 @@ test('many small files over a line that breaks again and again arrive once each'
 })
 
 test('a server with another host key gets nothing, and the transfer shows its key', { skip }, async (t) => {
-  const other = await makeKey(root, 'other')
+  const other = await makeKey(await tempFolder(t), 'other')
   const partner = await scene(t, { hostKey: other.fingerprint })
   await partner.put('a.bin', 'secret')
   const { state, error, error_code, attempts } = await partner.ended(await partner.send())

@@ -2,14 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { TestContext } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
-import { closeAfter, waitFor } from '../../../../test/support/harness.ts'
+import { closeAfter, tempFolder, waitFor } from '../../../../test/support/harness.ts'
 import { sftpCall, signInTo } from '../../../../test/support/sftp/call.ts'
 import { startTestListener } from '../../../../test/support/sftp/listener.ts'
 import { startTcpLine } from '../../../../test/support/tcp-line.ts'
@@ -27,20 +26,10 @@ const never = new AbortController().signal
 const quiet: PushProgress = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
 
 let sshd: OpenSsh
-let root: string
-let scenes = 0
-
 before(async () => {
-  if (skip) return
-  sshd = await startOpenSsh()
-  root = await mkdtemp(join(tmpdir(), 'esclusa-sftp-'))
+  if (!skip) sshd = await startOpenSsh()
 })
-
-after(async () => {
-  if (skip) return
-  await sshd.stop()
-  await rm(root, { recursive: true, force: true })
-})
+after(() => sshd?.stop())
 
 type Scene = {
   inbox: string
@@ -57,9 +46,9 @@ async function scene(
   sizes: readonly number[],
   { port = sshd.port, inboxIsThere = true } = {},
 ): Promise<Scene> {
-  const folder = join(root, `scene-${scenes++}`)
+  const folder = await tempFolder(t)
   const inbox = join(folder, 'inbox')
-  await mkdir(inboxIsThere ? inbox : folder, { recursive: true })
+  if (inboxIsThere) await mkdir(inbox)
   const contents = new Map(sizes.map((size, nth) => [`${nth}.bin`, patternBytes(size, nth)]))
   const files: SmallFile[] = []
   for (const [name, bytes] of contents) {
@@ -212,7 +201,7 @@ test('another server than OpenSSH takes files one by one', async (t) => {
   const { port, userKey, hostKey } = listener
   const signIn = { username: 'acme', privateKey: userKey.private, hostKeys: [hostKey.fingerprint] }
   const call = sftpCall(port, { ...signIn, inbox: '/in', outbox: '/out' })
-  const session = await sftpClientTransport().connect(call, new HostDouble(tmpdir()))
+  const session = await sftpClientTransport().connect(call, new HostDouble(await tempFolder(t)))
   closeAfter(t, () => session.close())
   assert.equal(session.small, undefined)
 })
