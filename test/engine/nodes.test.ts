@@ -384,7 +384,7 @@ testOnBoth('a channel with many files does not starve another', async (t, databa
     {
       onPush: async (push, file) => {
         order.push(file.name)
-        // The small one is asked for while the big one is at its first file.
+        // The small one is begun while the big one is at its first files.
         await asked.promise
         return push()
       },
@@ -400,6 +400,7 @@ testOnBoth('a channel with many files does not starve another', async (t, databa
   const big = await rig.run().send()
   await waitFor('the big one is at it', () => order.length > 0)
   const small = await rig.send('BANCO-ACME-SMALL')
+  await waitFor('the small one is begun', async () => (await rig.transfer(small.id)).state === 'IN_PROGRESS')
   asked.resolve()
   assert.equal((await rig.ended(small.id)).state, 'COMPLETED')
   const place = order.indexOf('only')
