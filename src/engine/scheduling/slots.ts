@@ -4,8 +4,8 @@
 // counts, up to a bound: it must not hold up everybody else.
 
 export type Slots = {
-  /** Resolves with the function that gives the place back. `octets`: how big the file is. */
-  take(signal: AbortSignal, octets: number): Promise<() => void>
+  /** Resolves with the function that gives the place back. `size`: the file's octets, or a dozen small files. */
+  take(signal: AbortSignal, size: number | 'dozen'): Promise<() => void>
 }
 
 const LONG_MS = 5000
@@ -13,6 +13,8 @@ const EXTRA = 8
 /** A place is shared by this many small files. */
 const SHARES = 16
 const SMALL = 1024 * 1024
+/** Of a dozen small files that make each step together: while some are copied, others are recorded. */
+const DOZEN_SHARES = 8
 
 type Waiting = { shares: number; grant: () => void; signal: AbortSignal }
 
@@ -50,10 +52,10 @@ export function makeSlots(size: number): Slots {
     }
   }
   return {
-    take: (signal, octets) =>
+    take: (signal, size) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason as Error)
-        const shares = octets < SMALL ? 1 : SHARES
+        const shares = sharesOf(size)
         const aborted = () => reject(signal.reason as Error)
         signal.addEventListener('abort', aborted, { once: true })
         queue.push({
@@ -67,4 +69,9 @@ export function makeSlots(size: number): Slots {
         next()
       }),
   }
+}
+
+function sharesOf(size: number | 'dozen'): number {
+  if (size === 'dozen') return DOZEN_SHARES
+  return size < SMALL ? 1 : SHARES
 }

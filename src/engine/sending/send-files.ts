@@ -6,7 +6,8 @@
 //   3 placing   the file is still the one that was picked up; noted just before the partner can see it, so that a
 //               later attempt looks before sending again, and that a receipt may come from now on. Of small files
 //               (small-files.ts) it is noted before their turn comes, for many in one write, and taken back if it never
-//               comes. It is also taken back if the partner then says that it does not have the file
+//               comes, or not at all (send-together.ts). It is also taken back if the partner then says that it does not
+//               have the file
 //   4 arrived   the partner holds it: ARRIVED, its hash, and the memory against duplicates, in one write (where a
 //               receipt is awaited that memory is written when it has come), of small files for many together
 //   5 action    delete, move or execute, and only then DONE

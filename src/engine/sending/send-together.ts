@@ -2,20 +2,25 @@
 // that of send-files.ts, each step for a whole batch: prepared where the partner does not see them, noted, placed,
 // recorded. Whatever does not go this way is left to the usual one: it finds what was noted and what lies there, and tells
 // the fault. So is the action after sending.
+//
+// Where what is prepared lies under names that show any later attempt what was placed, nothing is noted. The claim is looked
+// at instead, when all of them lie there: who takes the transfer over after that finds them, and shuts them out.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import type { ProgressMeter } from '../events.ts'
+import { requireHeldNow } from '../../store/transfers/leases.ts'
+import type { Tx } from '../../store/database/store.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import type { PreparedFile, SmallBatches, SmallFile } from '../transports/small-batches.ts'
 import { wantsReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
 import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
+import type { FileChange } from './file-record.ts'
 import { byTheDozen, confinedFiles, smallForm } from './small-files.ts'
 
-/** While some are copied, others are noted and placed; as far as there are places to work in: each takes that of a big file. */
-const BATCHES_AT_ONCE = 4
-const PLACE_OCTETS = 1024 * 1024
+/** While some are copied, others are synced, and others are placed and recorded. */
+const BATCHES_AT_ONCE = 3
 /** Fewer go as fast one by one. */
 const MANY = 8
 
@@ -65,22 +70,23 @@ async function sendBatch(
   files: readonly TransferFileRecord[],
 ): Promise<TransferFileRecord[]> {
   const { context, signal } = emission
-  const giveBack = await context.slots.take(signal, PLACE_OCTETS)
+  const giveBack = await context.slots.take(signal, 'dozen')
   try {
     const ready = await prepare(emission, small, files)
     if (ready.length === 0) return []
-    await note(emission, ready)
+    await allow(emission, small, ready)
     const isPlaced = await Promise.all(ready.map(({ prepared }) => prepared.place()))
     const placed = ready.filter((_, nth) => isPlaced[nth])
+    const inDoubt = ready.filter((_, nth) => !isPlaced[nth])
     await small.synced()
-    await recordAll(
-      emission,
-      placed.map(({ file, prepared: { sha256: hash } }) => ({
+    await recordAll(emission, [
+      ...placed.map(({ file, prepared: { sha256: hash } }) => ({
         file,
         changes: arrivedChanges(emission, { hash, wireHash: hash, size: file.size ?? 0, receipt: 'NONE' }),
-        also: (tx) => remember(emission, { ...file, hash }, tx),
+        also: (tx: Tx) => remember(emission, { ...file, hash }, tx),
       })),
-    )
+      ...inDoubt.map(mayBeVisible),
+    ])
     for (const { file, prepared } of placed) {
       prepared.settled()
       progress.moved({ index: file.index, name: file.name, size: file.size ?? 0 }, file.size ?? 0)
@@ -119,20 +125,20 @@ async function prepare(
   })
 }
 
-/** That the partner may see them from now on. Where that cannot be written, nothing of them stays there. */
-async function note(emission: Emission, ready: readonly Placed[]): Promise<void> {
+/** Right before the partner may see them. Where the attempt is over by then, nothing of them stays there. */
+async function allow(emission: Emission, small: SmallBatches, ready: readonly Placed[]): Promise<void> {
+  const { context, held, signal } = emission
   try {
-    emission.signal.throwIfAborted()
-    await recordAll(
-      emission,
-      ready.map(({ file, prepared }) => ({
-        file,
-        changes: { phase: 'STAGED', maybeVisible: true, wireHash: prepared.sha256 },
-      })),
-    )
-    emission.signal.throwIfAborted()
+    signal.throwIfAborted()
+    if (small.marks) await requireHeldNow(context.store.db, held)
+    else await recordAll(emission, ready.map(mayBeVisible))
+    signal.throwIfAborted()
   } catch (thrown) {
     for (const { prepared } of ready) prepared.drop()
     throw thrown
   }
+}
+
+function mayBeVisible({ file, prepared }: Placed): FileChange {
+  return { file, changes: { phase: 'STAGED', maybeVisible: true, wireHash: prepared.sha256 } }
 }

@@ -19,7 +19,7 @@ export type SmallFile = {
 export type PreparedFile = {
   sha256: string
   /**
-   * Gives it its real name; to be called when it is noted that the partner may see it. False: it is to be pushed, and nobody
+   * Gives it its real name; to be called when it is noted that the partner may see it, or where there are `marks`. False: it is to be pushed, and nobody
    * may know whether it has its name.
    */
   place(): Promise<boolean>
@@ -32,6 +32,11 @@ export type PreparedFile = {
 export interface SmallBatches {
   /** What is prepared together has no more octets than that, where they are kept in memory. */
   readonly mostOctets?: number
+  /**
+   * What is prepared lies under names that stay until it is settled or dropped. By them a later attempt sees what was placed,
+   * whatever the engine has written of it, and keeps an earlier one from placing anything.
+   */
+  readonly marks?: true
   /**
    * Reads, checks and hashes them, and makes them durable where the partner does not see them. Undefined: to be pushed.
    * Rejects where the session has ended, or the signal says so.

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { closeSync, fsync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { thisThreadStepsBack } from '../../thread-priority.ts'
 import { syncFolder } from '../folder-sync.ts'
@@ -12,22 +13,36 @@ import { removeName, writeNew } from './new-file.ts'
 
 thisThreadStepsBack()
 
+/** One order after the other is written; those before it are synced meanwhile. */
+let written: Promise<unknown> = Promise.resolve()
+
 parentPort?.on('message', (order: CopyOrder) => {
   const memory = new ArrayBuffer(octetsIntoMemory(order.copies))
-  void copyAll(order, memory).then((copied) =>
-    parentPort?.postMessage({ id: order.id, copied } satisfies CopyAnswer, [memory]),
-  )
+  const making = written.then(() => makeCopies(order, memory))
+  written = making
+  void making
+    .then((made) => syncAll(order, made))
+    .then((copied) => parentPort?.postMessage({ id: order.id, copied } satisfies CopyAnswer, [memory]))
 })
 
-/** All are written first, and their syncs wait together, with those of their folders: one of the disk's journal serves many. */
-async function copyAll({ copies, syncNames }: CopyOrder, memory: ArrayBuffer): Promise<Copied[]> {
+/** An order's syncs are heard of between the files of the next. */
+const BETWEEN_TURNS = 8
+
+async function makeCopies({ copies }: CopyOrder, memory: ArrayBuffer): Promise<Made[]> {
   let used = 0
-  const made = copies.map((copy) => {
+  const made: Made[] = []
+  for (const copy of copies) {
+    if (made.length % BETWEEN_TURNS === 0 && made.length > 0) await turnEnds()
     const size = sizeInMemory(copy)
     const into = size === undefined ? undefined : new Uint8Array(memory, used, size)
     used += size ?? 0
-    return makeCopy(copy, into)
-  })
+    made.push(makeCopy(copy, into))
+  }
+  return made
+}
+
+/** All are written by now, and their syncs wait together, with those of their folders: one of the disk's journal serves many. */
+async function syncAll({ copies, syncNames }: CopyOrder, made: readonly Made[]): Promise<Copied[]> {
   const folders = new Set(syncNames ? copies.flatMap(({ to }) => (to === null ? [] : dirname(to))) : [])
   const naming = [...folders].map((folder) =>
     syncFolder(folder).then(
@@ -55,10 +70,9 @@ function sizeInMemory({ from, to }: SmallCopy): number | undefined {
 }
 
 /** `file` is open, and not synced. */
-function makeCopy(
-  { from, to }: SmallCopy,
-  into: Uint8Array | undefined,
-): { copied: NonNullable<Copied>; file?: number } | undefined {
+type Made = { copied: NonNullable<Copied>; file?: number } | undefined
+
+function makeCopy({ from, to }: SmallCopy, into: Uint8Array | undefined): Made {
   try {
     const octets = from instanceof Uint8Array ? from : readUnchanged(from.path, from.expected, into)
     const sha256 = hash('sha256', octets)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
-import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -14,6 +14,7 @@ import {
   fileOf,
   sampleBytes,
 } from '../../../../test/support/transport-ends.ts'
+import type { PreparedFile, SmallFile } from '../small-batches.ts'
 import type { Session, WireFile } from '../transport.ts'
 import { createFolder } from './folder.ts'
 import { reachAll } from '../../../../test/support/reach.ts'
@@ -123,6 +124,56 @@ test('a sleeper that wakes and takes over what its successor is writing costs an
     assert.deepEqual(await names(), ['a.bin'])
     assert.ok((await readFile(join(inbox, 'a.bin'))).equals(bytes))
   }
+})
+
+/** Small files of a first attempt that go by the dozen, each as a later attempt would push it, too. */
+async function dozenIn(inbox: string, count: number) {
+  const files: { small: SmallFile; later: WireFile }[] = []
+  for (let nth = 0; nth < count; nth++) {
+    const bytes = sampleBytes(5000, nth + 1)
+    const path = join(inbox, '..', `source-${nth}`)
+    await writeFile(path, bytes)
+    const { size, mtimeMs } = await stat(path)
+    const file = fileOf(`${nth}.bin`, new MemorySource(bytes), { attempt: 1 })
+    const expected = { size, modifiedAt: Math.floor(mtimeMs) }
+    files.push({ small: { ...file, attempt: 1, path, expected }, later: again(file, bytes) })
+  }
+  return files
+}
+
+async function prepared(session: Session, dozen: readonly { small: SmallFile }[]): Promise<PreparedFile[]> {
+  const made = await session.small?.prepare(
+    dozen.map(({ small }) => small),
+    never,
+  )
+  return (made ?? []).map((one) => one ?? assert.fail('one could not be prepared'))
+}
+
+test('a dozen that sleeps through another attempt’s success can give nothing its real name', async (t) => {
+  const { inbox, session, names } = await openInbox(t)
+  const dozen = await dozenIn(inbox, 3)
+  const asleep = await prepared(session, dozen)
+  for (const { later } of dozen) {
+    await session.push(later, new Told(), never)
+    await session.settled?.(later.key)
+    await rename(join(inbox, later.name), join(inbox, '..', later.name))
+  }
+  assert.deepEqual(await Promise.all(asleep.map((one) => one.place())), [false, false, false])
+  assert.deepEqual(await names(), [])
+})
+
+test('of a dozen whose attempt died, what had its name is found without a word of it, and the rest is sent', async (t) => {
+  const { inbox, session, names } = await openInbox(t)
+  const dozen = await dozenIn(inbox, 2)
+  const [first] = await prepared(session, dozen)
+  assert.equal(session.small?.marks, true)
+  assert.equal(await first?.place(), true)
+  await rename(join(inbox, '0.bin'), join(inbox, '..', 'taken.bin'))
+  for (const { later } of dozen) {
+    await session.push(later, new Told(), never)
+    await session.settled?.(later.key)
+  }
+  assert.deepEqual(await names(), ['1.bin'])
 })
 
 test('a later attempt goes on from the restart point of an earlier one, under a name of its own', async (t) => {

@@ -14,6 +14,7 @@ export function smallBatches(
   { during, sync }: { during: <T>(work: () => Promise<T>) => Promise<T>; sync: () => Promise<void> },
 ): SmallBatches {
   return {
+    marks: true,
     prepare: (files) => during(() => prepare(markers, files)),
     synced: () => during(sync),
   }
