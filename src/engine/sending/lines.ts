@@ -32,8 +32,8 @@ export type Waiting = { lines: number; files: number; octets: number; answerMs: 
 export type MoreLines = {
   /** How many lines there should be, for what waits now. */
   wanted(waiting: Waiting): number
-  /** Undefined: not now. Never rejects. */
-  open(): Promise<Line | undefined>
+  /** `no room`: there may be some in a moment, when others of ours are closed. Never rejects. */
+  open(): Promise<Line | 'no room' | 'refused'>
 }
 
 export type LineWork = {
@@ -128,12 +128,13 @@ export class Lines {
     if (missing <= 0) return
     this.#trying = 'opening'
     const opening = Array.from({ length: this.#open === 1 ? 1 : missing }, () =>
-      more.open().then((line) => line && this.#use(line)),
+      more.open().then((line) => (typeof line === 'string' ? line : this.#use(line))),
     )
     void Promise.all(opening).then((lines) => {
       if (this.#trying !== 'opening') return
-      this.#trying = lines.includes(undefined) ? 'no' : 'yes'
-      this.#consider()
+      this.#trying = lines.includes('refused') ? 'no' : 'yes'
+      // Where there is no room, the next file asks again.
+      if (!lines.includes('no room')) this.#consider()
     })
   }
 

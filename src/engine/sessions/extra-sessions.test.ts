@@ -45,11 +45,12 @@ test('no more are open than are allowed, those of others counted', async () => {
   const one = session()
   const open = (allowed: number | undefined, others: number, made = session()) =>
     extra.open('acme', { allowed, others }, () => Promise.resolve(made))
-  assert.equal(await open(1, 1), undefined)
+  assert.equal(await open(1, 1), 'no room')
   assert.equal(await open(2, 1, one), one)
-  assert.equal(await open(2, 1), undefined)
+  assert.equal(await open(2, 1), 'no room')
   one.end()
-  assert.ok(await open(2, 1))
+  const another = session()
+  assert.equal(await open(2, 1, another), another)
   assert.equal(extra.all().length, 1)
 })
 
@@ -57,15 +58,17 @@ test('a refusal is remembered as the number that was open then, and forgotten af
   let now = 0
   const extra = new ExtraSessions(() => now)
   const open = (made: () => Promise<Session>) => extra.open('acme', { allowed: 8, others: 1 }, made)
-  assert.ok(await open(() => Promise.resolve(session())))
-  assert.equal(await open(() => Promise.reject(new Error('no more'))), undefined)
+  const one = session()
+  assert.equal(await open(() => Promise.resolve(one)), one)
+  assert.equal(await open(() => Promise.reject(new Error('no more'))), 'refused')
   let asked = false
+  const another = session()
   const ask = () => {
     asked = true
-    return Promise.resolve(session())
+    return Promise.resolve(another)
   }
-  assert.equal(await open(ask), undefined)
+  assert.equal(await open(ask), 'no room')
   assert.equal(asked, false)
   now += 16 * MINUTE
-  assert.ok(await open(ask))
+  assert.equal(await open(ask), another)
 })

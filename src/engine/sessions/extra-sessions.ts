@@ -39,14 +39,17 @@ export class ExtraSessions {
     this.#now = now
   }
 
-  /** Opens one more where there is room beside the `others` that are open. Undefined: there is none, or it was refused. */
+  /**
+   * Opens one more where there is room beside the `others` that are open. Room may come: what an earlier transfer had open may
+   * still be closing.
+   */
   async open(
     contactId: string,
     { allowed = MOST, others }: { allowed: number | undefined; others: number },
     call: () => Promise<Session>,
-  ): Promise<Session | undefined> {
+  ): Promise<Session | 'no room' | 'refused'> {
     const had = others + this.#count(contactId)
-    if (had >= Math.min(allowed, this.#most(contactId))) return undefined
+    if (had >= Math.min(allowed, this.#most(contactId))) return 'no room'
     this.#opening.set(contactId, (this.#opening.get(contactId) ?? 0) + 1)
     try {
       const session = await call()
@@ -57,7 +60,7 @@ export class ExtraSessions {
       return session
     } catch {
       this.refused(contactId, others)
-      return undefined
+      return 'refused'
     } finally {
       const left = (this.#opening.get(contactId) ?? 1) - 1
       if (left > 0) this.#opening.set(contactId, left)

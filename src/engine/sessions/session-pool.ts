@@ -185,7 +185,7 @@ export class SessionPool {
     const open = async () => {
       const limits = { allowed, others: others() }
       const session = await this.#extra.open(id, limits, () => this.#call(plan, attempt))
-      return session && lineOver(session)
+      return typeof session === 'string' ? session : lineOver(session)
     }
     return {
       wanted: (waiting) => linesWanted(allowed, waiting),
