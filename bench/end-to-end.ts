@@ -10,8 +10,8 @@
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
 // 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
-// p99 of GET status, plain and compressed), growth (time per file from 100 to 10,000 files, --many sets the most; and with
-// 1,000,000 transfers in both databases, --rows). Without any: all of them.
+// p99 of GET status, plain and compressed), again (transfers one right after the other), growth (time per file from 100 to
+// 10,000 files, --many sets the most; and with 1,000,000 transfers in both databases, --rows). Without any: all of them.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises'
@@ -138,20 +138,31 @@ type Comparison = {
   roundTripMs?: number
 }
 
+/** `between` gives the port of a line that is so long, to the port that it is given. */
+async function withLine(
+  roundTripMs: number,
+  run: (between: (port: number) => Promise<number>) => Promise<void>,
+): Promise<void> {
+  const lines: { stop(): void }[] = []
+  try {
+    await run(async (port) => {
+      const line = await startDelayLine(roundTripMs, port)
+      lines.push(line)
+      return line.port
+    })
+  } finally {
+    for (const line of lines) line.stop()
+  }
+}
+
 /** One row per transport. */
 async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Promise<void> {
   for (const [transport, peersOf] of Object.entries(peers)) {
     if (values.over && values.over !== transport) continue
-    const lines: { stop(): void }[] = []
-    const between = async (port: number) => {
-      const line = await startDelayLine(roundTripMs ?? 0, port)
-      lines.push(line)
-      return line.port
-    }
     const start = scenes(sshd)[transport]
     if (!start) throw new Error(`no scene for ${transport}`)
-    try {
-      await withScene(start, roundTripMs === undefined ? {} : { between }, async (scene) => {
+    await withLine(roundTripMs ?? 0, (between) =>
+      withScene(start, roundTripMs === undefined ? {} : { between }, async (scene) => {
         await make(scene.out())
         const copy = join(scene.inbox(), '..', 'copy')
         await mkdir(copy)
@@ -180,10 +191,8 @@ async function compare({ sshd, what, make, peers, roundTripMs }: Comparison): Pr
           'processor time of the nodes'.padEnd(52),
           `sending ${(sending / 1e6).toFixed(2)} s   receiving ${(receiving / 1e6).toFixed(2)} s`,
         )
-      })
-    } finally {
-      for (const line of lines) line.stop()
-    }
+      }),
+    )
   }
 }
 
@@ -319,6 +328,29 @@ async function perFile(scene: Scene, count: number): Promise<string> {
   return (((await timed(() => scene.send())) / count) * 1000).toFixed(2)
 }
 
+/** Each transfer begins when the one before is over: its sessions are still closing then, and its receipts come. */
+async function again(): Promise<void> {
+  for (const [roundTripMs, count] of [
+    [0, files],
+    [100, Math.min(files, 500)],
+  ] as const)
+    await withLine(roundTripMs, (between) =>
+      withScene(oftp2Scene, roundTripMs === 0 ? {} : { between }, async (scene) => {
+        await makeSmall(scene.out(), count)
+        const times: number[] = []
+        for (let nth = 0; nth <= rounds; nth++) {
+          times.push(await timed(() => scene.send()))
+          await scene.empty()
+        }
+        const [first, ...rest] = times.map((time) => `${time.toFixed(2)} s`)
+        console.log(
+          `${count} files again and again, ${roundTripMs} ms, OFTP2/TLS`.padEnd(52),
+          `${first}, right after it ${rest.join(', ')}`,
+        )
+      }),
+    )
+}
+
 async function growth(): Promise<void> {
   const times: string[] = []
   for (const count of [many / 100, many / 10, many])
@@ -356,6 +388,7 @@ const groups: Record<string, () => Promise<void>> = {
   channels: manyChannels,
   nodes: manyNodes,
   memory,
+  again,
   growth,
 }
 const load = () =>
