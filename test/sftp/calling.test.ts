@@ -175,8 +175,8 @@ test('many small files over a line that breaks again and again arrive once each'
   const contents = numbered(500)
   for (const [name, bytes] of contents) await partner.put(name, bytes)
   const { db } = partner.node.store
-  // Far enough for some dozens; then in the middle of what is left.
-  proxy.cutAfter(500_000)
+  // Three dozens are some 500,000 octets, and a fourth begins when one of them has its names; then in the middle of what is left.
+  proxy.cutAfter(700_000)
   const id = await partner.send()
   const attempts = async () =>
     (await db.selectFrom('transfer').select('attempts').where('id', '=', id).executeTakeFirstOrThrow())
