@@ -26,6 +26,8 @@ export type Scene = {
   /** Sends what lies in `out` of every channel and resolves when all of it is COMPLETED. */
   send(): Promise<void>
   status(): Promise<void>
+  /** Another partner of the sending node, with one channel: a folder. */
+  near: { out: string; send(): Promise<void> }
   /** Where its nodes have their databases, and which of their channels is used. */
   databases: readonly { dataDir: string; channel: string }[]
   /** Of its nodes, the sending ones first. */
@@ -109,16 +111,35 @@ class Node {
 
 const codeOf = (number: number) => `BANCO-ACME-F${number}`
 
-function platformOf(contact: PlatformContact, channels: Platform['channels']): Platform {
+function platformOf(contacts: PlatformContact[], channels: Platform['channels']): Platform {
   return {
     localEntities: [
       { code: 'BANCO', name: 'Banco' },
       { code: 'ACME', name: 'Acme' },
     ],
     users: [{ username: 'bench', email: 'bench@banco.example', role: 'ROLE_GLOBALADMIN' }],
-    contacts: [contact],
+    contacts,
     channels,
   }
+}
+
+/** A folder that another partner takes its files from. */
+function nearIn(root: string) {
+  const [out, inbox] = [join(root, 'banco', 'files', 'near'), join(root, 'near', 'inbox')]
+  const contact: PlatformContact = {
+    id: 'near',
+    remoteCodes: [{ code: 'NEAR' }],
+    protocol: 'folder',
+    folder: { inbox, outbox: join(root, 'near', 'outbox') },
+  }
+  const channel = {
+    code: 'BANCO-NEAR-F0',
+    contact: contact.id,
+    direction: 'EMISION' as const,
+    directories: [{ direction: 'EMISION' as const, filePath: out }],
+    allowSendDuplicateFiles: true,
+  }
+  return { contact, channel, out }
 }
 
 /** One or more sending nodes in front of a partner. */
@@ -133,17 +154,22 @@ async function sendingTo(
   const numbers = Array.from({ length: channels }, (_, number) => number)
   for (const number of numbers)
     for (const folder of [out(number), inbox(number)]) await mkdir(folder, { recursive: true })
+  const near = nearIn(root)
   const platform = platformOf(
-    contact,
-    numbers.map((number) => ({
-      code: codeOf(number),
-      contact: contact.id,
-      direction: 'EMISION',
-      directories: [{ direction: 'EMISION', filePath: out(number) }],
-      allowSendDuplicateFiles: true,
-      ...channel,
-    })),
+    [contact, near.contact],
+    [
+      ...numbers.map((number) => ({
+        code: codeOf(number),
+        contact: contact.id,
+        direction: 'EMISION' as const,
+        directories: [{ direction: 'EMISION' as const, filePath: out(number) }],
+        allowSendDuplicateFiles: true,
+        ...channel,
+      })),
+      near.channel,
+    ],
   )
+  await mkdir(near.out, { recursive: true })
   // Nodes that share a database open the same secrets.
   const settings: Record<string, string> = databaseUrl
     ? { ESCLUSA_DATABASE_URL: databaseUrl, ESCLUSA_MASTER_KEY: SECRET, ESCLUSA_JWT_SECRET: SECRET }
@@ -164,6 +190,13 @@ async function sendingTo(
       await Promise.all(numbers.map((number) => nodeFor(number).begin(codeOf(number))))
       // One after the other: to ask for all of them at once would cost a node more than their files.
       for (const number of numbers) await nodeFor(number).untilIdle(codeOf(number), pollMs)
+    },
+    near: {
+      out: near.out,
+      send: async () => {
+        await nodeFor(0).begin(near.channel.code)
+        await nodeFor(0).untilIdle(near.channel.code, 10)
+      },
     },
     pids: processes.map(({ pid }) => pid),
     status: async () => void (await nodeFor(0).call('GET', `${codeOf(0)}/status`)),
@@ -201,7 +234,7 @@ export async function oftp2Scene(options: SceneOptions): Promise<Scene> {
   const partner = await Node.start(
     home,
     platformOf(
-      { id: 'banco', remoteCodes: [{ code: 'BANCO' }], protocol: 'oftp2' },
+      [{ id: 'banco', remoteCodes: [{ code: 'BANCO' }], protocol: 'oftp2' }],
       numbers.map((number) => ({
         code: `ACME-BANCO-F${number}`,
         contact: 'banco',

@@ -1,7 +1,8 @@
 // Finds due transfers and has them run, as many at once as is useful. Keeps their leases. Stops those that were reset or
 // lost.
 //
-// State: what this engine holds (`#held`: transfer, fence and how to stop it), what is ours in the database but in
+// State: what this engine holds (`#held`: transfer, fence and how to stop it), how many of them it has claimed by itself and
+// runs, by partner (`#inHand`), what is ours in the database but in
 // nobody's hand (`#strays`), the work that a stop must wait for (`#running`), and whether it is looking for due
 // transfers right now (`#state`).
 // Moves of `#state`: idle -> looking -> idle. A wake while it looks makes it look again. `drain` makes it stopped, and
@@ -13,12 +14,15 @@
 // a lease: what a dead node held must be found within two.
 
 import { NodeError } from '../../errors.ts'
-import { claimDue, heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
-import type { Claim, Held } from '../../store/transfers/leases.ts'
+import { claimDue } from '../../store/transfers/claims.ts'
+import { heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
+import type { Claim } from '../../store/transfers/claims.ts'
+import type { Held } from '../../store/transfers/leases.ts'
 import { wasCancelled } from '../../store/transfers/transfers.ts'
 import type { Session } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { ClockWatch } from './clock-watch.ts'
+import { InHand } from './in-hand.ts'
 
 const TICK_MS = 1000
 /** Claimed transfers for each place to work in: enough that files of many channels can take turns. */
@@ -33,7 +37,7 @@ export type Steps = {
 export class Dispatcher {
   readonly #context: EngineContext
   readonly #steps: Steps
-  readonly #most: number
+  readonly #inHand: InHand
   readonly #tickMs: number
   readonly #held = new Map<string, { held: Held; stop: AbortController }>()
   /** Held in the database but not in memory: the answer to a claim was lost, or an end could not be written. */
@@ -42,6 +46,7 @@ export class Dispatcher {
   readonly #running = new Set<Promise<void>>()
   #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
   #looking: Promise<void> = Promise.resolve()
+  #lookedAt = 0
   #clock: NodeJS.Timeout | undefined
   readonly #clockWatch: ClockWatch
   #renewal: NodeJS.Timeout | undefined
@@ -50,7 +55,7 @@ export class Dispatcher {
     this.#context = context
     this.#steps = steps
     this.#clockWatch = new ClockWatch(context)
-    this.#most = workers * IN_HAND_PER_SLOT
+    this.#inHand = new InHand(workers * IN_HAND_PER_SLOT)
     this.#tickMs = Math.min(TICK_MS, context.leaseMs / 4)
   }
 
@@ -83,27 +88,37 @@ export class Dispatcher {
     if ((this.#state as string) === 'stopped') return
     this.#state = 'idle'
     const tick = this.#tickMs
-    const wait = due === undefined ? tick : Math.max(1, Math.min(tick, due - this.#context.now()))
-    this.#clock = setTimeout(() => this.wake(), this.#held.size >= this.#most ? tick : wait)
+    // What was due and is not claimed waits for others of its partner's to end, which wakes.
+    const next = due === undefined || due <= this.#lookedAt ? tick : due - this.#context.now()
+    this.#clock = setTimeout(() => this.wake(), Math.max(1, Math.min(tick, next)))
   }
 
   async #claim(): Promise<void> {
-    const room = this.#most - this.#held.size
+    const { room } = this.#inHand
     if (room <= 0) return
     await this.#clockWatch.look()
     await this.#context.heartbeat.ensure()
     const now = this.#context.now()
+    this.#lookedAt = now
     const claims = await claimDue(
       this.#context.store,
       { owner: this.#context.owner, now, until: now + this.#context.leaseMs },
       room,
+      () => this.#inHand.copy(),
     )
-    for (const claim of claims) void this.launch(claim)
+    for (const { contactId = '', ...claim } of claims) {
+      this.#inHand.add(contactId)
+      void this.#run(claim, { ended: () => this.#inHand.giveBack(contactId) })
+    }
     if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
   }
 
   /** Runs a claim that the caller has taken. Resolves when the run is over. */
-  launch(claim: Claim, given?: Session): Promise<void> {
+  launch(claim: Claim, given: Session): Promise<void> {
+    return this.#run(claim, { given })
+  }
+
+  #run(claim: Claim, { given, ended }: { given?: Session; ended?: () => void }): Promise<void> {
     const held = { id: claim.transfer.id, fence: claim.transfer.fence }
     const signal = this.hold(held)
     const running = this.#steps
@@ -117,6 +132,7 @@ export class Dispatcher {
       .finally(() => {
         this.release(held)
         this.#running.delete(running)
+        ended?.()
         this.wake()
       })
     this.#running.add(running)

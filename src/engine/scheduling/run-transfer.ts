@@ -18,12 +18,14 @@ import { addHistory, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { endPause, findPause } from '../../store/automation-runs.ts'
 import { parkClaim, requireHeld, setSnapshot } from '../../store/transfers/leases.ts'
-import type { Claim, Held } from '../../store/transfers/leases.ts'
+import type { Claim } from '../../store/transfers/claims.ts'
+import type { Held } from '../../store/transfers/leases.ts'
 import { refusesCompression } from '../../store/contacts.ts'
 import { stillDown } from '../../store/partner-health.ts'
 import type { Tx } from '../../store/database/store.ts'
 import { moveTransfer, removeUnfinishedFiles } from '../../store/transfers/transfers.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
+import { Lines } from '../sending/lines.ts'
 import { sendFiles } from '../sending/send-files.ts'
 import { settleReceipts, waitForReceipts } from '../sending/await-receipts.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
@@ -154,14 +156,15 @@ async function start(
 async function emit(runner: Runner, running: RunningTransfer, given?: Session): Promise<void> {
   const { plan } = running
   const capabilities = capabilitiesFor(plan, protocolFor(runner, plan))
-  const lent = given ? lentAs(given) : await borrow(runner, running)
+  const lent = given ? lentAs(runner, given) : await borrow(runner, running)
   let ok = false
   try {
     const { session } = lent
     await sweepOnce(running.context, plan, session)
     const unpacks = await takesCompressed(running, session)
-    const { more } = lent
-    const emission = { ...running, session, capabilities, unpacks, more }
+    // Where many files go at once over one session, each transfer has so many of its own.
+    const lines = capabilities.oneFileAtATime ? lent.lines : new Lines(session)
+    const emission = { ...running, session, capabilities, unpacks, lines }
     const { receiptsAwaited, failure } = await sendFiles(emission)
     ok = true
     if (receiptsAwaited) await waitForReceipts(running, failure)
@@ -190,8 +193,9 @@ export function protocolFor(runner: Runner, plan: TransferPlan): Protocol {
 }
 
 /** A session that needs no giving back. The transport itself hands the turn back to the caller. */
-function lentAs(session: Session): Lent {
-  return { session, letPartnerSpeak: () => Promise.resolve(), giveBack: () => Promise.resolve() }
+function lentAs({ sessions }: Runner, session: Session): Lent {
+  const lines = sessions.linesOver(session)
+  return { session, lines, letPartnerSpeak: () => Promise.resolve(), giveBack: () => Promise.resolve() }
 }
 
 /** After a reset nobody waits for a call that is being made. It may end on its own. */
@@ -199,13 +203,13 @@ async function borrow(runner: Runner, running: RunningTransfer): Promise<Lent> {
   const { sessions } = runner
   const { plan, transfer, signal } = running
   const protocol = protocolFor(runner, plan)
-  if (isSpooled(plan, protocol)) return lentAs(spoolSession(running))
+  if (isSpooled(plan, protocol)) return lentAs(runner, spoolSession(running))
   signal.throwIfAborted()
   const end = callingEnd(plan, protocol)
   const fetches = transfer.direction === 'RECEPCION'
   // In a session that the partner opened, it brings its files when it likes.
   const called = end === 'LOCAL' || fetches ? undefined : await sessions.calledBy(plan)
-  if (called && (called.prompt !== false || end === 'REMOTO')) return lentAs(called)
+  if (called && (called.prompt !== false || end === 'REMOTO')) return lentAs(runner, called)
   if (end === 'REMOTO') throw new NodeError('unavailable', 'the partner has hung up')
   const lending = sessions.lend(plan, transfer.attempts, fetches ? 'fetch' : 'push')
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -214,7 +218,7 @@ async function borrow(runner: Runner, running: RunningTransfer): Promise<Lent> {
   return Promise.race([lending, aborted]).catch(async (thrown: unknown) => {
     void lending.then((lent) => lent.giveBack(false)).catch(() => {})
     // The partner is on the line after all, and gives the turn when it likes.
-    if (called && !called.ended.aborted && !signal.aborted) return lentAs(called)
+    if (called && !called.ended.aborted && !signal.aborted) return lentAs(runner, called)
     throw thrown
   })
 }

@@ -7,15 +7,15 @@ import { NodeError } from '../../errors.ts'
 import { outboundDirectoryOf } from '../../files/send-set.ts'
 import type { RunningTransfer } from '../running-transfer.ts'
 import type { Capabilities, PartnerAnswer, Session } from '../transports/transport.ts'
-import type { MoreLines } from './lines.ts'
+import type { Lines } from './lines.ts'
 
 export type Emission = RunningTransfer & {
   session: Session
   capabilities: Capabilities
   /** False: the partner takes no compressed envelopes, by its protocol or because it said so. */
   unpacks: boolean
-  /** Left out where everything goes over the one session. */
-  more?: MoreLines | undefined
+  /** What the files go over, one by one: that session, and others beside it. */
+  lines: Lines
   /** Nobody has tried these files under their keys before, but for those that may be there. */
   firstTry?: boolean
 }

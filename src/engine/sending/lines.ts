@@ -1,12 +1,16 @@
-// The lines that the files of one transfer go over, where a session carries one file at a time. The first is the session
-// that the transfer was given. More are opened while many files wait (extra-sessions.ts knows when that pays, and how many
-// the partner allows).
+// The lines to one partner, where a session carries one file at a time, and the transfers that share them. The first line
+// is the session that all of them were lent. More are opened while many files wait, of one transfer or of many
+// (extra-sessions.ts knows when that pays, and how many the partner allows).
 //
-// State: the files that nobody has taken yet, how many lines there are, and whether more are to be tried for.
-// Moves: a line takes the next file until none is left, and is given back when none is under way on the others either: a
-// partner that gets the turn sends its receipts, and those would hold up the last files. A further line that breaks, or that the
-// partner turns away, hands its file to the others, and no more are opened. If the first one breaks, that is the end of
-// the attempt: files under way may finish, none is begun. A file that fails for itself holds up no other.
+// State: the transfers with files to send (`#parts`), the lines with what each is at, and whether more are to be tried for.
+// Moves: a line that has room takes the next file of its transfer. After some files it looks which transfer the fewest lines
+// work for, and goes on with that: a transfer of ten thousand files holds up nobody, and the partner gets a channel's
+// files one after the other. A further line that has nothing to do is given back when nothing is under way on the others
+// either: a partner that gets the turn sends its receipts, and those would hold up the last files. A further line that
+// breaks, or that the partner turns away, hands its files to the others, and no more are opened until another transfer
+// comes. If the first one breaks, that is the end of the attempt of each transfer that has a file to begin: those under way
+// may finish. A file that fails for itself holds up no other.
+// Callers: the session pool makes one for each session that it lends; send-files.ts has each transfer send its files.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
@@ -17,11 +21,15 @@ const FURTHER_AT_ONCE = 3
 
 const LONGEST_REST_MS = 1000
 
+/** A line stays with a transfer for so many small files, or so many octets, while others wait. */
+const STAY_FILES = 16
+const STAY_OCTETS = 4 * 1024 * 1024
+
 /** A partner that answers faster: the work takes longer than the way. */
 export const PROMPT_MS = 10
 
-/** A session for one transfer alone. */
-export type Line = {
+/** A further session. */
+export type ExtraLine = {
   session: Session
   /** Closes it in order. `refused`: not a single file could be sent over it. */
   giveBack(refused: boolean): void
@@ -33,149 +41,230 @@ export type MoreLines = {
   /** How many lines there should be, for what waits now. */
   wanted(waiting: Waiting): number
   /** `no room`: there may be some in a moment, when others of ours are closed. Never rejects. */
-  open(): Promise<Line | 'no room' | 'refused'>
+  open(): Promise<ExtraLine | 'no room' | 'refused'>
 }
 
 export type LineWork = {
   /** Files of the first line that are under way: one travels, the next are prepared, the last is recorded. */
   atOnce: number
   send(session: Session, file: TransferFileRecord): Promise<void>
-  /** The file has not gone. Decides whether the attempt is over by it (isOver). */
+  /** The file has not gone. Decides whether the attempt is over by it. */
   failed(file: TransferFileRecord, thrown: unknown, session: Session): void
-  /** No further file is to be begun. */
-  isOver(): boolean
+  /** Aborted: no further file is to be begun. */
+  over: AbortSignal
+}
+
+/** What one transfer has to send. */
+type Part = {
+  work: LineWork
+  /** The last one is taken first. */
+  files: TransferFileRecord[]
+  octets: number
+  underWay: number
+  /** How many lines work for it, and since when the last of them does. */
+  lines: number
+  since: number
+  done: () => void
+}
+
+type Line = {
+  session: Session
+  /** Left out for the first. */
+  extra?: ExtraLine
+  part: Part | undefined
+  /** How much of its stay is left: 1 when it comes. */
+  stay: number
+  busy: number
+  sent: number
+  /** Nothing more goes over it: `cut` by the reset of a transfer, in the middle of a file. */
+  broken?: 'lost' | 'cut'
+  rest?: NodeJS.Timeout
 }
 
 export class Lines {
-  readonly #first: Session
+  readonly #first: Line
   readonly #more: MoreLines | undefined
-  readonly #work: LineWork
-  /** The last one is taken first. */
-  readonly #files: TransferFileRecord[]
-  #octets: number
-  #open = 1
-  #trying: 'yes' | 'opening' | 'no'
-  readonly #further: Promise<void>[] = []
-  readonly #resting = new Set<() => void>()
+  readonly #parts = new Set<Part>()
+  readonly #further = new Set<Line>()
+  #trying: 'yes' | 'opening' | 'no' = 'yes'
+  #comings = 0
 
-  constructor(
-    files: readonly TransferFileRecord[],
-    first: Session,
-    more: MoreLines | undefined,
-    work: LineWork,
-  ) {
-    this.#files = files.toReversed()
-    this.#octets = files.reduce((sum, { size }) => sum + (size ?? 0), 0)
-    this.#first = first
+  constructor(first: Session, more?: MoreLines) {
+    this.#first = lineOver(first)
     this.#more = more
-    this.#work = work
-    this.#trying = more ? 'yes' : 'no'
   }
 
-  /** Resolves when nothing is under way any more: all are sent, or the attempt is over. Never rejects. */
-  async sendAll(): Promise<void> {
-    this.#consider()
-    // A line that broke may hand its file back after the first has found nothing more to do.
-    while (this.#files.length > 0 && !this.#work.isOver()) {
-      const count = Math.min(this.#work.atOnce, this.#files.length)
-      await Promise.all(Array.from({ length: count }, () => this.#sendOverFirst()))
-      while (this.#further.length > 0) await Promise.all(this.#further.splice(0))
+  /** Resolves when nothing of it is under way any more: all are sent, or the attempt is over. Never rejects. */
+  async sendAll(files: readonly TransferFileRecord[], work: LineWork): Promise<void> {
+    if (files.length === 0 || work.over.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const part: Part = {
+      work,
+      files: files.toReversed(),
+      octets: files.reduce((sum, { size }) => sum + (size ?? 0), 0),
+      underWay: 0,
+      lines: 0,
+      since: 0,
+      done: resolve,
     }
-    this.#trying = 'no'
-    for (const giveBack of this.#resting) giveBack()
+    const over = () => this.#endIfDone(part)
+    work.over.addEventListener('abort', over, { once: true })
+    this.#parts.add(part)
+    if (this.#trying === 'no') this.#trying = 'yes'
+    this.#fillAll()
+    this.#consider()
+    await promise
+    work.over.removeEventListener('abort', over)
+  }
+
+  #fillAll(): void {
+    for (const line of [this.#first, ...this.#further]) this.#fill(line)
+  }
+
+  #fill(line: Line): void {
+    for (;;) {
+      const part = line.broken ? undefined : this.#partFor(line)
+      if (!part || line.busy >= atOnce(line, part)) break
+      clearTimeout(line.rest)
+      this.#come(line, part)
+      void this.#send(line, part)
+    }
+    if (line.busy === 0 && line.extra && !line.broken) this.#rest(line, line.extra)
+  }
+
+  /** The transfer that the line goes on with, or is to come to: the one with the fewest other lines, for the longest time. */
+  #partFor(line: Line): Part | undefined {
+    if (line.part && isWaiting(line.part) && line.stay > 0) return line.part
+    const others = (part: Part) => part.lines - (part === line.part ? 1 : 0)
+    let next: Part | undefined
+    for (const part of this.#parts) {
+      if (!isWaiting(part)) continue
+      const less = next ? others(part) - others(next) : -1
+      if (!next || less < 0 || (less === 0 && part.since < next.since)) next = part
+    }
+    return next
+  }
+
+  #come(line: Line, part: Part): void {
+    if (line.part === part && line.stay > 0) return
+    if (line.part) line.part.lines--
+    part.lines++
+    part.since = ++this.#comings
+    line.part = part
+    line.stay = 1
+  }
+
+  async #send(line: Line, part: Part): Promise<void> {
+    const file = part.files.pop()
+    if (!file) return
+    const size = file.size ?? 0
+    part.octets -= size
+    part.underWay++
+    line.busy++
+    line.stay -= Math.max(1 / STAY_FILES, size / STAY_OCTETS)
+    try {
+      await part.work.send(line.session, file)
+      line.sent++
+    } catch (thrown) {
+      if (isOfTheLine(line, part, thrown)) {
+        line.broken ??= wasCut(thrown) ? 'cut' : 'lost'
+        if (line.broken === 'lost') this.#trying = 'no'
+        part.files.push(file)
+        part.octets += size
+      } else part.work.failed(file, thrown, line.session)
+    }
+    part.underWay--
+    line.busy--
+    this.#endIfDone(part)
+    if (line.broken) this.#leave(line)
+    else this.#fill(line)
+    this.#consider()
+  }
+
+  /** A broken line: the others take what it handed back. */
+  #leave(line: Line): void {
+    if (line.busy === 0 && this.#further.delete(line)) {
+      if (line.part) line.part.lines--
+      line.extra?.giveBack(line.sent === 0 && line.broken === 'lost')
+    }
+    this.#fillAll()
+  }
+
+  #endIfDone(part: Part): void {
+    if (part.underWay > 0 || isWaiting(part) || !this.#parts.delete(part)) return
+    part.done()
+    if (this.#parts.size > 0) return
+    for (const line of this.#further)
+      if (line.busy === 0 && !line.broken && line.extra) this.#giveBack(line, line.extra)
   }
 
   /** Unless the others take long. */
-  #giveBackSoon(line: Line): void {
-    const giveBack = () => {
-      clearTimeout(timer)
-      this.#resting.delete(giveBack)
-      line.giveBack(false)
-    }
-    const timer = setTimeout(giveBack, LONGEST_REST_MS)
-    this.#resting.add(giveBack)
+  #rest(line: Line, extra: ExtraLine): void {
+    clearTimeout(line.rest)
+    if (this.#parts.size === 0) this.#giveBack(line, extra)
+    else line.rest = setTimeout(() => this.#giveBack(line, extra), LONGEST_REST_MS)
   }
 
-  #take(): TransferFileRecord | undefined {
-    const file = this.#work.isOver() ? undefined : this.#files.pop()
-    if (file) this.#octets -= file.size ?? 0
-    return file
-  }
-
-  #handBack(file: TransferFileRecord): void {
-    this.#files.push(file)
-    this.#octets += file.size ?? 0
-  }
-
-  async #sendOverFirst(): Promise<void> {
-    for (let file = this.#take(); file; file = this.#take()) {
-      try {
-        await this.#work.send(this.#first, file)
-      } catch (thrown) {
-        this.#work.failed(file, thrown, this.#first)
-      }
-      this.#consider()
-    }
+  #giveBack(line: Line, extra: ExtraLine): void {
+    clearTimeout(line.rest)
+    if (this.#further.delete(line)) extra.giveBack(false)
   }
 
   /** Begins to open what pays. The second line is tried alone; where it is let in, the others follow together. */
   #consider(): void {
     const more = this.#more
-    if (!more || this.#trying !== 'yes' || this.#work.isOver()) return
-    const { answerMs } = this.#first
-    const waiting = { lines: this.#open, files: this.#files.length, octets: this.#octets, answerMs }
-    const missing = more.wanted(waiting) - this.#open
+    const parts = [...this.#parts].filter(isWaiting)
+    if (!more || this.#trying !== 'yes' || parts.length === 0 || this.#first.session.ended.aborted) return
+    const lines = 1 + this.#further.size
+    const missing =
+      more.wanted({
+        lines,
+        files: parts.reduce((sum, { files }) => sum + files.length, 0),
+        octets: parts.reduce((sum, { octets }) => sum + octets, 0),
+        answerMs: this.#first.session.answerMs,
+      }) - lines
     if (missing <= 0) return
     this.#trying = 'opening'
-    const opening = Array.from({ length: this.#open === 1 ? 1 : missing }, () =>
+    const opening = Array.from({ length: lines === 1 ? 1 : missing }, () =>
       more.open().then((line) => (typeof line === 'string' ? line : this.#use(line))),
     )
-    void Promise.all(opening).then((lines) => {
+    void Promise.all(opening).then((answers) => {
       if (this.#trying !== 'opening') return
-      this.#trying = lines.includes('refused') ? 'no' : 'yes'
+      this.#trying = answers.includes('refused') ? 'no' : 'yes'
       // Where there is no room, the next file asks again.
-      if (!lines.includes('no room')) this.#consider()
+      if (!answers.includes('no room')) this.#consider()
     })
   }
 
-  #use(line: Line): Line {
-    if (this.#files.length > 0 && !this.#work.isOver()) this.#further.push(this.#sendOver(line))
-    else line.giveBack(false)
-    return line
+  #use(extra: ExtraLine): void {
+    const line = lineOver(extra.session, extra)
+    this.#further.add(line)
+    this.#fill(line)
   }
+}
 
-  async #sendOver(line: Line): Promise<void> {
-    const state = { sent: 0, broken: false }
-    this.#open++
-    const atOnce = Math.min(FURTHER_AT_ONCE, this.#work.atOnce)
-    await Promise.all(Array.from({ length: atOnce }, () => this.#workOn(line.session, state)))
-    this.#open--
-    if (state.broken) this.#trying = 'no'
-    if (state.broken) line.giveBack(state.sent === 0)
-    else this.#giveBackSoon(line)
-  }
+function lineOver(session: Session, extra?: ExtraLine): Line {
+  return { session, ...(extra && { extra }), part: undefined, stay: 0, busy: 0, sent: 0 }
+}
 
-  async #workOn(session: Session, state: { sent: number; broken: boolean }): Promise<void> {
-    while (!state.broken) {
-      const file = this.#take()
-      if (!file) return
-      try {
-        await this.#work.send(session, file)
-        state.sent++
-      } catch (thrown) {
-        if (!this.#isOfTheLine(session, thrown, state.sent)) {
-          this.#work.failed(file, thrown, session)
-          continue
-        }
-        state.broken = true
-        this.#handBack(file)
-      }
-    }
-  }
+function atOnce({ extra }: Line, { work }: Part): number {
+  return extra ? Math.min(FURTHER_AT_ONCE, work.atOnce) : work.atOnce
+}
 
-  /** The others may have more luck with the file. What is wrong with the file itself they will find, too. */
-  #isOfTheLine({ ended }: Session, thrown: unknown, sent: number): boolean {
-    if (this.#work.isOver() || !(thrown instanceof NodeError)) return false
-    return thrown.retry || (ended.aborted && sent === 0)
-  }
+function isWaiting({ files, work }: Part): boolean {
+  return files.length > 0 && !work.over.aborted
+}
+
+/**
+ * The others may have more luck with the file. What is wrong with the file itself they will find, too. The first line is nobody's
+ * to leave.
+ */
+function isOfTheLine({ extra, session, sent }: Line, { work }: Part, thrown: unknown): boolean {
+  if (!extra || work.over.aborted || !(thrown instanceof NodeError)) return false
+  return thrown.retry || (session.ended.aborted && (sent === 0 || wasCut(thrown)))
+}
+
+/** The reset of another transfer, in the middle of its file, has ended the session. */
+function wasCut(thrown: unknown): boolean {
+  return thrown instanceof NodeError && thrown.code === 'cancelled'
 }

@@ -30,7 +30,7 @@ import { FileSource } from '../staging/file-source.ts'
 import { READ_AHEAD_OCTETS, ReadAhead } from '../staging/read-ahead.ts'
 import type { Outgoing } from '../staging/read-ahead.ts'
 import { nameOnWire } from '../staging/gz-name.ts'
-import { Lines, PROMPT_MS } from './lines.ts'
+import { PROMPT_MS } from './lines.ts'
 import { prepareFile } from './prepare-file.ts'
 import { requireSameHash, watchPush } from './push-progress.ts'
 import { sendTogether } from './send-together.ts'
@@ -63,7 +63,7 @@ const PART_OF_ALL = 16
 export async function sendFiles(
   emission: Emission,
 ): Promise<{ receiptsAwaited: boolean; failure: NodeError | undefined }> {
-  const { context, transfer, capabilities } = emission
+  const { context, transfer, capabilities, plan } = emission
   const progress = progressOf(emission)
   const left = transfer.files.filter((file) => file.phase !== 'DONE')
   await settleDone(emission)
@@ -76,12 +76,12 @@ export async function sendFiles(
   const sending = { ...emission, signal, firstTry }
   const alone = await sendTogether(sending, left, { progress, failed })
   const small = new SmallFiles(sending, alone, { progress, failed })
-  const lines = new Lines(alone, emission.session, emission.more, {
+  await emission.lines.sendAll(alone, {
     atOnce: capabilities.oneFileAtATime ? onALine(emission, alone, small) : FILES_AT_ONCE,
-    isOver: () => signal.aborted || failed.signal.aborted,
+    over: AbortSignal.any([signal, failed.signal]),
     failed: (file, thrown, session) => failed.add(file, thrown, session.ended.aborted),
     send: async (session, file) => {
-      const giveBack = await context.slots.take(signal, file.size ?? 0)
+      const giveBack = await context.slots.take(signal, plan.contact.id, file.size ?? 0)
       try {
         const ready = await small.take(file)
         if (ready) return await small.send(session, file, ready)
@@ -93,7 +93,6 @@ export async function sendFiles(
       }
     },
   })
-  await lines.sendAll()
   await small.settled()
   emission.signal.throwIfAborted()
   const failure = failed.failure()

@@ -69,8 +69,8 @@ async function sendBatch(
   { emission, small, progress, failed }: Sending,
   files: readonly TransferFileRecord[],
 ): Promise<TransferFileRecord[]> {
-  const { context, signal } = emission
-  const giveBack = await context.slots.take(signal, 'dozen')
+  const { context, plan, signal } = emission
+  const giveBack = await context.slots.take(signal, plan.contact.id, 'dozen')
   try {
     const ready = await prepare(emission, small, files)
     if (ready.length === 0) return []

@@ -1,7 +1,9 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
-import { claimForChannels, parkClaim } from '../../store/transfers/leases.ts'
-import type { Claim, Held } from '../../store/transfers/leases.ts'
+import { claimForChannels } from '../../store/transfers/claims.ts'
+import { parkClaim } from '../../store/transfers/leases.ts'
+import type { Claim } from '../../store/transfers/claims.ts'
+import type { Held } from '../../store/transfers/leases.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Session } from '../transports/transport.ts'
 import { openChannelsOf } from './reach.ts'

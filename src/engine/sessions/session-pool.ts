@@ -2,10 +2,10 @@
 // is at least as secure as it asks for.
 //
 // State: sessions that we opened with the number of their users (`#opened`), calls that are being made (`#opening`),
-// further sessions that belong to one transfer each (`#extra`), and sessions of callers (`#called`).
+// further sessions beside those (`#extra`), and sessions of callers (`#called`).
 // Moves: `lend` opens a session or shares one. The last user that gives it back starts its idle time, after which it is
 // closed; with `desconnection`, or after a failure, it is closed at once. One that ends by itself is forgotten.
-// A transfer with many files opens further ones through `Lent.more`; those are closed when it has nothing more for them.
+// Many files open further ones (`Lent.lines`); those are closed when there is nothing more for them.
 // Callers: run-transfer.ts and automation.ts lend sessions and give each back once. The session host adds callers'
 // sessions. engine.ts closes all of them when it stops.
 
@@ -24,17 +24,26 @@ import type { TransferPlan } from '../transfer-plan.ts'
 import { reachOfCall } from './reach.ts'
 import type { Call, Protocol, Reach, Session, SessionHost, Transport } from '../transports/transport.ts'
 import type { EngineContext } from '../engine-context.ts'
-import type { Line, MoreLines } from '../sending/lines.ts'
+import { Lines } from '../sending/lines.ts'
+import type { ExtraLine, MoreLines } from '../sending/lines.ts'
 
-type Kept = { session: Session; users: number; idle: NodeJS.Timeout | undefined; turn: SharedTurn }
+type Kept = {
+  session: Session
+  lines: Lines
+  /** Resolves when the further sessions that were given back are closed. */
+  closed: () => Promise<unknown>
+  users: number
+  idle: NodeJS.Timeout | undefined
+  turn: SharedTurn
+}
 
 export type Lent = {
   session: Session
   /** The partner sends its receipts and files. No transfer depends on that: receipts may come another day. */
   letPartnerSpeak: (awaitsReceipts: boolean) => Promise<void>
   giveBack: (ok: boolean) => Promise<void>
-  /** Further sessions for this transfer alone; left out where it is to make do with the one. */
-  more?: MoreLines | undefined
+  /** The session with those that are opened beside it while many files wait. All who were lent it share them. */
+  lines: Lines
 }
 
 export class SessionPool {
@@ -49,6 +58,7 @@ export class SessionPool {
   readonly #extra: ExtraSessions
   readonly #extraCalls = new Set<Promise<unknown>>()
   readonly #called = new Map<string, Set<Session>>()
+  readonly #linesOver = new WeakMap<Session, Lines>()
   /** Aborted after the drain, not when the engine begins to stop: what runs through the sessions gets that time. */
   readonly #over = new AbortController()
 
@@ -79,13 +89,22 @@ export class SessionPool {
     return channel && some.find((session) => !session.ended.aborted && !session.reach.refusal(channel))
   }
 
+  /** For whoever uses a session that was not lent to it. No other is opened beside it. */
+  linesOver(session: Session): Lines {
+    const known = this.#linesOver.get(session)
+    if (known) return known
+    const lines = new Lines(session)
+    this.#linesOver.set(session, lines)
+    return lines
+  }
+
   /** Opens a session, or lends an open one. `attempt` picks the first address where the channel rotates them. */
   async lend(plan: TransferPlan, attempt: number, use: 'push' | 'fetch' = 'push'): Promise<Lent> {
     const key = this.#keyOf(plan)
     const kept = this.#opened.get(key)
     if (use === 'fetch' && kept?.session.spent) await this.#close(key, kept)
     const known = this.#opened.get(key)
-    if (known && !known.session.ended.aborted) return this.#use(key, known, plan, attempt)
+    if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
     let opening = this.#opening.get(key)
     if (!opening) {
       opening = this.#open(plan, attempt).finally(() => this.#opening.delete(key))
@@ -93,12 +112,14 @@ export class SessionPool {
     }
     const session = await opening
     const now = this.#opened.get(key)
-    if (now?.session === session) return this.#use(key, now, plan, attempt)
+    if (now?.session === session) return this.#use(key, now, plan)
     const turn = new SharedTurn(() => this.#letPartnerSpeak(session))
-    const fresh: Kept = { session, users: 0, idle: undefined, turn }
+    const { more, closed } = this.#moreLines(plan, attempt)
+    const lines = new Lines(session, more)
+    const fresh: Kept = { session, lines, closed, users: 0, idle: undefined, turn }
     this.#opened.set(key, fresh)
     session.ended.addEventListener('abort', () => this.#forget(key, fresh), { once: true })
-    return this.#use(key, fresh, plan, attempt)
+    return this.#use(key, fresh, plan)
   }
 
   /**
@@ -119,21 +140,20 @@ export class SessionPool {
     if (this.#opened.get(key) === kept) this.#opened.delete(key)
   }
 
-  #use(key: string, kept: Kept, plan: TransferPlan, attempt: number): Lent {
+  #use(key: string, kept: Kept, plan: TransferPlan): Lent {
     clearTimeout(kept.idle)
     kept.users++
     const sharing = kept.turn.begin()
-    const more = this.#moreLines(plan, attempt)
     let back = false
     const hangUp = plan.channel.connection?.advancedConfigurationConnection?.desconnection === true
     return {
       session: kept.session,
-      more,
+      lines: kept.lines,
       letPartnerSpeak: (awaitsReceipts) => sharing.turn(awaitsReceipts),
       giveBack: async (ok) => {
         if (back) return
         back = true
-        await more?.closed()
+        if (kept.users === 1) await kept.closed()
         await sharing.end()
         kept.users--
         if (kept.users > 0) return
@@ -167,19 +187,27 @@ export class SessionPool {
       .catch((thrown: unknown) => this.#context.log.debug({ err: thrown }, 'a session did not close well'))
   }
 
-  /** Undefined where the protocol gains nothing by several sessions. */
-  #moreLines(plan: TransferPlan, attempt: number): (MoreLines & { closed(): Promise<unknown> }) | undefined {
+  /** None where the protocol gains nothing by several sessions. */
+  #moreLines(
+    plan: TransferPlan,
+    attempt: number,
+  ): { more: MoreLines | undefined; closed: () => Promise<unknown> } {
     const { id, protocol } = plan.contact
     const transport = this.#transports.get(protocol)
-    if (!transport?.sessionsAllowed) return undefined
+    const closing = new Set<Promise<void>>()
+    const closed = () => Promise.all(closing)
+    if (!transport?.sessionsAllowed) return { more: undefined, closed }
     const allowed = transport.sessionsAllowed(plan.settings[transport.sections.calling])
     const others = () => [...this.#opened.values()].filter(({ session }) => session.contactId === id).length
-    const closing: Promise<void>[] = []
-    const lineOver = (session: Session): Line => ({
+    const lineOver = (session: Session): ExtraLine => ({
       session,
       giveBack: (refused) => {
         if (refused) this.#extra.refused(id, others())
-        closing.push(this.#hangUp(session).finally(() => this.#spoken(session.reach)))
+        const hungUp = this.#hangUp(session).finally(() => {
+          this.#spoken(session.reach)
+          closing.delete(hungUp)
+        })
+        closing.add(hungUp)
       },
     })
     const open = async () => {
@@ -187,15 +215,15 @@ export class SessionPool {
       const session = await this.#extra.open(id, limits, () => this.#call(plan, attempt))
       return typeof session === 'string' ? session : lineOver(session)
     }
-    return {
+    const more: MoreLines = {
       wanted: (waiting) => linesWanted(allowed, waiting),
       open: () => {
         const opening = open()
         this.#extraCalls.add(opening)
         return opening.finally(() => this.#extraCalls.delete(opening))
       },
-      closed: () => Promise.all(closing),
     }
+    return { more, closed }
   }
 
   async #open(plan: TransferPlan, attempt: number): Promise<Session> {

@@ -1,153 +1,21 @@
-// Who runs a transfer. A claim puts a lease on the row and raises its fence, a number. From then on only a writer with
+// Who runs a transfer. A claim (claims.ts) puts a lease on the row and raises its fence, a number. From then on only a writer with
 // that fence may change the row. An engine keeps what it has claimed as long as it renews its sign of life
 // (signs-of-life.ts): one small write keeps a thousand leases. When a node dies, its sign of life ends and others claim
 // its transfers. A node that only slept finds at its next write that its fence is outdated, and must stop.
 
-import type { ExpressionBuilder } from 'kysely'
-import type { TransferRecord } from '../../domain/transfer.ts'
 import { PARKED } from '../../domain/transfer.ts'
 import { NodeError } from '../../errors.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
 import type { Answer, Arg } from '../database/prepared-queries.ts'
-import type { Db, Dialect, Store, Tx } from '../database/store.ts'
-import type { Tables, TransferFileRow } from '../database/tables.ts'
+import type { Db, Dialect, Tx } from '../database/store.ts'
+import type { TransferFileRow } from '../database/tables.ts'
 import { TOLD_OF_FILE, isDelivered, tellFile } from '../events/told.ts'
 import type { FileState, ToldOfFile } from '../events/told.ts'
-import { toTransfer } from './transfer-rows.ts'
 import { nameKey } from './file-names.ts'
 import { isActive } from './active.ts'
 
-export type Claim = { transfer: TransferRecord; snapshot: string | null }
-export type Holder = { owner: string; until: number; now: number }
-
-/**
- * Claims due transfers that nobody holds, oldest first. On PostgreSQL, rows that another node is claiming are skipped.
- */
-export async function claimDue(store: Store, holder: Holder, limit: number): Promise<Claim[]> {
-  const { urgent, dialect } = store
-  // First looks without a lock: an idle node must not write at every tick.
-  if ((await dueAndFree(urgent.db, holder.now, 1).execute()).length === 0) return []
-  return urgent.write(async (tx) => {
-    let query = dueAndFree(tx, holder.now, limit)
-    if (dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
-    return take(tx, await query.execute(), holder)
-  })
-}
-
-function dueAndFree(db: Db, now: number, limit: number) {
-  return db
-    .selectFrom('transfer')
-    .select('transfer.id')
-    .where(isActive)
-    .where('due_at', '<=', now)
-    .where(heldByNobody(now))
-    .orderBy('due_at')
-    .limit(limit)
-}
-
-/** Never claimed, given back, or claimed by an engine whose lease and sign of life have both run out. */
-function heldByNobody(now: number) {
-  return (eb: ExpressionBuilder<Tables, 'transfer'>) =>
-    eb.or([
-      eb('transfer.lease_until', 'is', null),
-      eb.and([
-        eb('transfer.lease_until', '<', now),
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('sign_of_life')
-              .select('sign_of_life.owner')
-              .whereRef('sign_of_life.owner', '=', 'transfer.lease_owner')
-              .where('alive_until', '>=', now),
-          ),
-        ),
-      ]),
-    ])
-}
-
-/**
- * Claims what waits on these channels, whatever its due time: the partner is on the line now. So does what a dead node
- * had begun; what has gone and waits for receipts is nobody's and stays.
- */
-export async function claimForChannels(
-  store: Store,
-  holder: Holder,
-  codes: readonly string[],
-  limit: number,
-): Promise<Claim[]> {
-  if (codes.length === 0) return []
-  return store.write(async (tx) => {
-    const found: { id: string; requested_at: number }[] = []
-    for (const some of batches(codes)) {
-      let query = tx
-        .selectFrom('transfer')
-        .select(['transfer.id', 'transfer.requested_at'])
-        .where('transfer.channel_code', 'in', some)
-        .where(isActive)
-        .where((eb) =>
-          eb.or([
-            eb('transfer.state', '=', 'PENDING'),
-            eb.and([eb('transfer.state', '=', 'IN_PROGRESS'), eb('transfer.lease_until', 'is not', null)]),
-          ]),
-        )
-        .where('transfer.direction', '=', 'EMISION')
-        .where(heldByNobody(holder.now))
-        .orderBy('transfer.requested_at')
-        .limit(limit)
-      if (store.dialect.rowLocks) query = query.forUpdate('transfer').skipLocked()
-      found.push(...(await query.execute()))
-    }
-    const first = found.toSorted((a, b) => a.requested_at - b.requested_at).slice(0, limit)
-    return take(tx, first, holder)
-  })
-}
-
-/** Claims in the order given, with a few statements for all: a dead node's transfers are taken over together. */
-async function take(tx: Tx, found: readonly { id: string }[], holder: Holder): Promise<Claim[]> {
-  const claims = new Map<string, Claim>()
-  for (const some of batches(found.map(({ id }) => id))) {
-    const rows = await tx
-      .updateTable('transfer')
-      .set((eb) => ({
-        lease_owner: holder.owner,
-        lease_until: holder.until,
-        fence: eb('fence', '+', 1),
-      }))
-      .where('id', 'in', some)
-      .returningAll()
-      .execute()
-    const files = await tx
-      .selectFrom('transfer_file')
-      .selectAll()
-      .where('transfer_id', 'in', some)
-      .orderBy('transfer_id')
-      .orderBy('idx')
-      .execute()
-    const byTransfer = Map.groupBy(files, (file) => file.transfer_id)
-    for (const row of rows)
-      claims.set(row.id, {
-        transfer: toTransfer(row, byTransfer.get(row.id) ?? []),
-        snapshot: row.snapshot,
-      })
-  }
-  return found.flatMap(({ id }) => claims.get(id) ?? [])
-}
-
 export type Held = { id: string; fence: number }
-
-/** A transfer that begins with its holder: a partner's file is coming in. */
-export async function claimNew(
-  tx: Tx,
-  held: Held,
-  { owner, until }: Pick<Holder, 'owner' | 'until'>,
-): Promise<void> {
-  await tx
-    .updateTable('transfer')
-    .set({ fence: held.fence, lease_owner: owner, lease_until: until })
-    .where('id', '=', held.id)
-    .execute()
-}
 
 /** What the engine holds according to the database. What a reset or another node has taken is not among it. */
 export async function heldBy(db: Db, owner: string): Promise<Held[]> {
