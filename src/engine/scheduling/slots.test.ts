@@ -78,29 +78,42 @@ test('small files share a place, and a big one that waits is not passed by for e
   assert.deepEqual(granted, ['big', 'late'])
 })
 
+/** Asks for `count` small places; those that are granted, to be given back. */
+async function ask(slots: ReturnType<typeof makeSlots>, partner: string, count: number) {
+  const granted: (() => void)[] = []
+  for (let at = 0; at < count; at++)
+    void slots.take(never, partner, 1).then((giveBack) => granted.push(giveBack))
+  await nextTurn()
+  return granted
+}
+
 test('a free place goes to the partner that holds the fewest, whoever asked first', async () => {
   const slots = makeSlots(1)
-  const slow: (() => void)[] = []
-  for (let at = 0; at < 100; at++) void slots.take(never, 'slow', 1).then((giveBack) => slow.push(giveBack))
-  await nextTurn()
+  const slow = await ask(slots, 'slow', 100)
   assert.equal(slow.length, 16)
-  const near: (() => void)[] = []
-  for (let at = 0; at < 20; at++) void slots.take(never, 'near', 1).then((giveBack) => near.push(giveBack))
-  for (let at = 0; at < 8; at++) slow.shift()?.()
+  const near = await ask(slots, 'near', 20)
+  assert.equal(near.length, 1, 'it had none')
+  for (let at = 0; at < 9; at++) slow.shift()?.()
   await nextTurn()
   assert.deepEqual([slow.length, near.length], [8, 8])
   // Both hold the same now, so they take turns.
   for (let at = 0; at < 4; at++) slow.shift()?.()
   await nextTurn()
   assert.deepEqual([slow.length, near.length], [8, 8])
-  while (near.length > 0) {
-    near.shift()?.()
-    await nextTurn()
-  }
-  while (slow.length > 0) {
-    slow.shift()?.()
-    await nextTurn()
-  }
-  const all = await Promise.all(Array.from({ length: 16 }, () => slots.take(never, 'near', 1)))
-  assert.equal(all.length, 16)
+  for (const some of [near, slow])
+    while (some.length > 0) {
+      some.shift()?.()
+      await nextTurn()
+    }
+  assert.equal((await ask(slots, 'near', 17)).length, 16, 'all places are free again, and no more than those')
+})
+
+test('partners whose files all hang hold up none that has no file under way, up to a bound', async () => {
+  const slots = makeSlots(1)
+  await ask(slots, 'hangs', 100)
+  const others = await Promise.all(Array.from({ length: 150 }, (_, nth) => ask(slots, `partner ${nth}`, 2)))
+  assert.deepEqual(
+    others.map(({ length }) => length),
+    Array.from({ length: 150 }, (_, nth) => (nth < 128 ? 1 : 0)),
+  )
 })

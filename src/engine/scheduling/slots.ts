@@ -2,7 +2,8 @@
 // and hardly need the processor. One place for each file, so a transfer of ten thousand files takes its turn between the
 // others. A place that becomes free goes to the partner that holds the fewest, whoever asked first: files to a slow partner
 // hold theirs for long, and many of them must not hold up those to others. Files to one partner go in the order they
-// asked. A place held for long, by one huge file, no longer counts, up to a bound: it must not hold up everybody else.
+// asked. Two are handed out beyond those there are, up to a bound: to a partner that holds none, whose others may hang, and
+// beside one that is held for long, by one huge file. Neither must hold up everybody else.
 
 export type Slots = {
   /** Resolves with the function that gives the place back. `size`: the file's octets, or a dozen small files. */
@@ -37,11 +38,14 @@ export function makeSlots(size: number): Slots {
     }
     return due
   }
+  function fits(shares: number, { holds }: Partner): boolean {
+    return free >= shares || (holds === 0 && free - shares >= -size * EXTRA * SHARES)
+  }
   function next() {
     for (;;) {
       const partner = mostDue()
       const first = partner?.queue[0]
-      if (!partner || !first || free < first.shares) return
+      if (!partner || !first || !fits(first.shares, partner)) return
       partner.queue.shift()
       partner.holds += first.shares
       partner.turn = ++turns
