@@ -8,7 +8,7 @@ import type { ContactSections, Protection } from '../contract/contact-settings.t
 import { applicationOf, parseCode } from '../domain/channel.ts'
 import { TIMEOUT_SECONDS } from '../domain/fields/defaults.ts'
 import { NodeError } from '../errors.ts'
-import { channelsOfContact, openChannel } from '../store/channels.ts'
+import { channelsOfApplication, channelsOfContact, openChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findContact, findLocalEntity, identificationOf, openProtocolSections } from '../store/contacts.ts'
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
@@ -187,11 +187,20 @@ export function securityOf(channel: Channel): SessionSecurity {
 }
 
 /** Of the partner at the other end of a session; none where the contact has taken its entry away since it was opened. */
-export async function channelsOfSession(db: Db, reach: Reach): Promise<ChannelRecord[]> {
-  const { contactId } = reach
-  const [contact, channels] = await Promise.all([
-    findContact(db, contactId),
-    channelsOfContact(db, contactId),
-  ])
-  return contact && reach.isWithdrawn?.(contact) !== true ? channels : []
+export function channelsOfSession(db: Db, reach: Reach): Promise<ChannelRecord[]> {
+  return unlessWithdrawn(db, reach, channelsOfContact(db, reach.contactId))
+}
+
+/** The same, of one application. */
+export function sessionChannelsOf(db: Db, reach: Reach, application: string): Promise<ChannelRecord[]> {
+  return unlessWithdrawn(db, reach, channelsOfApplication(db, reach.contactId, application))
+}
+
+async function unlessWithdrawn(
+  db: Db,
+  { contactId, isWithdrawn }: Reach,
+  asked: Promise<ChannelRecord[]>,
+): Promise<ChannelRecord[]> {
+  const [contact, channels] = await Promise.all([findContact(db, contactId), asked])
+  return contact && isWithdrawn?.(contact) !== true ? channels : []
 }

@@ -4,6 +4,8 @@ import { contactOf, seedChannel } from '../../test/support/seed.ts'
 import { newFile } from '../transfers/request.ts'
 import {
   addHistory,
+  channelsOfApplication,
+  channelsOfContact,
   findChannel,
   findChannels,
   listChannels,
@@ -172,6 +174,71 @@ testOnBoth('many channels are found by code, unknown ones are left out', async (
   assert.deepEqual(await findChannels(store.db, []), [])
   assert.equal((await listChannels(store.db)).length, 1101)
 })
+
+testOnBoth('the channels of a partner are read as they are now', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannel(store, 'BANCO-ACME-OTHER')
+  await store.write((tx) => putContact(tx, contactOf('nobody', 'NOBODY', [])))
+  const names = async () => {
+    const channels = await channelsOfContact(store.db, 'acme')
+    return channels.map(({ code, config }) => `${code} ${config.name}`)
+  }
+  assert.deepEqual(await names(), [`${CODE} x`, 'BANCO-ACME-OTHER x'])
+  await rename(store, () => 'y')
+  assert.deepEqual(await names(), [`${CODE} y`, 'BANCO-ACME-OTHER x'])
+  await store.write((tx) => removeChannels(tx, ['BANCO-ACME-OTHER'], { at: 1, detail: 'by test' }))
+  assert.deepEqual(await names(), [`${CODE} y`])
+  await store.write((tx) => seedChannel(tx, seal, 'BANCO-ACME-OTHER', 'acme', { name: 'z' }))
+  assert.deepEqual(await names(), [`${CODE} y`, 'BANCO-ACME-OTHER z'])
+  assert.deepEqual(await channelsOfContact(store.db, 'nobody'), [])
+})
+
+testOnBoth(
+  'the channels of an application are those that go by its name, letter for letter',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    await withChannel(
+      store,
+      'BANCO-ACME-A_B',
+      'BANCO-ACME-AxB',
+      'BANCO-ACME-a_b',
+      'BANCO-SUC-A_B',
+      'BANCO-ACME-LONG',
+    )
+    const alias = async (code: string, name: string) =>
+      store.write(async (tx) => {
+        const channel = await lockChannel(tx, store.dialect, code)
+        await updateChannel(tx, { ...channel, alias: name })
+      })
+    await alias('BANCO-ACME-LONG', 'NOMINA')
+    await alias('BANCO-ACME-AxB', 'Z%\\')
+    const codes = async (application: string, contactId = 'acme') => {
+      const channels = await channelsOfApplication(store.db, contactId, application)
+      return channels.map(({ code }) => code)
+    }
+    assert.deepEqual(await codes('A_B'), ['BANCO-ACME-A_B', 'BANCO-SUC-A_B'])
+    assert.deepEqual(await codes('NOMINA'), ['BANCO-ACME-LONG', CODE])
+    assert.deepEqual(await codes('LONG'), [], 'its alias stands in the place of its code')
+    assert.deepEqual(await codes('AxB'), [])
+    assert.deepEqual(await codes('Z%\\'), ['BANCO-ACME-AxB'])
+    assert.deepEqual(await codes('A_B', 'another'), [])
+    for (const odd of [
+      '',
+      '%',
+      '_',
+      '\\',
+      'NOMINA\\',
+      '\0',
+      'NOMINA\0',
+      '%NOMINA',
+      'MINA',
+      'é',
+      '😀',
+      `'; --`,
+    ])
+      assert.deepEqual(await codes(odd), [], JSON.stringify(odd))
+  },
+)
 
 testOnBoth('a channel that is removed and made anew is read anew', async (t, database) => {
   const store = await withStore(t, database)

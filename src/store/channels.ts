@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { OnHoliday } from '../contract/calendar.ts'
 import type { Channel, HistoryEvent, SecretField } from '../contract/channel.ts'
 import { SECRET_FIELDS } from '../contract/channel.ts'
-import { codeFields } from '../domain/channel.ts'
+import { applicationOf, codeFields } from '../domain/channel.ts'
 import { NodeError } from '../errors.ts'
 import { batches } from './database/batches.ts'
 import { notBefore } from './database/not-before.ts'
@@ -53,16 +53,36 @@ const byCode = hot<{ code: string }, ChannelRow>((db, arg) =>
 const revisionOf = hot<{ code: string }, { id: string; revision: number }>((db, arg) =>
   db.selectFrom('channel').select(['id', 'revision']).where('code', '=', arg('code')),
 )
-// Asked at every request of an SFTP partner.
 const ofContact = hot<{ contactId: string }, ChannelRow>((db, arg) =>
   db.selectFrom('channel').selectAll().where('contact_id', '=', arg('contactId')).orderBy('code'),
 )
+const versionsOf = hot<{ contactId: string }, Version>((db, arg) =>
+  db
+    .selectFrom('channel')
+    .select(['code', 'id', 'revision'])
+    .where('contact_id', '=', arg('contactId'))
+    .orderBy('code'),
+)
+const ofApplication = hot<{ contactId: string; application: string; ending: string }, ChannelRow>((db, arg) =>
+  db
+    .selectFrom('channel')
+    .selectAll()
+    .where('contact_id', '=', arg('contactId'))
+    .where((eb) => eb.or([eb('alias', '=', arg('application')), eb('code', 'like', arg('ending'))]))
+    .orderBy('code'),
+)
 
 export async function findChannel(db: Db, code: string): Promise<ChannelRecord | undefined> {
+  const [current] = toChannel.known(code) ? await revisionOf(db, { code }) : []
+  return (current && knownAs({ code, ...current })) ?? (await byCode(db, { code })).map(toChannel)[0]
+}
+
+type Version = { code: string; id: string; revision: number }
+
+/** The channel as it was read before, where it is still the same. */
+function knownAs({ code, id, revision }: Version): ChannelRecord | undefined {
   const known = toChannel.known(code)
-  const [current] = known ? await revisionOf(db, { code }) : []
-  if (known && current?.id === known.id && current.revision === known.revision) return known
-  return (await byCode(db, { code })).map(toChannel)[0]
+  return known?.id === id && known.revision === revision ? known : undefined
 }
 
 /** In no particular order. */
@@ -73,8 +93,23 @@ export async function findChannels(db: Db, codes: readonly string[]): Promise<Ch
   return rows.map(toChannel)
 }
 
+/** Asked at every request of an SFTP partner, which may have a thousand: most are as they were read before. */
 export async function channelsOfContact(db: Db, contactId: string): Promise<ChannelRecord[]> {
-  return (await ofContact(db, { contactId })).map(toChannel)
+  const known = (await versionsOf(db, { contactId })).map(knownAs)
+  const channels = known.filter((channel) => channel !== undefined)
+  return channels.length === known.length ? channels : (await ofContact(db, { contactId })).map(toChannel)
+}
+
+/** Those of the partner that files for the application come in by. Asked at every file that is offered. */
+export async function channelsOfApplication(
+  db: Db,
+  contactId: string,
+  application: string,
+): Promise<ChannelRecord[]> {
+  // A partner may name anything. What is no letter of a code stands for any; so more is found, as of channels with an alias.
+  const ending = `%-${application.replaceAll(/[^A-Za-z0-9.]/gu, '_')}`
+  const rows = await ofApplication(db, { contactId, application: application.replaceAll('\0', ''), ending })
+  return rows.map(toChannel).filter((channel) => applicationOf(channel) === application)
 }
 
 export async function listChannels(db: Db): Promise<ChannelRecord[]> {

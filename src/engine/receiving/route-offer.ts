@@ -1,7 +1,7 @@
 // Which channel a file offered by a partner belongs to, and whether it may come in there now.
 
 import type { Channel, Directory } from '../../contract/channel.ts'
-import { applicationOf, closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
+import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { nameFault } from '../../domain/names/received-name.ts'
 import { isOpenAt } from '../../domain/time.ts'
 import { hoursOfChannel } from '../../store/expectations/calendars.ts'
@@ -9,7 +9,7 @@ import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import { channelsOfSession } from '../transfer-plan.ts'
+import { channelsOfSession, sessionChannelsOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { openedName, sendsGzip } from '../staging/gz-name.ts'
 import { cipherFault, digestFault } from '../transforms/cms/policy.ts'
@@ -30,16 +30,11 @@ export async function chooseInbound(
   offer: Offer,
   capabilities: Capabilities,
 ): Promise<Inbound> {
-  const channels = await channelsOfSession(context.store.db, offer.reach)
   // Named, it is refused by what the channel asks for; not named, only channels that exist for the session are meant.
   const channel =
     offer.application === ''
-      ? byName(
-          channels.filter((one) => !offer.reach.refusal(one)),
-          offer,
-          capabilities,
-        )
-      : byApplication(channels, offer)
+      ? await byName(context, offer, capabilities)
+      : await byApplication(context, offer)
   if (!channel) throw noChannel(offer)
   const refusal = offer.reach.refusal(channel)
   if (refusal?.code === 'insecure_session') throw refusal
@@ -105,19 +100,26 @@ function noChannel({ name, application }: Offer): NodeError {
 }
 
 /** Of several with that application, one that exists for the session; else one that says why there is none. */
-function byApplication(channels: ChannelRecord[], { application, reach }: Offer): ChannelRecord | undefined {
-  const named = channels.filter((channel) => applicationOf(channel) === application)
+async function byApplication(
+  { store }: EngineContext,
+  { application, reach }: Offer,
+): Promise<ChannelRecord | undefined> {
+  const named = await sessionChannelsOf(store.db, reach, application)
   return named.find((channel) => !reach.refusal(channel)) ?? named[0]
 }
 
 /** The partner named no application: takes the only open channel, or the one whose file groups match the name. */
-function byName(
-  channels: ChannelRecord[],
+async function byName(
+  { store }: EngineContext,
   offer: Offer,
   capabilities: Capabilities,
-): ChannelRecord | undefined {
+): Promise<ChannelRecord | undefined> {
+  const channels = await channelsOfSession(store.db, offer.reach)
   const open = channels.filter(
-    ({ config }) => goes(config, 'RECEPCION') && !closedBecause(config, 'RECEPCION'),
+    (channel) =>
+      !offer.reach.refusal(channel) &&
+      goes(channel.config, 'RECEPCION') &&
+      !closedBecause(channel.config, 'RECEPCION'),
   )
   if (open.length <= 1) return open[0]
   const matching = open.filter(({ config }) =>

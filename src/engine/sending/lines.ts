@@ -22,7 +22,7 @@ const FURTHER_AT_ONCE = 3
 const LONGEST_REST_MS = 1000
 
 /** A line stays with a transfer for so many small files, or so many octets, while others wait. */
-const STAY_FILES = 16
+const STAY_FILES = 32
 const STAY_OCTETS = 4 * 1024 * 1024
 
 /** A partner that answers faster: the work takes longer than the way. */

@@ -20,8 +20,7 @@ import {
 } from '../../store/transfers/outbox.ts'
 import type { OutboxFile } from '../../store/transfers/outbox.ts'
 import { copyBytes, sha256Of } from '../transports/folder/bytes.ts'
-import { applicationOf } from '../../domain/channel.ts'
-import { channelsOfSession } from '../transfer-plan.ts'
+import { sessionChannelsOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Outbox, OutgoingEntry } from '../transports/outbox.ts'
 import type { Protocol, PushProgress, Reach, PushResult, Session, WireFile } from '../transports/transport.ts'
@@ -152,8 +151,8 @@ export async function reachedCode(
   reach: Reach,
   application: string,
 ): Promise<string | undefined> {
-  const channels = await channelsOfSession(store.db, reach)
-  return channels.find((channel) => applicationOf(channel) === application && !reach.refusal(channel))?.code
+  const channels = await sessionChannelsOf(store.db, reach, application)
+  return channels.find((channel) => !reach.refusal(channel))?.code
 }
 
 /** What a listener shows a partner over one session. */
