@@ -1,5 +1,5 @@
-// A channel with many files uses several sessions, where the partner lets it: each file goes once, into one reception,
-// and each receipt comes once. A partner that wants no second session is not pressed.
+// Many files, of one channel or of many, go over several sessions, where the partner lets them: each file goes once, into
+// one reception of its channel, and each receipt comes once. A partner that wants no second session is not pressed.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -35,16 +35,15 @@ async function putAll(relation: Relation, names = NAMES): Promise<void> {
 }
 
 /** Of two nodes the left one calls, with receipts, over a line that is listened to. */
-async function tapped(sessions: number) {
+async function tapped(sessions: number, applications = ['FILES']) {
   const tap = await WireTap.open(pair.right.plainPort)
-  const setting = (callingEnd: 'LOCAL' | 'REMOTO') => ({
-    FILES: {
-      connection: {
-        advancedConfigurationConnection: { callingEnd, retries: 0 },
-        advancedConfigurationTransmission: { downloadConf: true },
-      },
-    },
-  })
+  const setting = (callingEnd: 'LOCAL' | 'REMOTO') => {
+    const connection = {
+      advancedConfigurationConnection: { callingEnd, retries: 0 },
+      advancedConfigurationTransmission: { downloadConf: true },
+    }
+    return Object.fromEntries(applications.map((application) => [application, { connection }]))
+  }
   const relation = await pair.relate(() => ({
     left: { port: tap.port, oftp2: { sessions }, channels: setting('LOCAL') },
     right: { channels: setting('REMOTO') },
@@ -61,13 +60,16 @@ async function sendAll(relation: Relation): Promise<string> {
   return id
 }
 
-async function receptions(relation: Relation): Promise<{ state: string; files: number }[]> {
+async function receptions(
+  relation: Relation,
+  application = 'FILES',
+): Promise<{ state: string; files: number }[]> {
   const { db } = pair.right.store
   return db
     .selectFrom('transfer')
     .innerJoin('transfer_file', 'transfer_file.transfer_id', 'transfer.id')
     .select(({ fn }) => ['transfer.state', fn.countAll<number>().as('files')])
-    .where('channel_code', '=', relation.code('right', 'FILES'))
+    .where('channel_code', '=', relation.code('right', application))
     .where('phase', '=', 'DONE')
     .groupBy(['transfer.id', 'transfer.state'])
     .execute()
@@ -99,6 +101,46 @@ test('files of one transfer go over several sessions, each once, into one recept
   )
   for (const { said } of further)
     for (const { command } of said) if (command.kind === 'ESID') assert.equal(command.reason, '00')
+})
+
+test('channels with few files each share the further sessions that all of them are worth', async (t) => {
+  const applications = Array.from({ length: 12 }, (_, nth) => `FEW${nth}`)
+  const { tap, relation } = await tapped(3, applications)
+  closeAfter(t, () => tap.close())
+  // All of them wait before the first file goes.
+  const hold = tap.holdNext()
+  for (const application of applications)
+    for (const name of NAMES.slice(0, 4)) await pair.put(relation, 'left', application, name, application)
+  const ids = await Promise.all(
+    applications.map((application) => pair.send('left', relation.code('left', application))),
+  )
+  await waitFor('every transfer to start', async () => {
+    const rows = await pair.left.store.db
+      .selectFrom('transfer')
+      .select('state')
+      .where('id', 'in', ids)
+      .execute()
+    return rows.every(({ state }) => state === 'IN_PROGRESS')
+  })
+  hold.release()
+  for (const id of ids) {
+    const { state, error, attempts } = await pair.ended('left', id)
+    assert.deepEqual([state, attempts], ['COMPLETED', 0], error ?? '')
+  }
+  for (const application of applications) {
+    assert.deepEqual((await pair.received(relation, 'right', application)).toSorted(), NAMES.slice(0, 4))
+    assert.deepEqual(
+      (await receptions(relation, application)).map(({ files }) => files),
+      [4],
+    )
+  }
+  assert.equal(tap.calls.length, 3)
+  const offers = tap.calls.map((call) => call.count('caller', 'SFID'))
+  assert.equal(
+    offers.reduce((sum, count) => sum + count, 0),
+    4 * applications.length,
+  )
+  assert.ok(Math.min(...offers) > 0, `files over each session: ${offers.join()}`)
 })
 
 test('a further session that breaks after a file has come costs no attempt, and the file is not taken twice', async (t) => {

@@ -63,7 +63,7 @@ test('transfers of many channels with receipts take one session and few turns', 
     },
   })
   const relation = await pair.relate(() => ({
-    left: { port: tap.port, channels: channels(setting('LOCAL')) },
+    left: { port: tap.port, oftp2: { sessions: 1 }, channels: channels(setting('LOCAL')) },
     right: { channels: channels(setting('REMOTO')) },
   }))
   const hold = tap.holdNext()
