@@ -159,7 +159,10 @@ export const SETTINGS = {
   ],
   ESCLUSA_LEAST_RSA_BITS: ['2048', 'shortest RSA key that a channel may have'],
   ESCLUSA_KEEP_AUDIT_DAYS: ['for ever', 'entries of the audit trail older than this are taken away'],
-  ESCLUSA_WORKERS: ['cores', 'big files moved at once; for each of them up to 32 transfers are in hand, half of them to one partner'],
+  ESCLUSA_WORKERS: [
+    'cores',
+    'big files moved at once; for each of them up to 32 transfers are in hand, half of them to one partner',
+  ],
   ESCLUSA_DRAIN_SECONDS: ['30', 'time that running transfers get to reach a checkpoint at a stop'],
   ESCLUSA_LEASE_SECONDS: ['15', 'how long a silent node keeps a transfer before another may take it over'],
   ESCLUSA_SCRIPT_SECONDS: ['300', 'time limit of integration scripts'],

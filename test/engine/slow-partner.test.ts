@@ -1,12 +1,20 @@
 // A partner that is slow, or hangs, and the others.
 
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder } from '../../src/engine/transports/folder/folder.ts'
-import { testOnBoth, waitFor } from '../support/harness.ts'
+import { closeAfter, testOnBoth, waitFor } from '../support/harness.ts'
 import { Gate, Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
+import type { Rig } from './rig.ts'
+
+/** Another partner: a folder. */
+async function putNear(rig: Rig): Promise<void> {
+  const near = { inbox: join(rig.place.root, 'near'), outbox: join(rig.place.root, 'near-outbox') }
+  for (const folder of [near.inbox, near.outbox]) await mkdir(folder)
+  await rig.putContact({ id: 'near', protocol: 'folder', settings: { folder: near } })
+}
 
 for (const oneFileAtATime of [true, false])
   testOnBoth(
@@ -27,9 +35,7 @@ for (const oneFileAtATime of [true, false])
       })
       line.leadTo(rig)
       await rig.putContact({ id: 'acme', protocol: 'sftp' })
-      const near = { inbox: join(rig.place.root, 'near'), outbox: join(rig.place.root, 'near-outbox') }
-      for (const folder of [near.inbox, near.outbox]) await mkdir(folder)
-      await rig.putContact({ id: 'near', protocol: 'folder', settings: { folder: near } })
+      await putNear(rig)
       const emits = (name: string) => ({
         directories: [{ direction: 'EMISION' as const, filePath: join(rig.place.files, name) }],
         connection: { ips: ['127.0.0.1'] },
@@ -71,4 +77,33 @@ testOnBoth('receptions that last hold up nothing that is to be sent', async (t, 
   await rig.put('a.txt', 'a')
   const { id } = await rig.run().send()
   assert.equal((await rig.ended(id)).state, 'COMPLETED')
+})
+
+testOnBoth('a partner whose server hangs holds up the automation of no other', async (t, database) => {
+  const gate = new Gate()
+  const line = new Line({ onConnect: () => gate.pass() })
+  const rig = await startRig(t, { database, transports: [line, createFolder({ scriptRoots: [] })] })
+  line.leadTo(rig)
+  await rig.putContact({ id: 'acme', protocol: 'sftp' })
+  await putNear(rig)
+  const connection = { ips: ['127.0.0.1'] }
+  // More than have a turn at once, and first in every list.
+  for (let nth = 0; nth < 70; nth++)
+    await rig.putChannel(
+      `BANCO-ACME-F${nth}`,
+      { connection, directories: [{ direction: 'RECEPCION', filePath: join(rig.place.files, `in-${nth}`) }] },
+      { automation: { watch: true } },
+    )
+  await rig.putChannel(
+    'BANCO-NEAR-F0',
+    { connection, directories: [{ direction: 'EMISION', filePath: join(rig.place.files, 'near') }] },
+    { contactId: 'near', automation: { watch: true } },
+  )
+  rig.run().automate(t)
+  closeAfter(t, () => Promise.resolve(gate.open()))
+  await waitFor('the partner hangs', () => gate.waiting > 0)
+  await rig.put('near.txt', 'a', join(rig.place.files, 'near'))
+  await waitFor('the other one has its file', async () =>
+    (await readdir(join(rig.place.root, 'near'))).includes('near.txt'),
+  )
 })

@@ -13,7 +13,7 @@ import {
   takeAutomationRun,
 } from '../../store/automation-runs.ts'
 import type { AutomaticPause, AutomationRun } from '../../store/automation-runs.ts'
-import { automatedChannels, channelsOfContact } from '../../store/channels.ts'
+import { automatedChannels, channelsOfContact, findChannel } from '../../store/channels.ts'
 import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { automaticPauseMs } from '../../domain/retry-schedule.ts'
 import { isOpenAt } from '../../domain/time.ts'
@@ -35,12 +35,12 @@ import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import { ReceiptCalls } from './receipt-calls.ts'
 import { protocolFor } from './run-transfer.ts'
 import type { Runner } from './run-transfer.ts'
+import { Turns } from './turns.ts'
 import type { EngineContext } from '../engine-context.ts'
 
 const LOOK_MS = 1000
 /** How often `watch` looks, and fetches. */
 const WATCH_MS = 2000
-const AT_ONCE = 64
 /** While a session is open, receipts go by themselves. After this time the node calls the partner to deliver them. */
 const RECEIPT_REST_MS = 5000
 
@@ -51,19 +51,10 @@ export function startAutomation(runner: Runner, owed: OwedReceipts, wake: () => 
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
-  // One turn at a time for each channel and partner. A partner that does not answer must not hold up the others.
-  const busy = new Map<string, Promise<void>>()
   const calls = new ReceiptCalls()
-  const begin = (key: string, turn: () => Promise<void>) => {
-    if (stopped || busy.has(key) || busy.size >= AT_ONCE) return
-    const running = turn()
-      .catch((thrown: unknown) => {
-        if (!context.stopping.aborted)
-          context.log.warn({ err: thrown, turn: key }, 'a turn of the automation failed')
-      })
-      .finally(() => busy.delete(key))
-    busy.set(key, running)
-  }
+  const turns = new Turns((turn, thrown) => {
+    if (!context.stopping.aborted) context.log.warn({ err: thrown, turn }, 'a turn of the automation failed')
+  })
   const look = async () => {
     const runs = await automationRuns(context.store.db)
     const living = await livingOwners(context.store.db, context.now())
@@ -71,15 +62,15 @@ export function startAutomation(runner: Runner, owed: OwedReceipts, wake: () => 
     for (const channel of await automatedChannels(context.store.db)) {
       const run = runs.get(channel.code)
       if (!isDue(context, channel, run, { living, calendars })) continue
-      // Wait for a free place: otherwise the channels at the end of the list would be left out at every look.
-      while (busy.size >= AT_ONCE) await Promise.race(busy.values())
-      begin(`channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
+      turns.add(channel.contactId, `channel ${channel.code}`, () => takeTurn(runner, channel, run, wake))
     }
     for (const contactId of await contactsOwed(context.store.db, context.now() - RECEIPT_REST_MS))
-      begin(`receipts ${contactId}`, () => deliverOwed(runner, owed, contactId))
+      turns.add(contactId, `receipts ${contactId}`, () => deliverOwed(runner, owed, contactId))
     const owing = await contactsOwing(context.store.db)
     for (const contactId of calls.due([...owing.keys()], context.now()))
-      begin(`receipts ${contactId}`, () => callForReceipts(runner, contactId, owing.get(contactId) ?? []))
+      turns.add(contactId, `receipts ${contactId}`, () =>
+        callForReceipts(runner, contactId, owing.get(contactId) ?? []),
+      )
   }
   const again = () => {
     looking = look()
@@ -95,8 +86,7 @@ export function startAutomation(runner: Runner, owed: OwedReceipts, wake: () => 
     stop: async () => {
       stopped = true
       clearTimeout(timer)
-      await looking
-      await Promise.allSettled(busy.values())
+      await Promise.all([looking, turns.stop()])
     },
   }
 }
@@ -123,11 +113,14 @@ function isOfClockAhead(at: number, { now, leaseMs }: EngineContext): boolean {
 
 async function takeTurn(
   runner: Runner,
-  channel: ChannelRecord,
+  seen: ChannelRecord,
   run: AutomationRun | undefined,
   wake: () => void,
 ): Promise<void> {
   const { context } = runner
+  const channel = await findChannel(context.store.db, seen.code)
+  // It may have waited long for others of its partner's. What has changed is looked at anew.
+  if (channel?.id !== seen.id || channel.revision !== seen.revision) return
   const now = context.now()
   if (!isOpenAt(hoursOfChannel(channel), now, context.zone) || !(await holdTurn(context, channel, run, now)))
     return
@@ -178,7 +171,10 @@ function nextTurn(
 }
 
 // The next turn of a plan is asked for at every look and stays the same until it is taken.
-const turns = new WeakMap<ChannelRecord, { ranAt: number; calendars: Calendars; at: number | undefined }>()
+const cronTurns = new WeakMap<
+  ChannelRecord,
+  { ranAt: number; calendars: Calendars; at: number | undefined }
+>()
 
 function cronTurn(
   channel: ChannelRecord,
@@ -186,14 +182,14 @@ function cronTurn(
   { zone, log }: EngineContext,
   calendars: Calendars,
 ): number | undefined {
-  const known = turns.get(channel)
+  const known = cronTurns.get(channel)
   if (known?.ranAt === ranAt && known.calendars === calendars) return known.at
   const { cron = '', calendar, onHoliday = 'skip' } = channel.automation ?? {}
   try {
     const works = calendar === undefined ? undefined : calendars(calendar)
     const working = works && { works, onHoliday }
     const at = nextCronTurn({ cron, timezone: zone.name, working }, ranAt)
-    turns.set(channel, { ranAt, calendars, at })
+    cronTurns.set(channel, { ranAt, calendars, at })
     return at
   } catch (thrown) {
     // A plan that cannot be read must not stop the other channels.
