@@ -10,8 +10,8 @@
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
 // 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
-// p99 of GET status, plain and compressed), again (transfers one right after the other), growth (time per file from 100 to
-// 10,000 files, --many sets the most; and with 1,000,000 transfers in both databases, --rows). Without any: all of them.
+// p99 of GET status, plain and compressed), again (transfers one right after the other), beside (a file to one partner
+// beside many channels to a slow one), growth (time per file from 100 to 10,000 files, --many sets the most; and with 1,000,000 transfers in both databases, --rows). Without any: all of them.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises'
@@ -351,6 +351,38 @@ async function again(): Promise<void> {
     )
 }
 
+/** One file to a folder, alone and while the files of a hundred channels go to a partner 100 ms away. */
+async function beside(): Promise<void> {
+  const channels = 100
+  await withLine(100, (between) =>
+    withScene(oftp2Scene, { channels, between }, async (scene) => {
+      const one = async (): Promise<number> => {
+        await scene.near.put(randomBytes(SMALL_BYTES))
+        return timed(() => scene.near.send())
+      }
+      await one()
+      const alone = await one()
+      for (let number = 0; number < channels; number++)
+        await makeSmall(scene.out(number), Math.ceil(files / channels))
+      const all = timed(() => scene.send())
+      let over = false
+      void all.finally(() => (over = true)).catch(() => {})
+      const times: number[] = []
+      while (!over) {
+        times.push(await one())
+        await new Promise((resolve) => setTimeout(resolve, 500))
+      }
+      const seconds = await all
+      const sorted = times.toSorted((a, b) => a - b)
+      console.log(
+        `one file beside ${files} of ${channels} channels, 100 ms`.padEnd(52),
+        `alone ${alone.toFixed(2)} s   beside ${(sorted[sorted.length >> 1] ?? Number.NaN).toFixed(2)} s, ` +
+          `${(sorted.at(-1) ?? Number.NaN).toFixed(2)} at most (${times.length} times)   the others ${seconds.toFixed(2)} s`,
+      )
+    }),
+  )
+}
+
 async function growth(): Promise<void> {
   const times: string[] = []
   for (const count of [many / 100, many / 10, many])
@@ -389,6 +421,7 @@ const groups: Record<string, () => Promise<void>> = {
   nodes: manyNodes,
   memory,
   again,
+  beside,
   growth,
 }
 const load = () =>

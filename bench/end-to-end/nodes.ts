@@ -3,7 +3,7 @@
 // COMPLETED: by then every file is durable, in place and recorded at both ends.
 
 import { readFileSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Channel } from '../../src/contract/channel.ts'
@@ -27,7 +27,7 @@ export type Scene = {
   send(): Promise<void>
   status(): Promise<void>
   /** Another partner of the sending node, with one channel: a folder. */
-  near: { out: string; send(): Promise<void> }
+  near: { put(bytes: Buffer): Promise<void>; send(): Promise<void> }
   /** Where its nodes have their databases, and which of their channels is used. */
   databases: readonly { dataDir: string; channel: string }[]
   /** Of its nodes, the sending ones first. */
@@ -125,12 +125,13 @@ function platformOf(contacts: PlatformContact[], channels: Platform['channels'])
 
 /** A folder that another partner takes its files from. */
 function nearIn(root: string) {
-  const [out, inbox] = [join(root, 'banco', 'files', 'near'), join(root, 'near', 'inbox')]
+  const at = (path: string) => join(root, path)
+  const [out, inbox, outbox] = [at('banco/files/near'), at('near/inbox'), at('near/outbox')]
   const contact: PlatformContact = {
     id: 'near',
     remoteCodes: [{ code: 'NEAR' }],
     protocol: 'folder',
-    folder: { inbox, outbox: join(root, 'near', 'outbox') },
+    folder: { inbox, outbox },
   }
   const channel = {
     code: 'BANCO-NEAR-F0',
@@ -139,7 +140,7 @@ function nearIn(root: string) {
     directories: [{ direction: 'EMISION' as const, filePath: out }],
     allowSendDuplicateFiles: true,
   }
-  return { contact, channel, out }
+  return { contact, channel, out, inbox, outbox }
 }
 
 /** One or more sending nodes in front of a partner. */
@@ -169,7 +170,6 @@ async function sendingTo(
       near.channel,
     ],
   )
-  await mkdir(near.out, { recursive: true })
   // Nodes that share a database open the same secrets.
   const settings: Record<string, string> = databaseUrl
     ? { ESCLUSA_DATABASE_URL: databaseUrl, ESCLUSA_MASTER_KEY: SECRET, ESCLUSA_JWT_SECRET: SECRET }
@@ -192,7 +192,13 @@ async function sendingTo(
       for (const number of numbers) await nodeFor(number).untilIdle(codeOf(number), pollMs)
     },
     near: {
-      out: near.out,
+      put: async (bytes) => {
+        for (const folder of [near.out, near.inbox, near.outbox]) {
+          await rm(folder, { recursive: true, force: true })
+          await mkdir(folder, { recursive: true })
+        }
+        await writeFile(join(near.out, 'near.bin'), bytes)
+      },
       send: async () => {
         await nodeFor(0).begin(near.channel.code)
         await nodeFor(0).untilIdle(near.channel.code, 10)

@@ -2,6 +2,7 @@
 // one reception of its channel, and each receipt comes once. A partner that wants no second session is not pressed.
 
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Command } from '../../src/engine/transports/oftp2/protocol/commands.ts'
 import { closeAfter, waitFor } from '../support/harness.ts'
@@ -173,14 +174,17 @@ test('a reset ends every session of the transfer, and nothing of it is left', as
 })
 
 /** The left node calls a partner that is made of what the standard says. */
-async function foreign(t: Parameters<typeof closeAfter>[0], sessions: number) {
+async function foreign(t: Parameters<typeof closeAfter>[0], sessions?: number, applications = ['FILES']) {
   const server = new TrialServer()
   const port = await server.listen()
   closeAfter(t, () => server.close())
   const connection = { advancedConfigurationConnection: { retries: 0 } }
+  const channels = Object.fromEntries(
+    applications.map((application) => [application, { connection, allowSendDuplicateFiles: true }]),
+  )
   const relation = await pair.relate(() => ({
-    left: { port, oftp2: { sessions }, channels: { FILES: { connection, allowSendDuplicateFiles: true } } },
-    right: { channels: { FILES: {} } },
+    left: { port, ...(sessions !== undefined && { oftp2: { sessions } }), channels },
+    right: { channels: Object.fromEntries(applications.map((application) => [application, {}])) },
   }))
   return { server, relation }
 }
@@ -223,6 +227,33 @@ test('files that wait for a slow session go over the other one', async (t) => {
   await sendAll(relation)
   await answered
   assert.deepEqual([...first, ...second].toSorted(), NAMES)
+})
+
+test('a channel with a small file does not wait for the big one of another', async (t) => {
+  const { server, relation } = await foreign(t, undefined, ['BIG', 'SMALL'])
+  const taken: string[] = []
+  const answering = async () => {
+    const first = await server.next()
+    await greet(first, relation)
+    await first.expect('SFID')
+    // It gives no credit after that: the file takes for ever.
+    first.say(SAMPLES.SFPA)
+    return first
+  }
+  const answered = answering()
+  await pair.put(relation, 'left', 'BIG', 'big.bin', randomBytes(4_000_000))
+  const big = await pair.send('left', relation.code('left', 'BIG'))
+  const first = await answered
+  await pair.put(relation, 'left', 'SMALL', 'small.txt', 'a')
+  const small = await pair.send('left', relation.code('left', 'SMALL'))
+  const second = await server.next()
+  await greet(second, relation)
+  void takeFiles(second, taken)
+  const { state, error } = await pair.ended('left', small)
+  assert.equal(state, 'COMPLETED', error ?? '')
+  assert.deepEqual(taken, ['small.txt'])
+  first.close()
+  assert.equal((await pair.ended('left', big)).state, 'FAILED')
 })
 
 const REFUSALS: Record<string, (partner: TrialPartner, relation: Relation) => Promise<unknown>> = {

@@ -138,6 +138,28 @@ test('the files of all transfers count for how many lines there are, and each li
     )
 })
 
+test('files wait on no line behind a big one of another transfer', async () => {
+  const went: string[] = []
+  const [first, second] = [sessionOf('first'), sessionOf('second')]
+  const big = Promise.withResolvers<void>()
+  const more: MoreLines = {
+    wanted: () => 2,
+    open: () => Promise.resolve({ session: second, giveBack: () => {} }),
+  }
+  const lines = new Lines(first, more)
+  const long = lines.sendAll(
+    filesOf(1, 2 ** 30),
+    workOf('long', went, { atOnce: 4, send: () => big.promise }),
+  )
+  await lines.sendAll(filesOf(6), workOf('few', went, { atOnce: 4 }))
+  assert.deepEqual(
+    went,
+    Array.from({ length: 6 }, (_, nth) => `few ${nth} second`),
+  )
+  big.resolve()
+  await long
+})
+
 test('a reset that cuts a further line in the middle of a file costs other transfers nothing', async () => {
   const went: string[] = []
   const second = sessionOf('second')

@@ -25,6 +25,9 @@ const LONGEST_REST_MS = 1000
 const STAY_FILES = 32
 const STAY_OCTETS = 4 * 1024 * 1024
 
+/** Nothing of another transfer waits behind a file that is bigger: another line may be free sooner. */
+const QUICK_OCTETS = 1024 * 1024
+
 /** A partner that answers faster: the work takes longer than the way. */
 export const PROMPT_MS = 10
 
@@ -35,7 +38,14 @@ export type ExtraLine = {
   giveBack(refused: boolean): void
 }
 
-export type Waiting = { lines: number; files: number; octets: number; answerMs: number | undefined }
+export type Waiting = {
+  lines: number
+  files: number
+  octets: number
+  answerMs: number | undefined
+  /** Each line is busy with a big file, and a transfer has none that works for it. */
+  stuck: boolean
+}
 
 export type MoreLines = {
   /** How many lines there should be, for what waits now. */
@@ -75,6 +85,8 @@ type Line = {
   /** How much of its stay is left: 1 when it comes. */
   stay: number
   busy: number
+  /** Files under way that take long. */
+  long: number
   sent: number
   /** Nothing more goes over it: `cut` by the reset of a transfer, in the middle of a file. */
   broken?: 'lost' | 'cut'
@@ -124,7 +136,7 @@ export class Lines {
   #fill(line: Line): void {
     for (;;) {
       const part = line.broken ? undefined : this.#partFor(line)
-      if (!part || line.busy >= atOnce(line, part)) break
+      if (!part || line.busy >= atOnce(line, part) || (line.long > 0 && part !== line.part)) break
       clearTimeout(line.rest)
       this.#come(line, part)
       void this.#send(line, part)
@@ -161,6 +173,7 @@ export class Lines {
     part.octets -= size
     part.underWay++
     line.busy++
+    if (size > QUICK_OCTETS) line.long++
     line.stay -= Math.max(1 / STAY_FILES, size / STAY_OCTETS)
     try {
       await part.work.send(line.session, file)
@@ -175,6 +188,7 @@ export class Lines {
     }
     part.underWay--
     line.busy--
+    if (size > QUICK_OCTETS) line.long--
     this.#endIfDone(part)
     if (line.broken) this.#leave(line)
     else this.#fill(line)
@@ -222,6 +236,9 @@ export class Lines {
         files: parts.reduce((sum, { files }) => sum + files.length, 0),
         octets: parts.reduce((sum, { octets }) => sum + octets, 0),
         answerMs: this.#first.session.answerMs,
+        stuck:
+          parts.some((part) => part.lines === 0) &&
+          [this.#first, ...this.#further].every(({ long }) => long > 0),
       }) - lines
     if (missing <= 0) return
     this.#trying = 'opening'
@@ -244,7 +261,7 @@ export class Lines {
 }
 
 function lineOver(session: Session, extra?: ExtraLine): Line {
-  return { session, ...(extra && { extra }), part: undefined, stay: 0, busy: 0, sent: 0 }
+  return { session, ...(extra && { extra }), part: undefined, stay: 0, busy: 0, long: 0, sent: 0 }
 }
 
 function atOnce({ extra }: Line, { work }: Part): number {

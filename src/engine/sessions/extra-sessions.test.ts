@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Session } from '../transports/transport.ts'
 import { ExtraSessions, linesWanted } from './extra-sessions.ts'
 
-const MANY = { lines: 1, files: 500, octets: 500 * 10_240, answerMs: 100 }
+const MANY = { lines: 1, files: 500, octets: 500 * 10_240, answerMs: 100, stuck: false }
 const MINUTE = 60_000
 
 test('the longer the partner takes to answer, the more lines are worth it, up to a limit', () => {
@@ -27,6 +27,13 @@ test('few files, or big ones, are not worth a second line by themselves', () => 
   assert.equal(linesWanted(undefined, { ...MANY, files: 8, octets: 80_000 }), 1)
   assert.equal(linesWanted(undefined, { ...MANY, octets: 500 * 2 ** 30 }), 1)
   assert.equal(linesWanted(undefined, { ...MANY, files: 0, octets: 0, lines: 4 }), 4)
+})
+
+test('where every line is busy with a big file, another transfer is worth one more', () => {
+  const stuck = { ...MANY, files: 1, octets: 10, answerMs: undefined, stuck: true }
+  assert.equal(linesWanted(undefined, stuck), 2)
+  assert.equal(linesWanted(undefined, { ...stuck, lines: 16 }), 16)
+  assert.equal(linesWanted(1, stuck), 1)
 })
 
 test('what the contact says is used as far as there are files', () => {

@@ -20,8 +20,9 @@ const REMEMBERED_MS = 15 * 60_000
 
 /** `allowed` is what the contact says. Never more than one line for each file that waits, beside those there are. */
 export function linesWanted(allowed: number | undefined, waiting: Waiting): number {
-  const { lines, files, octets, answerMs } = waiting
+  const { lines, files, octets, answerMs, stuck } = waiting
   if (allowed !== undefined) return Math.min(allowed, lines + files)
+  if (stuck) return Math.min(MOST, lines + 1)
   if (answerMs === undefined || files === 0 || octets / files > SMALL_OCTETS) return lines
   const isPrompt = answerMs < PROMPT_MS
   const worth = lines + Math.floor(files / (isPrompt ? FILES_A_PROMPT_LINE : FILES_A_LINE))
