@@ -16,7 +16,7 @@
 import { NodeError } from '../../errors.ts'
 import { claimDue } from '../../store/transfers/claims.ts'
 import { heldBy, letGo, nextDueAt } from '../../store/transfers/leases.ts'
-import type { Claim } from '../../store/transfers/claims.ts'
+import type { Choice, Claim } from '../../store/transfers/claims.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import { wasCancelled } from '../../store/transfers/transfers.ts'
 import type { Session } from '../transports/transport.ts'
@@ -27,6 +27,9 @@ import { InHand } from './in-hand.ts'
 const TICK_MS = 1000
 /** Claimed transfers for each place to work in: enough that files of many channels can take turns. */
 const IN_HAND_PER_SLOT = 32
+
+/** To look past what waits of partners that are full may take a part of the time, not all of it. */
+const PAST_REST = 10
 
 /** What to do with a claim, and with a transfer that was reset while this engine did not hold it. */
 export type Steps = {
@@ -47,6 +50,9 @@ export class Dispatcher {
   #state: 'idle' | 'looking' | 'look again' | 'stopped' = 'idle'
   #looking: Promise<void> = Promise.resolve()
   #lookedAt = 0
+  /** Whether the last look was to go past what waits of partners that are full, and from when on the next one may. */
+  #past: 'not needed' | 'looked' | 'put off' = 'not needed'
+  #pastAgainAt = 0
   #clock: NodeJS.Timeout | undefined
   readonly #clockWatch: ClockWatch
   #renewal: NodeJS.Timeout | undefined
@@ -90,7 +96,8 @@ export class Dispatcher {
     const tick = this.#tickMs
     // What was due and is not claimed waits for others of its partner's to end, which wakes.
     const next = due === undefined || due <= this.#lookedAt ? tick : due - this.#context.now()
-    this.#clock = setTimeout(() => this.wake(), Math.max(1, Math.min(tick, next)))
+    const past = this.#past === 'put off' ? this.#pastAgainAt - performance.now() : tick
+    this.#clock = setTimeout(() => this.wake(), Math.max(1, Math.min(tick, next, past)))
   }
 
   async #claim(): Promise<void> {
@@ -100,17 +107,37 @@ export class Dispatcher {
     await this.#context.heartbeat.ensure()
     const now = this.#context.now()
     this.#lookedAt = now
+    this.#past = 'not needed'
+    const began = performance.now()
     const claims = await claimDue(
       this.#context.store,
       { owner: this.#context.owner, now, until: now + this.#context.leaseMs },
       room,
-      () => this.#inHand.copy(),
+      () => this.#choice(),
     )
+    if ((this.#past as string) === 'looked') {
+      const took = performance.now() - began
+      this.#pastAgainAt = performance.now() + Math.min(PAST_REST * took, this.#tickMs)
+    }
     for (const { contactId = '', ...claim } of claims) {
       this.#inHand.add(contactId)
       void this.#run(claim, { ended: () => this.#inHand.giveBack(contactId) })
     }
     if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
+  }
+
+  /** Where thousands wait for one partner, it is not at each of their ends that others are looked for behind them. */
+  #choice(): Choice {
+    const trial = this.#inHand.copy()
+    return {
+      take: (contactId) => trial.take(contactId),
+      full: () => trial.full(),
+      looksPast: () => {
+        const may = this.#past === 'looked' || performance.now() >= this.#pastAgainAt
+        this.#past = may ? 'looked' : 'put off'
+        return may
+      },
+    }
   }
 
   /** Runs a claim that the caller has taken. Resolves when the run is over. */

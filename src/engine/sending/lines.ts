@@ -99,6 +99,7 @@ export class Lines {
   readonly #parts = new Set<Part>()
   readonly #further = new Set<Line>()
   #trying: 'yes' | 'opening' | 'no' = 'yes'
+  #asksAgain: NodeJS.Timeout | undefined
   #comings = 0
 
   constructor(first: Session, more?: MoreLines) {
@@ -141,7 +142,9 @@ export class Lines {
       this.#come(line, part)
       void this.#send(line, part)
     }
-    if (line.busy === 0 && line.extra && !line.broken) this.#rest(line, line.extra)
+    if (line.busy > 0 || line.broken) return
+    leavePart(line)
+    if (line.extra) this.#rest(line, line.extra)
   }
 
   /** The transfer that the line goes on with, or is to come to: the one with the fewest other lines, for the longest time. */
@@ -159,7 +162,7 @@ export class Lines {
 
   #come(line: Line, part: Part): void {
     if (line.part === part && line.stay > 0) return
-    if (line.part) line.part.lines--
+    leavePart(line)
     part.lines++
     part.since = ++this.#comings
     line.part = part
@@ -198,7 +201,7 @@ export class Lines {
   /** A broken line: the others take what it handed back. */
   #leave(line: Line): void {
     if (line.busy === 0 && this.#further.delete(line)) {
-      if (line.part) line.part.lines--
+      leavePart(line)
       line.extra?.giveBack(line.sent === 0 && line.broken === 'lost')
     }
     this.#fillAll()
@@ -248,8 +251,12 @@ export class Lines {
     void Promise.all(opening).then((answers) => {
       if (this.#trying !== 'opening') return
       this.#trying = answers.includes('refused') ? 'no' : 'yes'
-      // Where there is no room, the next file asks again.
-      if (!answers.includes('no room')) this.#consider()
+      if (!answers.includes('no room')) return this.#consider()
+      // The next file asks again; it may be long until then.
+      this.#asksAgain ??= setTimeout(() => {
+        this.#asksAgain = undefined
+        this.#consider()
+      }, LONGEST_REST_MS).unref()
     })
   }
 
@@ -262,6 +269,11 @@ export class Lines {
 
 function lineOver(session: Session, extra?: ExtraLine): Line {
   return { session, ...(extra && { extra }), part: undefined, stay: 0, busy: 0, long: 0, sent: 0 }
+}
+
+function leavePart(line: Line): void {
+  if (line.part) line.part.lines--
+  line.part = undefined
 }
 
 function atOnce({ extra }: Line, { work }: Part): number {

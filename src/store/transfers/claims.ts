@@ -17,9 +17,11 @@ export type Choice = {
   /** False: no more of this partner's, and it is `full` from now on. */
   take(contactId: string): boolean
   full(): string[]
+  /** Whether to look for others behind what waits of those that are full: the more that is, the longer it takes. */
+  looksPast(): boolean
 }
 
-const ANYBODY: Choice = { take: () => true, full: () => [] }
+const ANYBODY: Choice = { take: () => true, full: () => [], looksPast: () => true }
 
 export type DueClaim = Claim & { contactId: string | undefined }
 
@@ -35,7 +37,10 @@ export async function claimDue(
 ): Promise<DueClaim[]> {
   const { urgent, dialect } = store
   // First looks without a lock: an idle node must not write at every tick.
-  if ((await dueAndFree(urgent.db, holder.now, 1, choice().full()).execute()).length === 0) return []
+  const before = choice()
+  const full = before.full()
+  if (full.length > 0 && !before.looksPast()) return []
+  if ((await dueAndFree(urgent.db, holder.now, 1, full).execute()).length === 0) return []
   return urgent.write(async (tx) => {
     const chosen = await choose(tx, dialect, { now: holder.now, limit, choice: choice() })
     const claims = await take(tx, chosen, holder)
@@ -62,7 +67,7 @@ async function choose(
       if (row.contact_id === null || choice.take(row.contact_id)) chosen.set(row.id, row)
       else refused = true
     }
-    if (!refused || chosen.size >= limit) return [...chosen.values()]
+    if (!refused || chosen.size >= limit || !choice.looksPast()) return [...chosen.values()]
   }
 }
 
