@@ -11,7 +11,7 @@ import { putContact, putLocalEntity } from '../contacts.ts'
 import { newId } from '../database/ids.ts'
 import type { Store } from '../database/store.ts'
 import { makeSeal } from '../seal.ts'
-import { claimForChannels } from './claims.ts'
+import { claimDue, claimForChannels } from './claims.ts'
 import { letGo, parkClaim, requireHeld, setSnapshot } from './leases.ts'
 import { recordLateReceipt } from './receipts.ts'
 import { activeTransfers, findTransfer, insertTransfer, moveTransfer } from './transfers.ts'
@@ -354,6 +354,47 @@ testOnBoth(
     )
   },
 )
+
+testOnBoth('a claim takes of each partner what it may have, the oldest first', async (t, database) => {
+  const store = await withStore(t, database)
+  await withChannels(store)
+  await store.write((tx) => putContact(tx, contactOf('near', 'NEAR', [])))
+  const insertFor = async (contact: string, at: number) => {
+    const channelCode = `BANCO-${contact.toUpperCase()}-A${at}`
+    await store.write((tx) => seedChannel(tx, makeSeal('0'.repeat(32)), channelCode, contact, {}))
+    return insert(store, at, { channelCode })
+  }
+  const slow: string[] = []
+  for (let nth = 0; nth < 9; nth++) slow.push(await insertFor('acme', 1000 + nth))
+  const others = [await insertFor('near', 2000), await insertFor('near', 3000)]
+  let looks = true
+  const claim = async (limit: number, most: Record<string, number>) => {
+    const choice = () => {
+      const left = new Map(Object.entries(most))
+      const take = (contactId: string) => {
+        const more = left.get(contactId) ?? 0
+        left.set(contactId, more - 1)
+        return more > 0
+      }
+      const full = () => [...left].filter(([, more]) => more <= 0).map(([contactId]) => contactId)
+      return { take, full, looksPast: () => looks }
+    }
+    const claims = await claimDue(store, { owner: 'node', now: 5000, until: 6000 }, limit, choice)
+    return claims.map(({ transfer, contactId }) => [contactId, transfer.id])
+  }
+  assert.deepEqual(await claim(3, { acme: 2, near: 1 }), [
+    ['acme', slow[0]],
+    ['acme', slow[1]],
+    ['near', others[0]],
+  ])
+  looks = false
+  assert.deepEqual(await claim(3, { acme: 0, near: 1 }), [], 'it does not look past them now')
+  assert.deepEqual(await claim(2, { acme: 1, near: 1 }), [['acme', slow[2]]])
+  looks = true
+  assert.deepEqual(await claim(3, { acme: 0, near: 5 }), [['near', others[1]]])
+  assert.deepEqual(await claim(100, { acme: 0, near: 0 }), [])
+  assert.equal((await claim(100, { acme: 100 })).length, 6)
+})
 
 testOnBoth('who has lost a transfer changes nothing of it any more', async (t, database) => {
   const store = await withStore(t, database)
