@@ -147,6 +147,18 @@ test('a file that is not YAML is told by line and column, without quoting it', a
   assert.deepEqual(said(faults('- a\n- b\n')), ['the file must be a mapping of fields'])
 })
 
+test('an alias stands for the anchor before it, of as many as there are', () => {
+  assert.equal(parseYaml('a: *x\nb: &x 1\n').faults.length, 1)
+  assert.deepEqual(parseYaml('a: &x 1\nb: *x\nc: &x 2\nd: *x\n').value, { a: 1, b: 1, c: 2, d: 2 })
+  // To go through the text once for each of them took minutes.
+  const many = Array.from({ length: 5000 }, (_, nth) => `  - { code: A${nth}, folder: out, keys: *keys }\n`)
+  const { value, faults } = parseYaml(`keys: &keys { one: 1 }\nlist:\n${many.join('')}`)
+  assert.deepEqual(faults, [])
+  const { list } = value as { list: { code: string; keys: unknown }[] }
+  assert.equal(list.length, 5000)
+  assert.deepEqual(list.at(-1), { code: 'A4999', folder: 'out', keys: { one: 1 } })
+})
+
 const shared = (direction: string) => `localEntities: [{ code: BANCO, name: Banco }]
 contacts: [{ id: acme, remoteCodes: [{ code: ACME }] }]
 channels:

@@ -33,10 +33,13 @@ export function parseYaml(text: string): YamlSource {
     offset: error.pos[0],
     message: wordsFor(error.code),
   }))
+  // The parser would go through the whole text again for each alias.
+  const anchors = new Set<string>()
   visit(document, {
-    Alias: (_, alias) => {
-      if (!alias.resolve(document))
-        faults.push({ offset: alias.range?.[0] ?? 0, message: wordsFor('BAD_ALIAS') })
+    Node: (_, node) => {
+      if (!isAlias(node)) return void (node.anchor !== undefined && anchors.add(node.anchor))
+      if (!anchors.has(node.source))
+        faults.push({ offset: node.range?.[0] ?? 0, message: wordsFor('BAD_ALIAS') })
     },
   })
   return {
