@@ -365,10 +365,10 @@ async function beside(): Promise<void> {
       for (let number = 0; number < channels; number++)
         await makeSmall(scene.out(number), Math.ceil(files / channels))
       const all = timed(() => scene.send())
-      let over = false
-      void all.finally(() => (over = true)).catch(() => {})
+      const over = new AbortController()
+      void all.catch(() => {}).finally(() => over.abort())
       const times: number[] = []
-      while (!over) {
+      while (!over.signal.aborted) {
         times.push(await one())
         await new Promise((resolve) => setTimeout(resolve, 500))
       }

@@ -37,8 +37,9 @@ export function parseYaml(text: string): YamlSource {
   const anchors = new Set<string>()
   visit(document, {
     Node: (_, node) => {
-      if (!isAlias(node)) return void (node.anchor !== undefined && anchors.add(node.anchor))
-      if (!anchors.has(node.source))
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.add(node.anchor)
+      } else if (!anchors.has(node.source))
         faults.push({ offset: node.range?.[0] ?? 0, message: wordsFor('BAD_ALIAS') })
     },
   })

@@ -253,7 +253,8 @@ export class Lines {
       this.#trying = answers.includes('refused') ? 'no' : 'yes'
       if (!answers.includes('no room')) return this.#consider()
       // The next file asks again; it may be long until then.
-      this.#asksAgain ??= setTimeout(() => {
+      if (this.#asksAgain) return
+      this.#asksAgain = setTimeout(() => {
         this.#asksAgain = undefined
         this.#consider()
       }, LONGEST_REST_MS).unref()
