@@ -9,7 +9,7 @@ import { closeAfter, waitFor } from '../support/harness.ts'
 import { tidy } from '../support/oftp2/ends.ts'
 import { SAMPLES, TrialServer } from '../support/oftp2/partner.ts'
 import type { TrialPartner } from '../support/oftp2/partner.ts'
-import { startPair } from './pair.ts'
+import { greet, startPair } from './pair.ts'
 import type { Pair, Relation } from './pair.ts'
 import { WireTap } from './wire-tap.ts'
 
@@ -187,12 +187,6 @@ async function foreign(t: Parameters<typeof closeAfter>[0], sessions?: number, a
     right: { channels: Object.fromEntries(applications.map((application) => [application, {}])) },
   }))
   return { server, relation }
-}
-
-async function greet(partner: TrialPartner, relation: Relation): Promise<void> {
-  const [, remote = ''] = relation.code('left', '').split('-')
-  await partner.say(SAMPLES.SSRM).expect('SSID')
-  partner.say({ ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: 4 })
 }
 
 /** Takes every file, from the `slowFrom`th on not before it `may`, and ends the session when it is given the turn. */

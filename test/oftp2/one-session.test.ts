@@ -1,14 +1,15 @@
 // What waits for a partner goes over one session: the turn is given when nothing more is to be sent, and for all at once.
 
 import assert from 'node:assert/strict'
+import { truncate } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { Command } from '../../src/engine/transports/oftp2/protocol/commands.ts'
 import { tidy } from '../support/oftp2/ends.ts'
 import { SAMPLES, TrialServer } from '../support/oftp2/partner.ts'
 import type { TrialPartner } from '../support/oftp2/partner.ts'
 import { closeAfter, waitFor } from '../support/harness.ts'
-import { startPair } from './pair.ts'
+import { CREDIT, greet, startPair } from './pair.ts'
 import type { ChannelSetting, Pair, Relation } from './pair.ts'
 import { WireTap } from './wire-tap.ts'
 
@@ -108,6 +109,53 @@ test('a file that is refused fails its transfer by name, and cuts off nobody on 
   assert.equal(left.filter(({ phase }) => phase === 'DONE').length, seen.files - (ALL_FILES - 7))
 })
 
+test('a file that changes while it is sent fails its own transfer, and no other on the line', async (t) => {
+  const pair = await startPair(t)
+  const server = new TrialServer()
+  const port = await server.listen()
+  closeAfter(t, () => server.close())
+  // Without retries a transfer that had failed by it would stay so.
+  const connection = { advancedConfigurationConnection: { retries: 0 } }
+  const applications = ['CHANGES', 'WAITS0', 'WAITS1']
+  const relation = await pair.relate(() => ({
+    left: {
+      port,
+      oftp2: { sessions: 1 },
+      channels: Object.fromEntries(applications.map((application) => [application, { connection }])),
+    },
+    right: { channels: Object.fromEntries(applications.map((application) => [application, {}])) },
+  }))
+  const seen: Seen = { sessions: 0, files: 0 }
+  await pair.put(relation, 'left', 'CHANGES', 'big.bin', Buffer.alloc(4_000_000))
+  const changes = await pair.send('left', relation.code('left', 'CHANGES'))
+  const first = await server.next()
+  await greet(first, relation)
+  await first.expect('SFID')
+  const waiting: string[] = []
+  for (const application of applications.slice(1)) {
+    await pair.put(relation, 'left', application, `${application}.txt`, application)
+    waiting.push(await pair.send('left', relation.code('left', application)))
+  }
+  await allStarted(pair, waiting)
+  await truncate(join(relation.folder('left', 'out', 'CHANGES'), 'big.bin'), 100_000)
+  first.say(SAMPLES.SFPA)
+  for (
+    let buffers = 0, command = await first.hear();
+    command && command.kind !== 'ESID';
+    command = await first.hear()
+  )
+    if (command.kind === 'DATA' && ++buffers % CREDIT === 0) first.say(SAMPLES.CDT)
+  first.close()
+  const { state, error } = await pair.ended('left', changes)
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /big\.bin changed while/)
+  const second = await server.next()
+  await greet(second, relation)
+  void takeFiles(second, seen)
+  await allCompleted(pair, waiting)
+  assert.equal(seen.files, 2)
+})
+
 /** Every channel's files, on their way to a foreign partner that answers once all transfers have started. */
 async function sendToForeigner(t: TestContext, unwanted?: string) {
   const pair = await startPair(t)
@@ -141,23 +189,15 @@ function answerCalls(
       const partner = await server.next()
       seen.sessions += 1
       await ready.promise
-      await takeFiles(partner, relation, seen, unwanted)
+      await greet(partner, relation)
+      await takeFiles(partner, seen, unwanted)
     }
   }
   void answer()
   return { open: ready.resolve }
 }
 
-async function takeFiles(
-  partner: TrialPartner,
-  relation: Relation,
-  seen: Seen,
-  unwanted: string | undefined,
-): Promise<void> {
-  const [, remote = ''] = relation.code('left', '').split('-')
-  const ssid: Command = { ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: 4 }
-  await partner.say(SAMPLES.SSRM).expect('SSID')
-  partner.say(ssid)
+async function takeFiles(partner: TrialPartner, seen: Seen, unwanted?: string): Promise<void> {
   for (let command = await partner.hear(); command !== undefined; command = await partner.hear()) {
     if (command.kind === 'SFID') partner.say(command.description === unwanted ? SAMPLES.SFNA : SAMPLES.SFPA)
     if (command.kind === 'EFID') {

@@ -13,6 +13,8 @@ import { readPlatform } from '../../src/platform/read.ts'
 import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
 import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import { SAMPLES } from '../support/oftp2/partner.ts'
+import type { TrialPartner } from '../support/oftp2/partner.ts'
 
 export type Side = 'left' | 'right'
 export type ChannelSetting = Omit<Partial<PlatformChannel>, 'code' | 'contact'>
@@ -229,4 +231,14 @@ export async function startEnd(
     },
   })
   return { ...node, ...keys, side, scripts, plainPort, tlsPort }
+}
+
+/** Buffers that a foreign partner takes before it gives new credit. */
+export const CREDIT = 4
+
+/** A foreign partner lets the left node in. */
+export async function greet(partner: TrialPartner, relation: Relation): Promise<void> {
+  const [, remote = ''] = relation.code('left', '').split('-')
+  await partner.say(SAMPLES.SSRM).expect('SSID')
+  partner.say({ ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: CREDIT })
 }

@@ -57,6 +57,7 @@ export class Conversation {
   readonly #calling: boolean
   readonly #handshakeMs: number
   #actions: Actions | undefined
+  wasCut = false
   readonly #ended = new AbortController()
   #outcome: { error: NodeError | undefined } | undefined
   #waiting: { resolve: (command: Command) => void; reject: (error: NodeError) => void } | undefined
@@ -189,6 +190,15 @@ export class Conversation {
     this.link.ignore()
     this.link.clock(Math.min(LINGER_MS, this.party?.timeouts.ackMs ?? LINGER_MS))
     this.#finish(error)
+  }
+
+  /**
+   * Ends the session for the sake of one file that is under way: in the middle of one the protocol has no other way out. It
+   * says nothing of the files that wait for their turn.
+   */
+  cut(thrown: unknown): void {
+    this.wasCut ||= this.#outcome === undefined
+    this.abort(thrown)
   }
 
   /** The session is to end: from now on even an idle partner gets only the time for an answer. */

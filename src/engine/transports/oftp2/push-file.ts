@@ -78,8 +78,7 @@ async function sendWhole(sending: Sending, offered: RestartPoint, agreed: number
   } catch (error) {
     if (refusalOf(error)?.command === 'EFNA') throw error
     progress.safe(safePosition(sending))
-    // In the middle of a file the protocol's only way out is to end the session.
-    conversation.abort(error)
+    conversation.cut(error)
     throw error
   }
 }

@@ -33,8 +33,7 @@ export async function pushOctets(pushed: Pushed, progress: PushProgress): Promis
     await endFile(conversation, shape, encoder)
     progress.safe(pushed.octets.length)
   } catch (error) {
-    // In the middle of a file the protocol's only way out is to end the session.
-    if (refusalOf(error)?.command !== 'EFNA') conversation.abort(error)
+    if (refusalOf(error)?.command !== 'EFNA') conversation.cut(error)
     throw error
   } finally {
     // What was written stays there until the line has taken it.

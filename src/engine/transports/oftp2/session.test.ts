@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import test, { afterEach } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NodeError } from '../../../errors.ts'
-import type { Envelope, OwedReceipt, RecordFormat, Session } from '../transport.ts'
+import type { Envelope, OwedReceipt, RecordFormat, Session, WireFile } from '../transport.ts'
 import { contentOf } from '../../../../test/support/oftp2/host.ts'
 import type { PairOptions } from '../../../../test/support/oftp2/ends.ts'
 import { SAMPLES, TrialServer } from '../../../../test/support/oftp2/partner.ts'
@@ -650,6 +650,42 @@ test('a file that changes under way, or is no chain of records, ends the session
       assert.equal(ends.called.complete.length, 0)
     })
   }
+})
+
+test('a session that is cut in the middle of a file says nothing of the files that wait for their turn', async () => {
+  const changed = {
+    ...wireFile(noise(3000), U),
+    source: {
+      size: 5000,
+      read: async (into: Uint8Array, at: number) => (at < 3000 ? Math.min(into.length, 3000 - at) : 0),
+    },
+  }
+  const stop = new AbortController()
+  const causes: [WireFile, AbortSignal, string][] = [
+    [changed, new AbortController().signal, 'file_changed'],
+    [wireFile(noise(100), U), stop.signal, 'lease_lost'],
+  ]
+  for (const [file, signal, code] of causes)
+    await withEnds({}, async (ends) => {
+      const [offered, hold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      ends.called.before.offer = () => {
+        offered.resolve()
+        return hold.promise
+      }
+      const session = await ends.call()
+      const first = session.push(file, new Progress(), signal)
+      const waiting = [1, 2].map(() => push(session, wireFile(noise(100), U)))
+      const rejected = [
+        assert.rejects(first, { code }),
+        ...waiting.map((one) => assert.rejects(one, { code: 'cancelled', message: /another file/ })),
+      ]
+      await offered.promise
+      if (code === 'lease_lost') stop.abort(new NodeError('lease_lost', 'another node has it'))
+      hold.resolve()
+      await Promise.all(rejected)
+      await assert.rejects(push(session, wireFile(noise(100), U)), { code: 'cancelled' })
+      await session.close()
+    })
 })
 
 test('a disk that fails under way ends the session, and the sender may try again', async () => {

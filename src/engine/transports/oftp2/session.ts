@@ -40,9 +40,16 @@ function closedHere(): NodeError {
   return ending('cancelled', '05', 'the session was closed here')
 }
 
-/** The session ended in order before the file's turn came. Nothing was tried, so nothing has failed. */
-function hungUp(): NodeError {
-  return new NodeError('unavailable', 'the partner had ended the session before the file’s turn came')
+/** The session was over before the file's turn came. Where nothing else was wrong, nothing has failed. */
+function untried(conversation: Conversation): NodeError {
+  if (conversation.endedInOrder)
+    return new NodeError('unavailable', 'the partner had ended the session before the file’s turn came')
+  if (conversation.wasCut)
+    return new NodeError(
+      'cancelled',
+      'the session was cut in the middle of another file, before this one’s turn came',
+    )
+  return conversation.over
 }
 
 export class Oftp2Session implements Session {
@@ -141,11 +148,11 @@ export class Oftp2Session implements Session {
         await pushFile(conversation, this.#parts.pool, file, progress).then(resolve, reject)
         this.#pushing = false
       },
-      drop: () => reject(conversation.endedInOrder ? hungUp() : conversation.over),
+      drop: () => reject(untried(conversation)),
     }
     const stop = (): void => {
       if (this.#speaker.remove(job)) reject(stopped(file.name, signal))
-      else conversation.abort(stopped(file.name, signal))
+      else conversation.cut(stopped(file.name, signal))
     }
     signal.addEventListener('abort', stop, { once: true })
     this.#speaker.add(job)
