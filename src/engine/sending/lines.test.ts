@@ -215,6 +215,38 @@ test('a first line that breaks ends the attempt of each transfer that has a file
   )
 })
 
+test('a session that is cut for one file ends its own transfer by that, and others by the cut', async () => {
+  const went: string[] = []
+  const first = sessionOf('first')
+  const cut = new NodeError('cancelled', 'the session was cut in the middle of another file')
+  const changed = new NodeError('file_changed', 'it changed')
+  const told = Promise.withResolvers<void>()
+  let begun = 0
+  // The file that it is cut for is told of after those that waited behind it.
+  const send = async () => {
+    if (++begun === 1) {
+      await told.promise
+      throw changed
+    }
+    if (first.ended.aborted) throw cut
+    await new Promise((_, reject) => first.ended.addEventListener('abort', () => reject(cut)))
+  }
+  const lines = new Lines(first)
+  const own = workOf('own', went, { atOnce: 3, send })
+  const other = workOf('other', went, { atOnce: 3, send })
+  const all = [lines.sendAll(filesOf(5), own), lines.sendAll(filesOf(5), other)]
+  await turnEnds()
+  first.end(cut)
+  await turnEnds()
+  told.resolve()
+  await Promise.all(all)
+  assert.deepEqual([own.failures, other.failures], [[changed], [cut]])
+  const late = workOf('late', went, { send })
+  await lines.sendAll(filesOf(2), late)
+  assert.deepEqual(late.failures, [cut])
+  assert.deepEqual(went, [])
+})
+
 test('a transfer that is over while others have the lines waits for none of them', async () => {
   const went: string[] = []
   const waits = Promise.withResolvers<void>()

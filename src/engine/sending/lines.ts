@@ -9,7 +9,7 @@
 // either: a partner that gets the turn sends its receipts, and those would hold up the last files. A further line that
 // breaks, or that the partner turns away, hands its files to the others, and no more are opened until another transfer
 // comes. If the first one breaks, that is the end of the attempt of each transfer that has a file to begin: those under way
-// may finish. A file that fails for itself holds up no other.
+// may finish. Likewise where it is cut in the middle of a file, once no other line is left. A file that fails for itself holds up no other.
 // Callers: the session pool makes one for each session that it lends; send-files.ts has each transfer send its files.
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
@@ -88,8 +88,8 @@ type Line = {
   /** Files under way that take long. */
   long: number
   sent: number
-  /** Nothing more goes over it: `cut` by the reset of a transfer, in the middle of a file. */
-  broken?: 'lost' | 'cut'
+  /** Nothing more goes over it. `cut`: in the middle of another file, which says nothing of the line. */
+  broken?: { cut: boolean; thrown: unknown }
   rest?: NodeJS.Timeout
 }
 
@@ -125,6 +125,7 @@ export class Lines {
     this.#parts.add(part)
     if (this.#trying === 'no') this.#trying = 'yes'
     this.#fillAll()
+    this.#endIfDone(part)
     this.#consider()
     await promise
     work.over.removeEventListener('abort', over)
@@ -183,8 +184,8 @@ export class Lines {
       line.sent++
     } catch (thrown) {
       if (isOfTheLine(line, part, thrown)) {
-        line.broken ??= wasCut(thrown) ? 'cut' : 'lost'
-        if (line.broken === 'lost') this.#trying = 'no'
+        line.broken ??= { cut: wasCut(thrown), thrown }
+        if (!line.broken.cut) this.#trying = 'no'
         part.files.push(file)
         part.octets += size
       } else part.work.failed(file, thrown, line.session)
@@ -192,9 +193,9 @@ export class Lines {
     part.underWay--
     line.busy--
     if (size > QUICK_OCTETS) line.long--
-    this.#endIfDone(part)
     if (line.broken) this.#leave(line)
     else this.#fill(line)
+    this.#endIfDone(part)
     this.#consider()
   }
 
@@ -202,13 +203,20 @@ export class Lines {
   #leave(line: Line): void {
     if (line.busy === 0 && this.#further.delete(line)) {
       leavePart(line)
-      line.extra?.giveBack(line.sent === 0 && line.broken === 'lost')
+      line.extra?.giveBack(line.sent === 0 && line.broken?.cut === false)
     }
     this.#fillAll()
+    for (const part of this.#parts) this.#endIfDone(part)
   }
 
   #endIfDone(part: Part): void {
-    if (part.underWay > 0 || isWaiting(part) || !this.#parts.delete(part)) return
+    if (part.underWay > 0) return
+    const [file] = part.files
+    const { broken, session } = this.#first
+    // Not before its own files have told what became of them: one of them may be what the session was cut for.
+    if (broken && file && isWaiting(part) && this.#further.size === 0)
+      part.work.failed(file, broken.thrown, session)
+    if (isWaiting(part) || !this.#parts.delete(part)) return
     part.done()
     if (this.#parts.size > 0) return
     for (const line of this.#further)
@@ -287,14 +295,15 @@ function isWaiting({ files, work }: Part): boolean {
 
 /**
  * The others may have more luck with the file. What is wrong with the file itself they will find, too. The first line is nobody's
- * to leave.
+ * to leave, unless it was cut.
  */
 function isOfTheLine({ extra, session, sent }: Line, { work }: Part, thrown: unknown): boolean {
-  if (!extra || work.over.aborted || !(thrown instanceof NodeError)) return false
-  return thrown.retry || (session.ended.aborted && (sent === 0 || wasCut(thrown)))
+  if (work.over.aborted || !(thrown instanceof NodeError)) return false
+  if (session.ended.aborted && wasCut(thrown)) return true
+  return extra !== undefined && (thrown.retry || (session.ended.aborted && sent === 0))
 }
 
-/** The reset of another transfer, in the middle of its file, has ended the session. */
+/** In the middle of another file: it was reset, or changed, and the protocol has no other way to stop it. */
 function wasCut(thrown: unknown): boolean {
   return thrown instanceof NodeError && thrown.code === 'cancelled'
 }
