@@ -221,5 +221,7 @@ field('security.rsaRemoteKey', 'another key there: only its owner opens the file
   const security = { cryptography: true, ciphrate: 'FILE', rsaRemoteKey: other.certificatePem } as const
   const { wire } = await sent(t, security)
   assert.equal((await decryptBuffer(wire, { privateKeyPem: other.privateKeyPem })).toString(), 'a file')
-  await assert.rejects(decryptBuffer(wire, { privateKeyPem: theirs.privateKeyPem }))
+  // With another one it ends in an error, or, once in 256 times, where the padding looks right by chance, in nonsense.
+  const opened = await decryptBuffer(wire, { privateKeyPem: theirs.privateKeyPem }).catch(() => undefined)
+  assert.notEqual(opened?.toString(), 'a file')
 })
