@@ -9,7 +9,7 @@ import { closeAfter, waitFor } from '../support/harness.ts'
 import { tidy } from '../support/oftp2/ends.ts'
 import { SAMPLES, TrialServer } from '../support/oftp2/partner.ts'
 import type { TrialPartner } from '../support/oftp2/partner.ts'
-import { greet, startPair } from './pair.ts'
+import { allStarted, greet, startPair } from './pair.ts'
 import type { Pair, Relation } from './pair.ts'
 import { WireTap } from './wire-tap.ts'
 
@@ -115,14 +115,7 @@ test('channels with few files each share the further sessions that all of them a
   const ids = await Promise.all(
     applications.map((application) => pair.send('left', relation.code('left', application))),
   )
-  await waitFor('every transfer to start', async () => {
-    const rows = await pair.left.store.db
-      .selectFrom('transfer')
-      .select('state')
-      .where('id', 'in', ids)
-      .execute()
-    return rows.every(({ state }) => state === 'IN_PROGRESS')
-  })
+  await allStarted(pair, ids)
   hold.release()
   for (const id of ids) {
     const { state, error, attempts } = await pair.ended('left', id)

@@ -8,8 +8,8 @@ import type { TestContext } from 'node:test'
 import { tidy } from '../support/oftp2/ends.ts'
 import { SAMPLES, TrialServer } from '../support/oftp2/partner.ts'
 import type { TrialPartner } from '../support/oftp2/partner.ts'
-import { closeAfter, waitFor } from '../support/harness.ts'
-import { CREDIT, greet, startPair } from './pair.ts'
+import { closeAfter } from '../support/harness.ts'
+import { CREDIT, allStarted, greet, startPair } from './pair.ts'
 import type { ChannelSetting, Pair, Relation } from './pair.ts'
 import { WireTap } from './wire-tap.ts'
 
@@ -34,15 +34,6 @@ async function sendAll(pair: Pair, relation: Relation): Promise<string[]> {
         `${application} ${number}`,
       )
   return Promise.all(CHANNELS.map((application) => pair.send('left', relation.code('left', application))))
-}
-
-/** All of them are in hand: from here on nothing but the partner keeps them waiting. */
-async function allStarted(pair: Pair, ids: readonly string[]): Promise<void> {
-  await waitFor('every transfer to start', async () => {
-    const { db } = pair.left.store
-    const rows = await db.selectFrom('transfer').select('state').where('id', 'in', ids).execute()
-    return rows.every(({ state }) => state === 'IN_PROGRESS')
-  })
 }
 
 async function allCompleted(pair: Pair, ids: readonly string[]): Promise<void> {

@@ -242,3 +242,12 @@ export async function greet(partner: TrialPartner, relation: Relation): Promise<
   await partner.say(SAMPLES.SSRM).expect('SSID')
   partner.say({ ...SAMPLES.SSID, code: `O0013${remote}`, bufferSize: 4096, credit: CREDIT })
 }
+
+/** All of them are in hand: from here on nothing but the partner keeps them waiting. */
+export async function allStarted(pair: Pair, ids: readonly string[]): Promise<void> {
+  await waitFor('every transfer to start', async () => {
+    const { db } = pair.left.store
+    const rows = await db.selectFrom('transfer').select('state').where('id', 'in', ids).execute()
+    return rows.every(({ state }) => state === 'IN_PROGRESS')
+  })
+}

@@ -44,8 +44,8 @@ export async function claimDue(
   return urgent.write(async (tx) => {
     const chosen = await choose(tx, dialect, { now: holder.now, limit, choice: choice() })
     const claims = await take(tx, chosen, holder)
-    const contactOf = new Map(chosen.map(({ id, contact_id }) => [id, contact_id ?? undefined]))
-    return claims.map((claim) => ({ ...claim, contactId: contactOf.get(claim.transfer.id) }))
+    const contacts = new Map(chosen.map(({ id, contact_id }) => [id, contact_id ?? undefined]))
+    return claims.map((claim) => ({ ...claim, contactId: contacts.get(claim.transfer.id) }))
   })
 }
 
@@ -74,31 +74,19 @@ async function choose(
 function dueAndFree(db: Db, now: number, limit: number, without: readonly string[]) {
   const due = db
     .selectFrom('transfer')
-    .select((eb) => [
-      'transfer.id',
-      eb
-        .selectFrom('channel')
-        .select('contact_id')
-        .whereRef('channel.code', '=', 'transfer.channel_code')
-        .as('contact_id'),
-    ])
+    .select((eb) => ['transfer.id', contactOf(eb).as('contact_id')])
     .where(isActive)
     .where('due_at', '<=', now)
     .where(heldByNobody(now))
     .orderBy('due_at')
     .limit(limit)
   if (without.length === 0) return due
-  return due.where((eb) =>
-    eb.not(
-      eb.exists(
-        eb
-          .selectFrom('channel')
-          .select('channel.code')
-          .whereRef('channel.code', '=', 'transfer.channel_code')
-          .where('contact_id', 'in', without),
-      ),
-    ),
-  )
+  return due.where((eb) => eb.not(eb.exists(contactOf(eb).where('contact_id', 'in', without))))
+}
+
+/** The partner that the transfer's channel is with. */
+function contactOf(eb: ExpressionBuilder<Tables, 'transfer'>) {
+  return eb.selectFrom('channel').select('contact_id').whereRef('channel.code', '=', 'transfer.channel_code')
 }
 
 /** Never claimed, given back, or claimed by an engine whose lease and sign of life have both run out. */
