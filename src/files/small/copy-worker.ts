@@ -8,7 +8,7 @@ import { parentPort } from 'node:worker_threads'
 import { thisThreadStepsBack } from '../../thread-priority.ts'
 import { syncFolder } from '../folder-sync.ts'
 import { readUnchanged } from '../unchanged.ts'
-import type { Copied, CopyAnswer, CopyOrder, SmallCopy } from './copies.ts'
+import type { CopyAnswer, CopyOrder } from './copies.ts'
 import { removeName, writeNew } from './new-file.ts'
 
 thisThreadStepsBack()
@@ -17,33 +17,42 @@ thisThreadStepsBack()
 let written: Promise<unknown> = Promise.resolve()
 
 parentPort?.on('message', (order: CopyOrder) => {
-  const memory = new ArrayBuffer(octetsIntoMemory(order.copies))
-  const making = written.then(() => makeCopies(order, memory))
+  const { id, given } = order
+  const read = new ArrayBuffer(octetsToRead(order))
+  const making = written.then(() => makeCopies(order, read))
   written = making
   void making
     .then((made) => syncAll(order, made))
-    .then((copied) => parentPort?.postMessage({ id: order.id, copied } satisfies CopyAnswer, [memory]))
+    .then((sha256) => {
+      parentPort?.postMessage({ id, sha256, read, given } satisfies CopyAnswer, [read, given])
+    })
 })
 
 /** An order's syncs are heard of between the files of the next. */
 const BETWEEN_TURNS = 8
 
-async function makeCopies({ copies }: CopyOrder, memory: ArrayBuffer): Promise<Made[]> {
-  let used = 0
+async function makeCopies({ paths, sizes, times, to, given }: CopyOrder, read: ArrayBuffer): Promise<Made[]> {
+  let [usedOfGiven, usedOfRead] = [0, 0]
   const made: Made[] = []
-  for (const copy of copies) {
-    if (made.length % BETWEEN_TURNS === 0 && made.length > 0) await turnEnds()
-    const size = sizeInMemory(copy)
-    const into = size === undefined ? undefined : new Uint8Array(memory, used, size)
-    used += size ?? 0
-    made.push(makeCopy(copy, into))
+  for (const [nth, path] of paths.entries()) {
+    if (nth % BETWEEN_TURNS === 0 && nth > 0) await turnEnds()
+    const [size = 0, modifiedAt = 0, target = null] = [sizes[nth], times[nth], to[nth]]
+    if (path === null) {
+      const octets = new Uint8Array(given, usedOfGiven, size)
+      usedOfGiven += size
+      made.push(makeCopy(target, () => octets))
+    } else {
+      const into = target === null ? new Uint8Array(read, usedOfRead, size) : undefined
+      usedOfRead += into?.length ?? 0
+      made.push(makeCopy(target, () => readUnchanged(path, { size, modifiedAt }, into)))
+    }
   }
   return made
 }
 
 /** All are written by now, and their syncs wait together, with those of their folders: one of the disk's journal serves many. */
-async function syncAll({ copies, syncNames }: CopyOrder, made: readonly Made[]): Promise<Copied[]> {
-  const folders = new Set(syncNames ? copies.flatMap(({ to }) => (to === null ? [] : dirname(to))) : [])
+async function syncAll({ to, syncNames }: CopyOrder, made: readonly Made[]): Promise<(string | undefined)[]> {
+  const folders = new Set(syncNames ? to.flatMap((path) => (path === null ? [] : dirname(path))) : [])
   const naming = [...folders].map((folder) =>
     syncFolder(folder).then(
       () => true,
@@ -52,31 +61,27 @@ async function syncAll({ copies, syncNames }: CopyOrder, made: readonly Made[]):
   )
   const synced = await Promise.all(made.map((copy) => sync(copy?.file)))
   const areNamed = (await Promise.all(naming)).every(Boolean)
-  return copies.map(({ to }, nth) => {
-    const copy = made[nth]
-    if (copy && synced[nth] === true && areNamed) return copy.copied
-    if (copy && to !== null) removeName(to)
+  return made.map((copy, nth) => {
+    if (copy && synced[nth] === true && areNamed) return copy.sha256
+    const path = to[nth]
+    if (copy && path) removeName(path)
     return undefined
   })
 }
 
-function octetsIntoMemory(copies: readonly SmallCopy[]): number {
-  return copies.reduce((sum, copy) => sum + (sizeInMemory(copy) ?? 0), 0)
-}
-
-function sizeInMemory({ from, to }: SmallCopy): number | undefined {
-  if (to !== null) return undefined
-  return from instanceof Uint8Array ? from.length : from.expected.size
+function octetsToRead({ to, sizes }: CopyOrder): number {
+  return sizes.reduce((sum, size, nth) => sum + (to[nth] === null ? size : 0), 0)
 }
 
 /** `file` is open, and not synced. */
-type Made = { copied: NonNullable<Copied>; file?: number } | undefined
+type Made = { sha256: string; file?: number } | undefined
 
-function makeCopy({ from, to }: SmallCopy, into: Uint8Array | undefined): Made {
+/** Undefined: it could not be made, and nothing is left of it. */
+function makeCopy(to: string | null, octetsOf: () => Uint8Array): Made {
   try {
-    const octets = from instanceof Uint8Array ? from : readUnchanged(from.path, from.expected, into)
+    const octets = octetsOf()
     const sha256 = hash('sha256', octets)
-    return to === null ? { copied: { sha256, octets } } : { copied: { sha256 }, file: writeNew(to, octets) }
+    return to === null ? { sha256 } : { sha256, file: writeNew(to, octets) }
   } catch {
     if (to !== null) removeName(to)
     return undefined

@@ -72,8 +72,7 @@ export class SmallPart implements Part {
   #fits(chunk: Uint8Array, position: number): boolean {
     if (position !== this.#size || position + chunk.length > this.#most) return false
     if (!this.#octets && !this.#together.takeRoom(this.#most)) return false
-    // Memory of its own: a thread is handed all of what it lies in.
-    this.#octets ??= Buffer.allocUnsafeSlow(this.#most)
+    this.#octets ??= Buffer.allocUnsafe(this.#most)
     return true
   }
 
