@@ -79,6 +79,23 @@ test('a partner that has refused a further session is not asked again', async ()
   assert.deepEqual([over, asked], [new Set(['first']), 1])
 })
 
+test('as many further lines as there are are tried for at once, and never many', async () => {
+  const waves: number[] = []
+  let calling = 0
+  const more: MoreLines = {
+    wanted: ({ lines, files }: Waiting) => Math.min(30, lines + files),
+    open: async () => {
+      if (calling++ === 0) waves.push(0)
+      waves.push((waves.pop() ?? 0) + 1)
+      await turnEnds()
+      calling--
+      return { session: sessionOf(`further ${waves.length}`), giveBack: () => {} }
+    },
+  }
+  await new Lines(sessionOf('first'), more).sendAll(filesOf(1000), workOf('it', []))
+  assert.deepEqual(waves, [1, 2, 4, 8, 8, 6])
+})
+
 test('a transfer of many files lets others have the line after some of its own', async () => {
   const went: string[] = []
   const lines = new Lines(sessionOf('first'))

@@ -21,6 +21,9 @@ const FURTHER_AT_ONCE = 3
 
 const LONGEST_REST_MS = 1000
 
+/** Calls at once for further lines. */
+const MOST_CALLS = 8
+
 /** A line stays with a transfer for so many small files, or so many octets, while others wait. */
 const STAY_FILES = 32
 const STAY_OCTETS = 4 * 1024 * 1024
@@ -235,7 +238,10 @@ export class Lines {
     if (this.#further.delete(line)) extra.giveBack(false)
   }
 
-  /** Begins to open what pays. The second line is tried alone; where it is let in, the others follow together. */
+  /**
+   * Begins to open what pays: the second line alone, and each time that all are let in as many again. A partner that has room
+   * for few turns few away, and never has more than some callers at its door who have not yet said who they are.
+   */
   #consider(): void {
     const more = this.#more
     const parts = [...this.#parts].filter(isWaiting)
@@ -253,7 +259,7 @@ export class Lines {
       }) - lines
     if (missing <= 0) return
     this.#trying = 'opening'
-    const opening = Array.from({ length: lines === 1 ? 1 : missing }, () =>
+    const opening = Array.from({ length: Math.min(missing, lines, MOST_CALLS) }, () =>
       more.open().then((line) => (typeof line === 'string' ? line : this.#use(line))),
     )
     void Promise.all(opening).then((answers) => {

@@ -79,3 +79,20 @@ test('a refusal is remembered as the number that was open then, and forgotten af
   now += 16 * MINUTE
   assert.equal(await open(ask), another)
 })
+
+test('of several calls at once one is turned away: what is remembered is what was let in beside it', async () => {
+  const extra = new ExtraSessions(() => 0)
+  const open = (made: () => Promise<Session>) => extra.open('acme', { allowed: 8, others: 1 }, made)
+  const answers = [1, 2, 3].map(() => Promise.withResolvers<Session>())
+  const opening = answers.map(({ promise }) => open(() => promise))
+  answers[1]?.reject(new Error('no more'))
+  assert.equal(await opening[1], 'refused')
+  const first = session()
+  answers[0]?.resolve(first)
+  answers[2]?.resolve(session())
+  await Promise.all(opening)
+  assert.equal(extra.all().length, 2)
+  first.end()
+  assert.notEqual(await open(() => Promise.resolve(session())), 'no room')
+  assert.equal(await open(() => Promise.resolve(session())), 'no room')
+})

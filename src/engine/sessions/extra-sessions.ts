@@ -56,6 +56,9 @@ export class ExtraSessions {
       const session = await call()
       const some = this.#open.get(contactId) ?? new Set()
       this.#open.set(contactId, some.add(session))
+      // Of several calls made at once one is turned away first, and others are still let in.
+      const known = this.#refused.get(contactId)
+      if (known) known.most = Math.max(known.most, others + some.size)
       session.ended.addEventListener('abort', () => this.#forget(contactId, session), { once: true })
       if (session.ended.aborted) this.#forget(contactId, session)
       return session
