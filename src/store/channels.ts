@@ -63,12 +63,19 @@ const versionsOf = hot<{ contactId: string }, Version>((db, arg) =>
     .where('contact_id', '=', arg('contactId'))
     .orderBy('code'),
 )
-const ofApplication = hot<{ contactId: string; application: string; ending: string }, ChannelRow>((db, arg) =>
+const ofApplication = hot<
+  { contactId: string; application: string; ending: string },
+  Version & { alias: string | null }
+>((db, arg) =>
   db
     .selectFrom('channel')
-    .selectAll()
+    .select(['code', 'id', 'revision', 'alias'])
     .where('contact_id', '=', arg('contactId'))
-    .where((eb) => eb.or([eb('alias', '=', arg('application')), eb('code', 'like', arg('ending'))]))
+    .where((eb) => {
+      // SQLite compiles a statement anew for each pattern that is a value by itself.
+      const ends = sql<boolean>`code like '%-' || ${arg('ending')}`
+      return eb.or([eb('alias', '=', arg('application')), ends])
+    })
     .orderBy('code'),
 )
 
@@ -107,9 +114,15 @@ export async function channelsOfApplication(
   application: string,
 ): Promise<ChannelRecord[]> {
   // A partner may name anything. What is no letter of a code stands for any; so more is found, as of channels with an alias.
-  const ending = `%-${application.replaceAll(/[^A-Za-z0-9.]/gu, '_')}`
-  const rows = await ofApplication(db, { contactId, application: application.replaceAll('\0', ''), ending })
-  return rows.map(toChannel).filter((channel) => applicationOf(channel) === application)
+  const ending = application.replaceAll(/[^A-Za-z0-9.]/gu, '_')
+  const named = await ofApplication(db, { contactId, application: application.replaceAll('\0', ''), ending })
+  const found: ChannelRecord[] = []
+  for (const one of named) {
+    const channel =
+      applicationOf(one) === application ? (knownAs(one) ?? (await findChannel(db, one.code))) : undefined
+    if (channel) found.push(channel)
+  }
+  return found
 }
 
 export async function listChannels(db: Db): Promise<ChannelRecord[]> {
