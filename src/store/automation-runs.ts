@@ -2,6 +2,8 @@
 // emissions that failed.
 
 import { automaticPauseMs } from '../domain/retry-schedule.ts'
+import { hot } from './database/prepared-queries.ts'
+import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 
 export type AutomationRun = { ran_at: number; held_by: string | null; held_until: number }
@@ -97,13 +99,16 @@ export async function lengthenPause(tx: Tx, code: string, now: number): Promise<
 
 /** An emission completed, or somebody has dealt with the failure. */
 export async function endPause(tx: Tx, code: string): Promise<void> {
-  await tx
+  await clearPause(tx, { code })
+}
+
+const clearPause = hot((db, arg: Arg<{ code: string }>) =>
+  db
     .updateTable('automation_run')
     .set({ failures: 0, wait_until: 0, tried: null })
-    .where('channel_code', '=', code)
-    .where('failures', '>', 0)
-    .execute()
-}
+    .where('channel_code', '=', arg('code'))
+    .where('failures', '>', 0),
+)
 
 export async function noteTried(tx: Tx, code: string, tried: string): Promise<void> {
   await tx.updateTable('automation_run').set({ tried }).where('channel_code', '=', code).execute()

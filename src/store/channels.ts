@@ -11,6 +11,7 @@ import { batches } from './database/batches.ts'
 import { notBefore } from './database/not-before.ts'
 import { parseOnce } from './database/parse-once.ts'
 import { hot } from './database/prepared-queries.ts'
+import type { Arg } from './database/prepared-queries.ts'
 import type { Db, Dialect, Tx } from './database/store.ts'
 import { tellHistory } from './events/told.ts'
 import type { Seal } from './seal.ts'
@@ -201,15 +202,19 @@ export type HistoryEntry = {
   auditId?: string | undefined
 }
 
+const countHistory = hot((db, arg: Arg<{ code: string; more: number }>) =>
+  db
+    .updateTable('channel_state')
+    .set((eb) => ({ history_count: eb('history_count', '+', arg('more')) }))
+    .where('code', '=', arg('code'))
+    .returning('history_count'),
+)
+
 /** Appends in the order given. None gets a time before that of the entry it follows. */
 export async function addHistory(tx: Tx, code: string, entries: readonly HistoryEntry[]): Promise<void> {
-  const { history_count: count } = await tx
-    .updateTable('channel_state')
-    .set((eb) => ({ history_count: eb('history_count', '+', entries.length) }))
-    .where('code', '=', code)
-    .returning('history_count')
-    .executeTakeFirstOrThrow()
-  const last = count - entries.length
+  const [counted] = await countHistory(tx, { code, more: entries.length })
+  if (!counted) throw new NodeError('not_found', `channel ${code} does not exist`)
+  const last = counted.history_count - entries.length
   const lastAt = sql<number>`(select at from history where channel_code = ${code} and position = ${last})`
   await tx
     .insertInto('history')

@@ -28,6 +28,13 @@ const TICK_MS = 1000
 /** Claimed transfers for each place to work in: enough that files of many channels can take turns. */
 const IN_HAND_PER_SLOT = 32
 
+/**
+ * Where others of the partner are still in hand, a place that becomes free waits for more of them: to look for what is due
+ * costs about as much for many as for one.
+ */
+const GATHER_MS = 20
+const GATHER_MOST = 8
+
 /** To look past what waits of partners that are full may take a part of the time, not all of it. */
 const PAST_REST = 10
 
@@ -54,6 +61,9 @@ export class Dispatcher {
   #past: 'not needed' | 'looked' | 'put off' = 'not needed'
   #pastAgainAt = 0
   #clock: NodeJS.Timeout | undefined
+  /** How many places have become free since the last look. */
+  #freed = 0
+  #gathering: NodeJS.Timeout | undefined
   readonly #clockWatch: ClockWatch
   #renewal: NodeJS.Timeout | undefined
 
@@ -80,11 +90,22 @@ export class Dispatcher {
     this.#looking = this.#look()
   }
 
+  /** A place of this partner's has become free. */
+  #freePlace(contactId: string): void {
+    this.#inHand.giveBack(contactId)
+    this.#freed++
+    if (!this.#inHand.has(contactId) || this.#freed >= GATHER_MOST) this.wake()
+    else this.#gathering ??= setTimeout(() => this.wake(), GATHER_MS)
+  }
+
   async #look(): Promise<void> {
     let due: number | undefined
     try {
       do {
         this.#state = 'looking'
+        this.#freed = 0
+        clearTimeout(this.#gathering)
+        this.#gathering = undefined
         await this.#claim()
       } while ((this.#state as string) === 'look again')
       due = await nextDueAt(this.#context.store.urgent.db)
@@ -121,7 +142,7 @@ export class Dispatcher {
     }
     for (const { contactId = '', ...claim } of claims) {
       this.#inHand.add(contactId)
-      void this.#run(claim, { ended: () => this.#inHand.giveBack(contactId) })
+      void this.#run(claim, { ended: () => this.#freePlace(contactId) })
     }
     if (claims.length === room && this.#state === 'looking') this.#state = 'look again'
   }
@@ -159,8 +180,8 @@ export class Dispatcher {
       .finally(() => {
         this.release(held)
         this.#running.delete(running)
-        ended?.()
-        this.wake()
+        if (ended) ended()
+        else this.wake()
       })
     this.#running.add(running)
     return running
@@ -241,6 +262,7 @@ export class Dispatcher {
   async drain(drainMs: number): Promise<void> {
     this.#state = 'stopped'
     clearTimeout(this.#clock)
+    clearTimeout(this.#gathering)
     await this.#looking
     const timer = setTimeout(() => this.#stopAll(), drainMs)
     while (this.#running.size > 0) await Promise.allSettled([...this.#running])

@@ -46,6 +46,11 @@ export class InHand {
     else this.#of.delete(contactId)
   }
 
+  /** Whether there is any of this partner's. */
+  has(contactId: string): boolean {
+    return this.#of.has(contactId)
+  }
+
   /** The partners of which no more may be taken. */
   full(): string[] {
     const share = this.#share()

@@ -293,6 +293,7 @@ function groupedWrites(open: () => Promise<Writer>): Store['write'] {
       } catch (thrown) {
         for (const entry of group) entry.fail(translate(thrown))
       }
+      await new Promise<void>((resolve) => setImmediate(resolve))
     }
     draining = false
   }

@@ -10,6 +10,7 @@ import type { RawBuilder } from 'kysely'
 import type { TransferDirection, TransferStatus } from '../../contract/transfer.ts'
 import { batches } from '../database/batches.ts'
 import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Db, Store, Tx } from '../database/store.ts'
 import { lockCounters } from './list-positions.ts'
 
@@ -23,12 +24,17 @@ function errorOf(code: RawBuilder<unknown>, way: TransferDirection): RawBuilder<
 
 /** Works both out anew. The caller holds the channel's counters. */
 export async function noteErrors(tx: Tx, channelCode: string): Promise<void> {
-  const code = sql`${channelCode}`
-  await sql`update channel_state set emission_error_id = found.emission, reception_error_id = found.reception,
+  await noteBoth(tx, { channelCode })
+}
+
+const noteBoth = hot((db, arg: Arg<{ channelCode: string }>) => {
+  const code = sql`${arg('channelCode')}`
+  const noting = sql`update channel_state set emission_error_id = found.emission, reception_error_id = found.reception,
       error_id = coalesce(found.emission, found.reception)
     from (select ${errorOf(code, 'EMISION')} as emission, ${errorOf(code, 'RECEPCION')} as reception) as found
-    where code = ${channelCode}`.execute(tx)
-}
+    where code = ${code}`
+  return { compile: () => noting.compile(db) }
+})
 
 /** The same for all channels; looked for only where there is one to find. */
 export async function noteAllErrors(tx: Tx): Promise<void> {

@@ -191,26 +191,32 @@ function fileUpdate(changes: Partial<TransferFileRow>, tells: boolean): FileUpda
 
 /** The next time at which something may be due. The dispatcher waits until then. */
 export async function nextDueAt(db: Db): Promise<number | undefined> {
-  const row = await db
+  const [row] = await nextDue(db, {})
+  return row?.due_at
+}
+
+const nextDue = hot<object, { due_at: number }>((db) =>
+  db
     .selectFrom('transfer')
     .select('due_at')
     .where(isActive)
     .where('lease_until', 'is', null)
     .orderBy('due_at')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.due_at
-}
+    .limit(1),
+)
 
 /** The configuration a transfer started with, and what its scripts printed. */
-export async function setSnapshot(tx: Tx, held: Held, snapshot: string): Promise<void> {
-  await tx
-    .updateTable('transfer')
-    .set({ snapshot })
-    .where('id', '=', held.id)
-    .where('fence', '=', held.fence)
-    .execute()
+export async function setSnapshot(tx: Tx, { id, fence }: Held, snapshot: string): Promise<void> {
+  await keepSnapshot(tx, { id, fence, snapshot })
 }
+
+const keepSnapshot = hot((db, arg: Arg<Held & { snapshot: string }>) =>
+  db
+    .updateTable('transfer')
+    .set({ snapshot: arg('snapshot') })
+    .where('id', '=', arg('id'))
+    .where('fence', '=', arg('fence')),
+)
 
 export async function addOutput(tx: Tx, transferId: string, text: string, limit: number): Promise<void> {
   const row = await tx.selectFrom('transfer').select('output').where('id', '=', transferId).executeTakeFirst()

@@ -5,32 +5,47 @@
 // when its listed_at changes, at its start. That shifts only the few rows between its old and its new place. Where old
 // ones were removed, the first so many positions are gone and the others stay (retention/old-transfers.ts).
 
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Tx } from '../database/store.ts'
+
+const countOneMore = hot((db, arg: Arg<{ code: string }>) =>
+  db
+    .updateTable('channel_state')
+    .set((eb) => ({ transfer_count: eb('transfer_count', '+', 1) }))
+    .where('code', '=', arg('code'))
+    .returning(['transfer_count', 'transfers_gone']),
+)
 
 /** The position for a new row at that time. Locks the channel's counters, so writers of one channel take turns. */
 export async function makeRoom(tx: Tx, code: string, at: number, id: string): Promise<number> {
-  const { transfer_count: count, transfers_gone: gone } = await tx
-    .updateTable('channel_state')
-    .set((eb) => ({ transfer_count: eb('transfer_count', '+', 1) }))
-    .where('code', '=', code)
-    .returning(['transfer_count', 'transfers_gone'])
-    .executeTakeFirstOrThrow()
+  const [counted] = await countOneMore(tx, { code })
+  if (!counted) throw new Error(`channel ${code} has no counters`)
+  const { transfer_count: count, transfers_gone: gone } = counted
   const position = ((await lastBefore(tx, code, at, id)) ?? gone) + 1
   if (position < count) await shift(tx, code, { above: position - 1, by: 1 })
   return position
 }
 
-async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise<number | undefined> {
-  const row = await tx
+const listedBefore = hot((db, arg: Arg<{ code: string; at: number; id: string }>) =>
+  db
     .selectFrom('transfer')
     .select('position')
-    .where('channel_code', '=', code)
-    .where((eb) => eb.or([eb('listed_at', '<', at), eb.and([eb('listed_at', '=', at), eb('id', '<', id)])]))
-    .where('id', '!=', id)
+    .where('channel_code', '=', arg('code'))
+    .where((eb) =>
+      eb.or([
+        eb('listed_at', '<', arg('at')),
+        eb.and([eb('listed_at', '=', arg('at')), eb('id', '<', arg('id'))]),
+      ]),
+    )
+    .where('id', '!=', arg('id'))
     .orderBy('listed_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+    .limit(1),
+)
+
+async function lastBefore(tx: Tx, code: string, at: number, id: string): Promise<number | undefined> {
+  const [row] = await listedBefore(tx, { code, at, id })
   return row?.position
 }
 
@@ -58,14 +73,24 @@ export async function goneOf(tx: Tx, code: string): Promise<number> {
   return row?.transfers_gone ?? 0
 }
 
-/** Changes nothing: the update only locks the counters. */
-export async function lockCounters(tx: Tx, code: string): Promise<void> {
-  await tx
+const touchCounters = hot((db, arg: Arg<{ code: string }>) =>
+  db
     .updateTable('channel_state')
     .set((eb) => ({ transfer_count: eb.ref('transfer_count') }))
-    .where('code', '=', code)
-    .execute()
+    .where('code', '=', arg('code')),
+)
+
+/** Changes nothing: the update only locks the counters. */
+export async function lockCounters(tx: Tx, code: string): Promise<void> {
+  await touchCounters(tx, { code })
 }
+
+const listAt = hot((db, arg: Arg<{ id: string; at: number; position: number }>) =>
+  db
+    .updateTable('transfer')
+    .set({ listed_at: arg('at'), position: arg('position') })
+    .where('id', '=', arg('id')),
+)
 
 /** Moves a row to its new place in the list. The counters are locked, so no other row moves at the same time. */
 export async function relist(
@@ -79,5 +104,5 @@ export async function relist(
     await shift(tx, row.channel_code, { above: row.position, upTo: position, by: -1 })
   if (position < row.position)
     await shift(tx, row.channel_code, { above: before, upTo: row.position - 1, by: 1 })
-  await tx.updateTable('transfer').set({ listed_at: at, position }).where('id', '=', row.id).execute()
+  await listAt(tx, { id: row.id, at, position })
 }

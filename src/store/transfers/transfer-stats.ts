@@ -4,6 +4,8 @@
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../../contract/transfer.ts'
+import { hot } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import type { Tx } from '../database/store.ts'
 import { noteAllErrors, noteErrors } from './failures.ts'
 
@@ -13,23 +15,26 @@ export const HOURS_KEPT = 48
 
 export type Ended = { id: string; channelCode: string; endedAt: number; state: TransferStatus }
 
-/** Call this once per transfer, when its row says that it is over and its files are in the database. */
-export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ended): Promise<void> {
-  const hour = Math.floor(endedAt / HOUR_MS)
-  const one = (which: TransferStatus) => (state === which ? 1 : 0)
-  const bytes =
-    state === 'COMPLETED'
-      ? sql<number>`(select cast(coalesce(sum(size), 0) as bigint) from transfer_file where transfer_id = ${id})`
-      : 0
-  const counted = await tx
+type Counted = {
+  hour: number
+  code: string
+  completed: number
+  failed: number
+  cancelled: number
+  id: string | null
+}
+
+/** The octets of the transfer with that `id`; none without one. */
+const countInHour = hot((db, arg: Arg<Counted>) =>
+  db
     .insertInto('transfer_hour')
     .values({
-      hour,
-      channel_code: channelCode,
-      completed: one('COMPLETED'),
-      failed: one('FAILED'),
-      cancelled: one('CANCELLED'),
-      bytes,
+      hour: arg('hour'),
+      channel_code: arg('code'),
+      completed: arg('completed'),
+      failed: arg('failed'),
+      cancelled: arg('cancelled'),
+      bytes: sql<number>`(select cast(coalesce(sum(size), 0) as bigint) from transfer_file where transfer_id = ${arg('id')})`,
     })
     .onConflict((conflict) =>
       conflict.columns(['hour', 'channel_code']).doUpdateSet((eb) => ({
@@ -39,8 +44,22 @@ export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ende
         bytes: eb('transfer_hour.bytes', '+', eb.ref('excluded.bytes')),
       })),
     )
-    .returning(['completed', 'failed', 'cancelled'])
-    .executeTakeFirstOrThrow()
+    .returning(['completed', 'failed', 'cancelled']),
+)
+
+/** Call this once per transfer, when its row says that it is over and its files are in the database. */
+export async function countEnd(tx: Tx, { id, channelCode, endedAt, state }: Ended): Promise<void> {
+  const hour = Math.floor(endedAt / HOUR_MS)
+  const one = (which: TransferStatus) => (state === which ? 1 : 0)
+  const [counted] = await countInHour(tx, {
+    hour,
+    code: channelCode,
+    completed: one('COMPLETED'),
+    failed: one('FAILED'),
+    cancelled: one('CANCELLED'),
+    id: state === 'COMPLETED' ? id : null,
+  })
+  if (!counted) throw new Error(`the end of transfer ${id} was not counted`)
   if (counted.completed + counted.failed + counted.cancelled === 1) await dropOldHours(tx, channelCode, hour)
   await noteErrors(tx, channelCode)
 }

@@ -7,6 +7,7 @@ import type { TransferFileRecord, TransferRecord } from '../../domain/transfer.t
 import { NodeError } from '../../errors.ts'
 import { notBefore } from '../database/not-before.ts'
 import { hot, hotInsert } from '../database/prepared-queries.ts'
+import type { Arg } from '../database/prepared-queries.ts'
 import { isUniqueViolation } from '../database/driver-errors.ts'
 import { tellMove, tellRequest } from '../events/told.ts'
 import { lockCounters, makeRoom, relist } from './list-positions.ts'
@@ -102,13 +103,23 @@ export type Move = {
   attempts?: number
 }
 
+const channelOf = hot((db, arg: Arg<{ id: string }>) =>
+  db.selectFrom('transfer').select('channel_code').where('id', '=', arg('id')),
+)
+const startAt = hot((db, arg: Arg<{ id: string; now: number }>) =>
+  db
+    .updateTable('transfer')
+    .set({ started_at: arg('now') })
+    .where('id', '=', arg('id')),
+)
+
 /**
  * The one compare-and-set. False: the row has left `from`, or another node holds it now. With a failure or a cancellation
  * what lies ready for a partner who calls, and is not handed over, is hidden, whatever becomes of this node.
  */
 export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<boolean> {
   if (!mayMove(move.from, move.to)) throw new Error(`a transfer cannot go from ${move.from} to ${move.to}`)
-  const found = await tx.selectFrom('transfer').select('channel_code').where('id', '=', id).executeTakeFirst()
+  const [found] = await channelOf(tx, { id })
   if (!found) return false
   // Before the row itself: a transaction that shifts rows of the channel holds the counters and then waits for rows.
   await lockCounters(tx, found.channel_code)
@@ -148,7 +159,7 @@ export async function moveTransfer(tx: Tx, id: string, move: Move): Promise<bool
   const now = moved.ended_at ?? move.now
   const begins = move.to === 'IN_PROGRESS' && moved.started_at === null
   if (begins) {
-    await tx.updateTable('transfer').set({ started_at: move.now }).where('id', '=', id).execute()
+    await startAt(tx, { id, now: move.now })
     await relist(tx, moved, move.now)
   }
   if (move.to === 'FAILED' || move.to === 'CANCELLED') await withdrawFromOutbox(tx, id)
@@ -194,8 +205,12 @@ export async function wasCancelled(db: Db, id: string): Promise<boolean> {
   return row === undefined || row.state === 'CANCELLED'
 }
 
+const encrypted = hot((db, arg: Arg<{ id: string }>) =>
+  db.updateTable('transfer').set({ encryption: 1 }).where('id', '=', arg('id')),
+)
+
 export async function markEncrypted(tx: Tx, id: string): Promise<void> {
-  await tx.updateTable('transfer').set({ encryption: 1 }).where('id', '=', id).execute()
+  await encrypted(tx, { id })
 }
 
 /** For a fetch that begins again: the partner offers these files again. */
