@@ -7,12 +7,15 @@ import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { systemCode } from '../../errors.ts'
 import { commitCount, countCommit } from './commit-count.ts'
 import { translate } from './driver-errors.ts'
 import { runDirectly } from './prepared-queries.ts'
 import type { Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
+import { writeTurnOf } from './write-turn.ts'
+import type { WriteTurn } from './write-turn.ts'
 
 const SQLITE: Dialect = {
   name: 'sqlite',
@@ -33,7 +36,7 @@ export function openSqlite(dataDir: string): Store {
   })
   const snapshot = sharedSnapshot(reader)
   const db = new Kysely<Tables>({ dialect: sqliteDialect(new ReadingDriver(reader, snapshot.endIfOld)) })
-  const write = groupedWrites(() => openWriter(writes, writer))
+  const write = groupedWrites(() => openWriter(writes, writer), writeTurnOf(file))
   runDirectly(db, (sql, asked) => {
     const statement = reader.prepare(sql)
     const read = inSnapshot(statement, snapshot)
@@ -280,7 +283,7 @@ async function openWriter(writes: Kysely<Tables>, database: Database.Database): 
   }
 }
 
-function groupedWrites(open: () => Promise<Writer>): Store['write'] {
+function groupedWrites(open: () => Promise<Writer>, turn: WriteTurn): Store['write'] {
   let writer: Promise<Writer> | undefined
   let waiting: Waiting[] = []
   let draining = false
@@ -289,11 +292,12 @@ function groupedWrites(open: () => Promise<Writer>): Store['write'] {
       const group = waiting.slice(0, GROUP)
       waiting = waiting.slice(GROUP)
       try {
-        await commitTogether(await (writer ??= open()), group)
+        await commitTogether(await (writer ??= open()), group, turn)
       } catch (thrown) {
         for (const entry of group) entry.fail(translate(thrown))
       }
-      await new Promise<void>((resolve) => setImmediate(resolve))
+      // What has come meanwhile, from sockets too, goes along with the next.
+      await turnEnds()
     }
     draining = false
   }
@@ -314,11 +318,12 @@ function groupedWrites(open: () => Promise<Writer>): Store['write'] {
     })
 }
 
-async function commitTogether(writer: Writer, group: Waiting[]): Promise<void> {
+async function commitTogether(writer: Writer, group: Waiting[], turn: WriteTurn): Promise<void> {
   const { begin, commit, rollback } = writer.run
   const passed: Waiting[] = []
-  begin()
+  const turnEnded = turn.take()
   try {
+    begin()
     const [alone] = group.length === 1 ? group : []
     if (alone) {
       await alone.run(writer.tx)
@@ -328,6 +333,8 @@ async function commitTogether(writer: Writer, group: Waiting[]): Promise<void> {
   } catch (thrown) {
     if (writer.isOpen()) rollback()
     throw thrown
+  } finally {
+    turnEnded()
   }
   countCommit()
   for (const entry of passed) entry.done()
