@@ -12,9 +12,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-// What is short-lived in the thread that answers requests may take 12 MiB before it is cleared away (of the engine's thread
-// src/engine/engine-thread.ts says it), and what has got old, in both, 0.6 times as much as lives. V8 would let them grow to
-// 96 MiB and to three times, and takes this on the command line alone.
+// What is short-lived in a thread may take 12 MiB before it is cleared away, and what has got old 0.6 times as much as lives.
+// V8 would let them grow to 96 MiB and to three times. It takes this on the command line alone for the first thread, and
+// what stands there counts for the others, whatever limit they are begun with.
 const MEMORY = ['--max-semi-space-size=4', '--heap-growing-percent=60']
 const command = [...MEMORY, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
 

@@ -34,8 +34,6 @@ const SILENT_MS = 10_000
 const LEAST_GIVEN_UP_MS = 30_000
 /** What a drain may take beyond its own time: sessions are closed politely. */
 const STOP_GRACE_MS = 30_000
-/** What is short-lived may take so much before it is cleared away. V8 would let it grow to several times as much. */
-const MEMORY = { maxYoungGenerationSizeMb: 24 }
 // Beside this file as a source, beside the file this one was joined into (tools/bundle.mjs) as JavaScript.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? 'worker.ts' : 'worker.js', import.meta.url)
 
@@ -74,7 +72,7 @@ export function startEngineThread(parts: ThreadParts): EngineThread {
   function launch(): Promise<void> {
     // Each start gets another owner name: what the dead one held does not count as ours.
     const data: ThreadData = { config, owner: `${owner}-${++generation}` }
-    const made = new Worker(parts.worker ?? WORKER, { workerData: data, resourceLimits: MEMORY })
+    const made = new Worker(parts.worker ?? WORKER, { workerData: data })
     worker = made
     over = false
     return new Promise((resolve, reject) => {

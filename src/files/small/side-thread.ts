@@ -5,8 +5,6 @@ import { Worker } from 'node:worker_threads'
 import type { Transferable } from 'node:worker_threads'
 
 const IDLE_MS = 30_000
-/** There is next to nothing short-lived in it; V8 would keep several times as much. */
-const MEMORY = { maxYoungGenerationSizeMb: 3 }
 
 export class SideThread<To, From> {
   readonly #worker: Worker
@@ -20,7 +18,7 @@ export class SideThread<To, From> {
     { heard, over }: { heard: (message: From) => void; over: (cause: Error | undefined) => void },
   ) {
     this.#over = over
-    this.#worker = new Worker(url, { resourceLimits: MEMORY })
+    this.#worker = new Worker(url)
     this.#worker.on('message', heard)
     this.#worker.on('error', (cause) => this.#end(cause instanceof Error ? cause : new Error(String(cause))))
     this.#worker.on('exit', () => this.#end(new Error('it ended')))
