@@ -9,7 +9,7 @@
 // ESCLUSA_BENCH_DIR: where files lie. --over: that transport alone; --trip: that round trip alone.
 //
 // Groups: big (one file), small (many files), far (the same over a line of 50 and 100 ms round trip), channels (1, 8 and
-// 64 channels at once), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
+// 64 channels at once, and 300 with a file each), nodes (three nodes on PostgreSQL against one), memory (10,000 files in one transfer: memory and
 // p99 of GET status, plain and compressed), again (transfers one right after the other), beside (a file to one partner
 // beside many channels to a slow one), growth (time per file from 100 to 10,000 files, --many sets the most; and with 1,000,000 transfers in both databases, --rows). Without any: all of them.
 
@@ -30,6 +30,7 @@ import { fillTransfers } from './fill.ts'
 import { bestOf } from './plain.ts'
 
 const SMALL_BYTES = 10 * 1024
+const MANY_CHANNELS = 300
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -253,6 +254,15 @@ async function manyChannels(): Promise<void> {
       `${files} files over ${channels} channel(s), OFTP2/TLS`.padEnd(52),
       `${seconds.toFixed(2)} s   ${(one / seconds).toFixed(2)} of one channel`,
     )
+  const seconds = await withScene(oftp2Scene, { channels: MANY_CHANNELS }, async (scene) => {
+    await sendAll(scene, MANY_CHANNELS, 1)
+    await scene.empty()
+    return sendAll(scene, MANY_CHANNELS, 1)
+  })
+  console.log(
+    `${MANY_CHANNELS} channels with a file each, warm, OFTP2/TLS`.padEnd(52),
+    `${seconds.toFixed(2)} s   ${((seconds / MANY_CHANNELS) * 1000).toFixed(1)} ms a file`,
+  )
 }
 
 async function manyNodes(): Promise<void> {
