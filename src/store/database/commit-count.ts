@@ -2,20 +2,9 @@
 // of something by another one sees here that it must read anew, without asking the database. Commits of other processes
 // are not counted.
 
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
+import { sharedWords } from './shared-words.ts'
 
-/** Threads inherit what stands under it when they are started: the first one makes it. */
-const NAME = 'esclusa commits'
-
-const count = new Int32Array(sharedMemory())
-
-function sharedMemory(): SharedArrayBuffer {
-  const known = getEnvironmentData(NAME)
-  if (known instanceof SharedArrayBuffer) return known
-  const made = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  setEnvironmentData(NAME, made)
-  return made
-}
+const count = sharedWords('esclusa commits', 1)
 
 export function commitCount(): number {
   return Atomics.load(count, 0)

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as turnEnds } from 'node:timers/promises'
-import { getEnvironmentData, Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
+import { sharedWords } from './shared-words.ts'
 import { writeTurnOf } from './write-turn.ts'
 
 const ASKS = `
@@ -20,7 +21,7 @@ test('a thread that ends its turn and asks again comes behind one that has asked
   const had = new Int32Array(new SharedArrayBuffer(4))
   const module = new URL('write-turn.ts', import.meta.url).href
   const other = new Worker(ASKS, { eval: true, workerData: { module, file, had } })
-  const words = new Int32Array(getEnvironmentData(`esclusa writes to ${file}`) as SharedArrayBuffer) // as the module made it
+  const words = sharedWords(`esclusa writes to ${file}`, 2)
   while (Atomics.load(words, 0) < 2) await turnEnds()
   assert.equal(Atomics.load(had, 0), 0)
   end()
@@ -37,7 +38,7 @@ test('a turn that does not end, as of a thread that died, holds up nobody for go
   left()
   end()
   turn.take()()
-  const words = new Int32Array(getEnvironmentData('esclusa writes to left behind') as SharedArrayBuffer) // likewise
+  const words = sharedWords('esclusa writes to left behind', 2)
   assert.deepEqual([...words], [3, 3])
 })
 

@@ -5,7 +5,7 @@
 // SQLite's own lock is what guards the file, against other processes too. So whoever has waited here for long goes on to that:
 // the thread that had the turn may be gone.
 
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
+import { sharedWords } from './shared-words.ts'
 
 const PATIENCE_MS = 1000
 /** Where the next number to be given stands, and the one whose turn it is. */
@@ -17,7 +17,7 @@ export type WriteTurn = {
 }
 
 export function writeTurnOf(file: string): WriteTurn {
-  const turn = new Int32Array(sharedMemory(`esclusa writes to ${file}`))
+  const turn = sharedWords(`esclusa writes to ${file}`, 2)
   return {
     take: () => {
       const mine = Atomics.add(turn, NEXT, 1)
@@ -37,13 +37,4 @@ export function writeTurnOf(file: string): WriteTurn {
       }
     },
   }
-}
-
-/** Threads inherit what stands under the name when they are started: the first one makes it. */
-function sharedMemory(name: string): SharedArrayBuffer {
-  const known = getEnvironmentData(name)
-  if (known instanceof SharedArrayBuffer) return known
-  const made = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
-  setEnvironmentData(name, made)
-  return made
 }
