@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { sharedWords } from './shared-words.ts'
+import { sharedWords } from './commit-count.ts'
 import { writeTurnOf } from './write-turn.ts'
 
 const ASKS = `

@@ -5,7 +5,7 @@
 // SQLite's own lock is what guards the file, against other processes too. So whoever has waited here for long goes on to that:
 // the thread that had the turn may be gone.
 
-import { sharedWords } from './shared-words.ts'
+import { sharedWords } from './commit-count.ts'
 
 const PATIENCE_MS = 1000
 /** Where the next number to be given stands, and the one whose turn it is. */
