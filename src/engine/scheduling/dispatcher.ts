@@ -166,7 +166,10 @@ export class Dispatcher {
     return this.#run(claim, { given })
   }
 
-  #run(claim: Claim, { given, ended }: { given?: Session; ended?: () => void }): Promise<void> {
+  #run(
+    claim: Claim,
+    { given, ended = () => this.wake() }: { given?: Session; ended?: () => void },
+  ): Promise<void> {
     const held = { id: claim.transfer.id, fence: claim.transfer.fence }
     const signal = this.hold(held)
     const running = this.#steps
@@ -180,8 +183,7 @@ export class Dispatcher {
       .finally(() => {
         this.release(held)
         this.#running.delete(running)
-        if (ended) ended()
-        else this.wake()
+        ended()
       })
     this.#running.add(running)
     return running
