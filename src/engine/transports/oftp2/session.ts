@@ -231,6 +231,8 @@ export class Oftp2Session implements Session {
 
   #hearWish(): void {
     if (this.#handshake !== undefined || isListener(this.conversation.state)) return
+    // Once is enough: said a million times, each would be a job more to hold and to move.
+    if (this.#wished) return
     this.#wished = true
     // A called end that uses its turn gives it back by itself.
     if (!this.#turning) this.#speaker.addFirst(this.#yieldJob())

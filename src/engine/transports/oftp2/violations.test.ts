@@ -163,8 +163,6 @@ for (const [title, reason, act] of BROKEN) {
 }
 
 const REFUSED: [string, string, Partial<typeof SAMPLES.SFID>][] = [
-  ['another destination', '02', { destination: 'SOMEBODY' }],
-  ['another origin', '03', { originator: 'SOMEBODY' }],
   ['fixed records of no length', '05', { format: 'F' }],
   ['records longer than their length can say', '05', { format: 'V', recordLength: 65_536 }],
   ['no dataset name', '01', { dataset: '' }],
@@ -278,6 +276,33 @@ test('a partner that answers beyond the restart offered breaks the protocol', as
   assert.equal(await partner.say({ kind: 'SFPA', position: 3n }).expectEnd(), '02')
   await pushing
   await session.close()
+  await server.close()
+  await nothingOpen()
+})
+
+test('a partner that asks for the turn half a million times is heard once', { timeout: 20_000 }, async () => {
+  const server = new TrialServer()
+  const port = await server.listen()
+  const ends = new TrialEnds()
+  const arriving = server.next()
+  const calling = ends.call(port)
+  const partner = await arriving
+  await partner.say(SAMPLES.SSRM).expect('SSID')
+  partner.say({ ...answerSsid, user: 'TURNWISH' })
+  const session = await calling
+  const pushing = push(session, wireFile(noise(10), U))
+  await partner.expect('SFID')
+  const wish = octets(0x10, 0, 0, 4)
+  partner.sayOctets(Buffer.concat(Array.from({ length: 500_000 }, () => wish)))
+  await partner.say({ kind: 'SFPA', position: 0n }).expect('DATA')
+  await partner.expect('EFID')
+  partner.say({ kind: 'EFPA', changeDirection: 'N' })
+  await pushing
+  await partner.expect('CD')
+  partner.say({ kind: 'CD' })
+  const closing = session.close()
+  assert.equal(await partner.expectEnd(), '00')
+  await closing
   await server.close()
   await nothingOpen()
 })
