@@ -130,6 +130,60 @@ async function unsigned(t: TestContext, bench: Bench): Promise<void> {
   assert.match(error ?? '', /it is not signed, though a signed one was asked for$/)
 }
 
+/** `downloadConf` by itself asks for a receipt and for no proof; what is shown all the same must not be wrong. */
+async function wrongProof(t: TestContext, { node, keys }: Bench): Promise<void> {
+  const none = new Uint8Array(0)
+  const hash = hashOf('sha256')
+  const other = createHash('sha256').update('something else').digest()
+  const stranger = await makeTestKey('foreign')
+  const answers: readonly [Answer, string, RegExp][] = [
+    [(sent, foreign) => eerp(sent, foreign, none, none), 'COMPLETED', /^$/],
+    [(sent, foreign) => eerp(sent, foreign, other, none), 'FAILED', /it shows the hash/],
+    [(sent, foreign) => eerp(sent, foreign, hash.subarray(0, 20), none), 'FAILED', /it shows the hash/],
+    [(sent, foreign) => eerp(sent, foreign, hash, octets('junk!')), 'FAILED', /signature/],
+    [
+      (sent, foreign) => eerp(sent, foreign, hash, signed(stranger, covered(sent, foreign, hash), 'sha256')),
+      'FAILED',
+      /no signature was made with the key we hold/,
+    ],
+  ]
+  for (const [answer, expected, why] of answers) {
+    const foreign = await node.relate(t, { ...awaiting(), security: keysOf(keys) })
+    const id = await foreign.send('a.bin', CONTENT)
+    const { line } = await foreign.called('5')
+    const sent = await takeFile(line)
+    line.say(answer(sent, foreign))
+    await line.expect('P')
+    line.say('R')
+    const { state, error } = await foreign.ended(id)
+    assert.equal(state, expected, error ?? '')
+    assert.match(error ?? '', why)
+  }
+}
+
+/** A file is known by its name, its stamp and both its ends (5.3.13): with other ends it is another one's. */
+async function otherEnds(t: TestContext, { node }: Bench): Promise<void> {
+  const foreign = await node.relate(t, awaiting())
+  const id = await foreign.send('a.bin', CONTENT)
+  const { line } = await foreign.called('5')
+  const sent = await takeFile(line)
+  const none = new Uint8Array(0)
+  for (const [made, has] of [
+    [NODE_ID, 'SOMEBODY'],
+    ['SOMEBODY', foreign.id],
+    [foreign.id, NODE_ID],
+  ] as const) {
+    const ends = `${x(made, 25)}${x(has, 25)}`
+    line.say(octets(`E${sent.dataset}${x('', 3)}${sent.stamp}${x('', 8)}${ends}`, u2(0), u2(0)))
+    await line.expect('P')
+    assert.equal((await foreign.file(id)).receipt, 'AWAITED', `${made} to ${has}`)
+  }
+  line.say(eerp(sent, foreign, none, none))
+  await line.expect('P')
+  line.say('R')
+  assert.equal((await foreign.ended(id)).state, 'COMPLETED')
+}
+
 /** The partner's key is exchanged while a transfer waits: it signs with the new one, or has signed with the old one. */
 async function keyExchanged(t: TestContext, { node, keys }: Bench): Promise<void> {
   const fresh = await makeTestKey('foreign')
@@ -395,6 +449,11 @@ const CASES: readonly [string, (t: TestContext, bench: Bench) => Promise<void>][
   ['the hash of a plain file’s receipt is that of the announced suite', hashOfSuite],
   ['a signed receipt for other octets fails the transfer and says which hash it shows', wrongHash],
   ['an unsigned receipt where a signed one is asked for fails the transfer', unsigned],
+  [
+    'where no proof is asked for, a receipt that proves itself wrong fails the transfer all the same',
+    wrongProof,
+  ],
+  ['a receipt about a file between other ends is nobody’s', otherEnds],
   ['a receipt by the key of then or of now counts, and by no other', keyExchanged],
   ['without keys no hash is asked for, and the receipt counts', withoutKeys],
   ['a partner below 2.0 gets no file that must be proven', olderLevel],

@@ -14,7 +14,7 @@ import {
 } from '../../store/transfers/receipts.ts'
 import type { Verdict } from '../../store/transfers/receipts.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
+import { identificationsOf, makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
 import type { OwedReceipt, Reach, Receipt } from '../transports/transport.ts'
 
 /**
@@ -73,11 +73,7 @@ export async function takeReceipt(
   const { found, refusal } = await fileOf(context, reach, receipt, keyName)
   if (!found) {
     const about = { contact: contactId, key: receipt.key, reason: receipt.reason }
-    if (refusal)
-      context.log.warn(
-        { ...about, ...refusal },
-        'a receipt is not taken: its channel is not there for this session',
-      )
+    if (refusal) context.log.warn({ ...about, ...refusal }, 'a receipt is not taken')
     else if (receipt.positive) context.log.debug(about, 'a receipt came for a file that awaits none')
     else context.log.warn(about, 'a negative receipt came for a file that awaits none')
     return
@@ -124,9 +120,10 @@ type Refusal = { channel: string; refusal: string }
 async function fileOf(
   { store }: EngineContext,
   reach: Reach,
-  { key }: Receipt,
+  receipt: Receipt,
   keyName: (name: string) => string,
 ): Promise<{ found?: Found | undefined; refusal?: Refusal | undefined }> {
+  const { key } = receipt
   const named = (await awaitingReceipt(store.db, reach.contactId, key.date, key.time)).filter(
     ({ name }) => keyName(name) === key.name,
   )
@@ -135,6 +132,14 @@ async function fileOf(
   for (const one of named) {
     const channel = await findChannel(store.db, one.channel_code)
     if (!channel) continue
+    const ids = await identificationsOf(store.db, channel)
+    if (ids?.localId !== receipt.originator || ids.remoteId !== receipt.destination) {
+      refusal = {
+        channel: channel.code,
+        refusal: `it is about a file from ${receipt.originator} to ${receipt.destination}`,
+      }
+      continue
+    }
     const refused = reach.refusal(channel) && refusalAsBegun(reach, one, channel)
     if (refused) refusal = { channel: channel.code, refusal: refused.message }
     else if (!isOver(one.state as TransferStatus)) return { found: one }
@@ -161,9 +166,9 @@ async function snapshotOfToday({ store }: EngineContext, code: string): Promise<
 }
 
 /**
- * Positive unless the receipt says no, or does not prove what the channel asks to be proven: with the partner's key that
- * is a signed hash of what was sent. Without its key there is no proof: only a signed receipt has a hash (RFC 5024,
- * 5.3.13). `check` and `apply` warn of that. Unknown: see noteUnknown.
+ * Positive unless the receipt says no, shows what is wrong, or does not prove what the channel asks to be proven: with the
+ * partner's key that is a signed hash of what was sent. Without its key there is no proof: only a signed receipt has a
+ * hash (RFC 5024, 5.3.13). `check` and `apply` warn of that. Unknown: see noteUnknown.
  */
 async function verdictOn(
   context: EngineContext,
@@ -175,14 +180,18 @@ async function verdictOn(
   if (!receipt.positive) return no(receipt.reason)
   const snapshot = found.snapshot ?? (await snapshotOfToday(context, found.channel_code))
   const plan = snapshot && (await makeTransferPlan(context.store.db, context.seal, snapshot))
-  if (!plan || !plan.verifyHash) return yes
-  if (receipt.hash !== undefined && receipt.hash !== found.wire_hash)
+  if (!plan) return yes
+  const { verifyHash, security } = plan
+  const { rsaRemoteKey } = security
+  const isAsked = verifyHash || rsaRemoteKey !== undefined
+  if (isAsked && receipt.hash !== undefined && receipt.hash !== found.wire_hash)
     return no(`it shows the hash ${receipt.hash}, sent was ${found.wire_hash ?? 'none'}`)
-  const { rsaRemoteKey } = plan.security
   if (rsaRemoteKey === undefined) return yes
+  // A partner that cannot sign is enough for downloadConf alone. A signature that proves nothing is not.
+  if (!verifyHash && !receipt.signatureFault) return yes
   const fault = await proofFault(receipt, [rsaRemoteKey, await keyOfToday(context, found)])
   if (fault !== undefined) return receipt.signatureFault && found.snapshot === null ? 'unknown' : no(fault)
-  return receipt.hash === undefined ? no('it shows no hash') : yes
+  return verifyHash && receipt.hash === undefined ? no('it shows no hash') : yes
 }
 
 /**
