@@ -14,7 +14,7 @@ import { findContact, findLocalEntity, identificationOf, openProtocolSections } 
 import type { ContactRecord, LocalEntity } from '../store/contacts.ts'
 import type { Db } from '../store/database/store.ts'
 import type { Seal } from '../store/seal.ts'
-import type { Reach, SessionSecurity, Timeouts } from './transports/transport.ts'
+import type { EndPoints, Reach, SessionSecurity, Timeouts } from './transports/transport.ts'
 
 export type TransferPlan = {
   code: string
@@ -42,6 +42,11 @@ export type TransferPlan = {
   receiptMs: number
   /** What one received file may become; the node's own limit without it. */
   maxOpenedOctets: number | undefined
+}
+
+/** Of a file that is sent; of one that is received the other way round. */
+export function endsOf({ localId, remoteId }: TransferPlan): EndPoints {
+  return { originator: localId, destination: remoteId }
 }
 
 const RECEIPT_SECONDS = 86_400
@@ -98,16 +103,15 @@ function planOf(
 ): TransferPlan {
   const transmission = channel.connection?.advancedConfigurationTransmission ?? {}
   const ciphrate = ciphrateOf(channel.security)
-  const section = settings[contact.protocol] as { id?: string; receiptSeconds?: number } | undefined
+  const section = settings[contact.protocol] as { receiptSeconds?: number } | undefined
   return {
     code: record.code,
     channel,
     application: applicationOf(record),
     contact,
     settings,
-    localId: local ? identificationOf(local) : record.localCode,
+    ...identifications(record, contact, local),
     localRoots: local?.fileRoots,
-    remoteId: section?.id ?? parseCode(record.code)?.remoteCode ?? '',
     timeouts: timeoutsOf(channel),
     security: securityOf(channel),
     encryptFiles: ciphrate === 'FILE' || ciphrate === 'ALL',
@@ -119,6 +123,29 @@ function planOf(
     receiptMs: seconds(section?.receiptSeconds ?? transmission.timeoutAck, RECEIPT_SECONDS),
     maxOpenedOctets: record.maxOpenedMegabytes ? record.maxOpenedMegabytes * 1024 * 1024 : undefined,
   }
+}
+
+type Identifications = Pick<TransferPlan, 'localId' | 'remoteId'>
+
+function identifications(
+  { code, localCode }: ChannelRecord,
+  { protocol, settings }: ContactRecord,
+  local: LocalEntity | undefined,
+): Identifications {
+  const section = settings[protocol] as { id?: string } | undefined
+  return {
+    localId: local ? identificationOf(local) : localCode,
+    remoteId: section?.id ?? parseCode(code)?.remoteCode ?? '',
+  }
+}
+
+/** What the two ends of a channel are called on the line now. */
+export async function identificationsOf(
+  db: Db,
+  channel: ChannelRecord,
+): Promise<Identifications | undefined> {
+  const contact = await findContact(db, channel.contactId)
+  return contact && identifications(channel, contact, await findLocalEntity(db, channel.localCode))
 }
 
 function timeoutsOf(channel: Channel): Timeouts {

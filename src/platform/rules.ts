@@ -295,17 +295,31 @@ function isCron(expression: string): boolean {
   }
 }
 
-/** Two channels that look the same to the partner on the line. */
-function sharedApplications({ channels = [] }: Platform): Fault[] {
-  const entries = channels.map((channel, index): Entry => {
+/** Channels that look the same to the partner on the line; over SFTP those of two local entities do, too. */
+function sharedApplications({ channels = [], contacts = [] }: Platform): Fault[] {
+  const uploading = new Set(contacts.filter(({ access }) => access !== undefined).map(({ id }) => id))
+  const entries = channels.map((channel, index) => {
     const parts = parseCode(channel.code)
-    return [
-      `/channels/${index}/code`,
-      parts && `${parts.localCode} ${channel.contact} ${channel.alias ?? parts.application}`,
-    ]
+    const onWire = parts && `${channel.contact} ${channel.alias ?? parts.application}`
+    const takesUploads = uploading.has(channel.contact) && channel.direction !== 'EMISION'
+    return {
+      between: [`/channels/${index}/code`, onWire && `${parts.localCode} ${onWire}`] satisfies Entry,
+      uploaded: [`/channels/${index}/code`, takesUploads ? onWire : undefined] satisfies Entry,
+    }
   })
-  return repeated(entries).map(([pointer]) => ({
-    pointer,
-    message: 'another channel between the same two has the same application on the wire: give one an alias',
-  }))
+  const same = repeated(entries.map(({ between }) => between))
+  const known = new Set(same.map(([pointer]) => pointer))
+  const uploads = repeated(entries.map(({ uploaded }) => uploaded)).filter(([pointer]) => !known.has(pointer))
+  return [
+    ...same.map(([pointer]) => ({
+      pointer,
+      message: 'another channel between the same two has the same application on the wire: give one an alias',
+    })),
+    ...uploads.map(([pointer]) => ({
+      pointer,
+      message:
+        'a channel of another local entity has the same application for this partner: over SFTP an upload does not say ' +
+        'which of them it is for, and is refused: give one an alias',
+    })),
+  ]
 }

@@ -37,7 +37,7 @@ export type CalledBank = TestNode &
 
 export const codeOf = (application: string) => `BANCO-ACME-${application}`
 
-/** Waits to be called, by a channel of that partner's for each application. */
+/** Waits to be called, by a channel of that partner's for each application (or under another code, if one says so). */
 export async function startCalledBank(
   t: TestContext,
   protocol: 'oftp2' | 'sftp',
@@ -48,9 +48,12 @@ export async function startCalledBank(
   const setting = protocol === 'oftp2' ? oftp2 : 'ESCLUSA_SFTP_PORT'
   const node = await startTestNode(t, { empty: true, settings: { [setting]: String(port), ...settings } })
   const folder = (application: string, way: string) => join(node.files, application, way)
+  const codes = new Map<string, string>()
   const apply: Apply = async (contact, channels) => {
-    for (const application of Object.keys(channels))
+    for (const [application, { code = codeOf(application) }] of Object.entries(channels)) {
+      codes.set(application, code)
       for (const way of ['in', 'out']) await mkdir(folder(application, way), { recursive: true })
+    }
     const platform = {
       localEntities: [
         { code: 'BANCO', name: 'Banco' },
@@ -77,7 +80,7 @@ export async function startCalledBank(
     send: async (application, name) => {
       await writeFile(join(folder(application, 'out'), name), `the payroll of ${application}`)
       const { status, text, body } = await node.call('sendTransfer', {
-        code: codeOf(application),
+        code: codes.get(application) ?? codeOf(application),
         as: 'admin',
       })
       if (status !== 200) throw new Error(`send: ${status} ${text}`)
@@ -150,9 +153,10 @@ export async function deliver(
   partner: TrialPartner,
   application: string,
   name = 'order.txt',
+  ends: { originator?: string; destination?: string } = {},
 ): Promise<string> {
   const time = `12${String(++files).padStart(8, '0')}`
-  const ids = { originator: 'ACME', destination: 'BANCO' }
+  const ids = { originator: 'ACME', destination: 'BANCO', ...ends }
   partner.say({ ...SAMPLES.SFID, ...ids, dataset: `F${files}`, time, user: application, description: name })
   const answer = await partner.hear()
   if (answer?.kind === 'SFNA') return answer.reason

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
 import { FIELD_EFFECTS } from '../../src/domain/fields/effects.ts'
-import { OPEN, STATUS, TYPE } from '../../src/engine/transports/ssh/sftp-packet.ts'
+import { OPEN, STATUS, TYPE, U64 } from '../../src/engine/transports/ssh/sftp-packet.ts'
 import { loadSsh } from '../../src/engine/transports/ssh/library.ts'
-import { closeAfter } from '../support/harness.ts'
+import { closeAfter, waitFor } from '../support/harness.ts'
 import { OK, connectRaw } from '../support/sftp/raw-client.ts'
 import type { RawClient } from '../support/sftp/raw-client.ts'
 import { seenOverSftp, startCalledBank } from './partner.ts'
@@ -32,6 +32,16 @@ async function put(client: RawClient, path: string, text: string): Promise<void>
   assert.equal(await client.status(TYPE.CLOSE, handle), OK)
 }
 
+/** Reads to the end and closes: then it counts as taken. */
+async function readAll(client: RawClient, path: string): Promise<string> {
+  const handle = await client.open(path, OPEN.READ)
+  const { type, body } = await client.ask(TYPE.READ, handle, new U64(0), 1000)
+  assert.equal(type, TYPE.DATA)
+  const text = Buffer.from(body.bytes()).toString()
+  assert.equal(await client.status(TYPE.CLOSE, handle), OK)
+  return text
+}
+
 /** The names in a folder; undefined where there is no such folder. */
 async function namesIn(client: RawClient, folder: string): Promise<string[] | undefined> {
   const opened = await client.ask(TYPE.OPENDIR, folder)
@@ -45,6 +55,48 @@ async function namesIn(client: RawClient, folder: string): Promise<string[] | un
     return name
   })
 }
+
+const CAJA = { code: 'CAJA-ACME-CAJAS', alias: 'NOMINA' }
+
+test('what two entities send to one partner under one application can all be taken', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  await bank.apply(contact, { NOMINA: {}, CAJAS: CAJA })
+  const sends = [
+    ['NOMINA', 'of-banco.txt'],
+    ['CAJAS', 'of-caja.txt'],
+    ['NOMINA', 'of-both.txt'],
+    ['CAJAS', 'of-both.txt'],
+  ] as const
+  for (const [application, name] of sends) {
+    const id = await bank.send(application, name)
+    await waitFor('it to lie there', async () => (await bank.stateOf(id)) === 'COMPLETED')
+  }
+  const client = await signIn(t, bank.port, 'the entry’s own')
+  const taken: string[] = []
+  for (;;) {
+    const names = (await namesIn(client, '/NOMINA/out')) ?? []
+    if (names.length === 0) break
+    for (const name of names) taken.push(`${name}: ${await readAll(client, `/NOMINA/out/${name}`)}`)
+  }
+  assert.deepEqual(taken.sort(), [
+    'of-banco.txt: the payroll of NOMINA',
+    'of-both.txt: the payroll of CAJAS',
+    'of-both.txt: the payroll of NOMINA',
+    'of-caja.txt: the payroll of CAJAS',
+  ])
+})
+
+test('an upload that may be for two entities comes to neither', async (t) => {
+  const bank = await startCalledBank(t, 'sftp')
+  await bank.apply(contact, { NOMINA: {}, CAJAS: CAJA })
+  const client = await signIn(t, bank.port, 'the entry’s own')
+  const refused = await client.ask(TYPE.OPEN, '/NOMINA/in/order.txt', CREATE, { attrs: {} })
+  assert.equal(refused.type, TYPE.STATUS)
+  assert.notEqual(refused.body.u32(), STATUS.OK)
+  await bank.apply(contact, { NOMINA: { direction: 'EMISION' }, CAJAS: CAJA })
+  await put(client, '/NOMINA/in/order.txt', 'an order')
+  assert.deepEqual([await bank.received('NOMINA'), await bank.received('CAJAS')], [[], ['order.txt']])
+})
 
 for (const way of ['password', 'key'] as const)
   test(`a ${way} that was taken from the contact opens nothing more on the session that it opened`, async (t) => {

@@ -8,8 +8,9 @@ import { hoursOfChannel } from '../../store/expectations/calendars.ts'
 import { NodeError } from '../../errors.ts'
 import { groupMatcher } from '../../files/send-set.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
+import type { Db } from '../../store/database/store.ts'
 import type { FileKey } from '../../store/transfers/receptions.ts'
-import { channelsOfSession, sessionChannelsOf } from '../transfer-plan.ts'
+import { channelsOfSession, identificationsOf, sessionChannelsOf } from '../transfer-plan.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import { openedName, sendsGzip } from '../staging/gz-name.ts'
 import { cipherFault, digestFault } from '../transforms/cms/policy.ts'
@@ -35,7 +36,7 @@ export async function chooseInbound(
     offer.application === ''
       ? await byName(context, offer, capabilities)
       : await byApplication(context, offer)
-  if (!channel) throw noChannel(offer)
+  if (!channel) throw (await unknownEnd(context, offer)) ?? noChannel(offer)
   const refusal = offer.reach.refusal(channel)
   if (refusal?.code === 'insecure_session') throw refusal
   if (refusal) {
@@ -43,9 +44,15 @@ export async function chooseInbound(
     context.log.info({ contact: offer.contactId, channel: channel.code, reason: refusal.message }, 'refused')
     throw noChannel(offer)
   }
-  const closed = !goes(channel.config, 'RECEPCION')
-    ? 'its direction is EMISION'
-    : closedBecause(channel.config, 'RECEPCION')
+  if (!goes(channel.config, 'RECEPCION'))
+    throw new NodeError(
+      'remote_refused',
+      `channel ${channel.code} takes no files: its direction is EMISION`,
+      {
+        cause: { flaw: 'direction' } satisfies FileFlaw,
+      },
+    )
+  const closed = closedBecause(channel.config, 'RECEPCION')
   if (closed) throw new NodeError('remote_refused', `channel ${channel.code} takes no files: ${closed}`)
   if (!isOpenAt(hoursOfChannel(channel), context.now(), context.zone))
     throw new NodeError('remote_busy', `channel ${channel.code} is outside its hours`)
@@ -99,13 +106,51 @@ function noChannel({ name, application }: Offer): NodeError {
   )
 }
 
-/** Of several with that application, one that exists for the session; else one that says why there is none. */
+/**
+ * Of several with that application, the one that exists for the session; else one that says why there is none. Where no
+ * end points are named (SFTP), channels of two local entities cannot be told apart: then none is meant, for what one of
+ * them is to have must not come to the other.
+ */
 async function byApplication(
-  { store }: EngineContext,
-  { application, reach }: Offer,
+  { store, log }: EngineContext,
+  offer: Offer,
 ): Promise<ChannelRecord | undefined> {
-  const named = await sessionChannelsOf(store.db, reach, application)
-  return named.find((channel) => !reach.refusal(channel)) ?? named[0]
+  const { application, reach } = offer
+  const named = await betweenEnds(store.db, await sessionChannelsOf(store.db, reach, application), offer)
+  const reached = named.filter((channel) => !reach.refusal(channel))
+  const taking = reached.filter(({ config }) => goes(config, 'RECEPCION'))
+  if (new Set(taking.map(({ localCode }) => localCode)).size <= 1) return taking[0] ?? reached[0] ?? named[0]
+  const channels = taking.map(({ code }) => code)
+  log.warn(
+    { contact: offer.contactId, application, channels },
+    'a file is refused: it may be for any of these channels; give them aliases that differ',
+  )
+  return undefined
+}
+
+async function betweenEnds(
+  db: Db,
+  channels: readonly ChannelRecord[],
+  { ends }: Offer,
+): Promise<readonly ChannelRecord[]> {
+  if (!ends) return channels
+  const known = await Promise.all(channels.map((channel) => identificationsOf(db, channel)))
+  return channels.filter(
+    (_, at) => known[at]?.localId === ends.destination && known[at].remoteId === ends.originator,
+  )
+}
+
+/** The partner named an end point that no channel of the session has: it hears which one. */
+async function unknownEnd({ store }: EngineContext, { ends, reach }: Offer): Promise<NodeError | undefined> {
+  if (!ends) return undefined
+  const channels = await channelsOfSession(store.db, reach)
+  const reached = channels.filter((channel) => !reach.refusal(channel))
+  const known = await Promise.all(reached.map((channel) => identificationsOf(store.db, channel)))
+  if (!known.some((one) => one?.localId === ends.destination))
+    return unfit('destination', `${ends.destination} is not this node`)
+  if (!known.some((one) => one?.remoteId === ends.originator))
+    return unfit('originator', `${ends.originator} is not the partner`)
+  return undefined
 }
 
 /** The partner named no application: takes the only open channel, or the one whose file groups match the name. */
@@ -115,7 +160,7 @@ async function byName(
   capabilities: Capabilities,
 ): Promise<ChannelRecord | undefined> {
   const channels = await channelsOfSession(store.db, offer.reach)
-  const open = channels.filter(
+  const open = (await betweenEnds(store.db, channels, offer)).filter(
     (channel) =>
       !offer.reach.refusal(channel) &&
       goes(channel.config, 'RECEPCION') &&

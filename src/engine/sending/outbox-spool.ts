@@ -5,6 +5,7 @@
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { goes } from '../../domain/channel.ts'
 import { NodeError, fromFileError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { newId } from '../../store/database/ids.ts'
@@ -145,19 +146,29 @@ function withdrawn({ name }: OutgoingEntry): NodeError {
   return new NodeError('file_missing', `${name} is no longer there`)
 }
 
-/** The code of the channel that an application stands for in a session; undefined where it reaches none. */
+/**
+ * The code of the channel that uploads for an application belong to in a session; undefined where it reaches none. It may
+ * reach channels of two local entities: what those send lies in the same folder (`outboxOf`), and if both of them take
+ * files, route-offer.ts takes none.
+ */
 export async function reachedCode(
-  { store }: EngineContext,
+  context: EngineContext,
   reach: Reach,
   application: string,
 ): Promise<string | undefined> {
+  const channels = await reachedChannels(context, reach, application)
+  return (channels.find(({ config }) => goes(config, 'RECEPCION')) ?? channels[0])?.code
+}
+
+async function reachedChannels({ store }: EngineContext, reach: Reach, application: string) {
   const channels = await sessionChannelsOf(store.db, reach, application)
-  return channels.find((channel) => !reach.refusal(channel))?.code
+  return channels.filter((channel) => !reach.refusal(channel))
 }
 
 /** What a listener shows a partner over one session. */
 export function outboxOf(context: EngineContext, reach: Reach, wake: () => void): Outbox {
-  const codeOf = (application: string) => reachedCode(context, reach, application)
+  const codesOf = async (application: string) =>
+    (await reachedChannels(context, reach, application)).map(({ code }) => code)
   const shown = (file: OutboxFile): OutgoingEntry => ({
     id: file.id,
     channel: file.channelCode,
@@ -165,21 +176,28 @@ export function outboxOf(context: EngineContext, reach: Reach, wake: () => void)
     size: file.size,
     mtimeMs: file.modifiedAt,
   })
-  const fileOf = async (application: string, name: string) => {
-    const code = await codeOf(application)
-    return code === undefined ? undefined : waitingFile(context.store.db, code, name)
+  const fileOf = async (application: string, entry: OutgoingEntry) => {
+    const isThere = (await codesOf(application)).includes(entry.channel)
+    return isThere ? waitingFile(context.store.db, entry.channel, entry.name) : undefined
   }
   return {
     list: async (application) => {
-      const code = await codeOf(application)
-      return code === undefined ? [] : (await waitingFiles(context.store.db, code, SHOWN)).map(shown)
+      const files = new Map<string, OutboxFile>()
+      for (const code of await codesOf(application))
+        // Of two with the same name the first is what `find` finds; the other is shown when that has been taken.
+        for (const file of await waitingFiles(context.store.db, code, SHOWN))
+          if (!files.has(file.name)) files.set(file.name, file)
+      return [...files.values()].slice(0, SHOWN).map(shown)
     },
     find: async (application, name) => {
-      const file = await fileOf(application, name)
-      return file && shown(file)
+      for (const code of await codesOf(application)) {
+        const file = await waitingFile(context.store.db, code, name)
+        if (file) return shown(file)
+      }
+      return undefined
     },
     open: async (application, entry) => {
-      const file = await fileOf(application, entry.name)
+      const file = await fileOf(application, entry)
       if (file?.id !== entry.id) throw withdrawn(entry)
       const opened = await open(file.path, 'r')
       return {
@@ -188,7 +206,7 @@ export function outboxOf(context: EngineContext, reach: Reach, wake: () => void)
       }
     },
     taken: async (application, entry) => {
-      const file = await fileOf(application, entry.name)
+      const file = await fileOf(application, entry)
       const isTaken =
         file?.id === entry.id && (await context.store.write((tx) => takeFromOutbox(tx, file, context.now())))
       if (isTaken) {

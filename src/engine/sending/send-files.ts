@@ -22,7 +22,7 @@ import type { TransferFileRecord } from '../../domain/transfer.ts'
 import { makeProgress } from '../events.ts'
 import type { ProgressMeter } from '../events.ts'
 import { directoryOf, isCompressionRefused, wantsReceipt, wantsSignedReceipt } from './emission.ts'
-import { wantsCompression } from '../transfer-plan.ts'
+import { endsOf, wantsCompression } from '../transfer-plan.ts'
 import { noteCompressionRefused } from '../../store/contacts.ts'
 import type { Emission } from './emission.ts'
 import { arrivedChanges, record, remember } from './file-record.ts'
@@ -183,6 +183,7 @@ async function deliverAs(
     transferId: emission.transfer.id,
     key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
     application: emission.plan.application,
+    ends: endsOf(emission.plan),
     name: nameOnWire(file.name, suffix),
     source,
     format,

@@ -19,7 +19,7 @@ import type { ProgressMeter } from '../events.ts'
 import { noteEncryption } from '../staging/note-encryption.ts'
 import { READ_AHEAD_OCTETS } from '../staging/read-ahead.ts'
 import { outgoingForm } from '../staging/wire-form.ts'
-import { wantsCompression } from '../transfer-plan.ts'
+import { endsOf, wantsCompression } from '../transfer-plan.ts'
 import type { PushProgress, PushResult, RecordFormat, Session, Source } from '../transports/transport.ts'
 import { directoryOf, isNotPlaced, wantsReceipt, wantsSignedReceipt } from './emission.ts'
 import type { Emission } from './emission.ts'
@@ -265,6 +265,7 @@ export class SmallFiles {
       transferId: transfer.id,
       key: { name: file.keyName, date: file.keyDate, time: file.keyTime },
       application: plan.application,
+      ends: endsOf(plan),
       name: file.name,
       source,
       format: ready.format,

@@ -44,7 +44,10 @@ export async function admitCaller(
       makeTransferPlan(context.store.db, context.seal, snapshotOf(channel)),
     ),
   )
-  const first = plans.toSorted((a, b) => strength(b, caller) - strength(a, caller))[0]
+  // A contact may have several remote codes: the one that the caller gave is the one it is answered as.
+  const named = plans.filter(({ remoteId }) => remoteId === caller.id.trim())
+  const likely = named.length > 0 ? named : plans
+  const first = likely.toSorted((a, b) => strength(b, caller) - strength(a, caller))[0]
   if (!first)
     throw new NodeError('insecure_session', 'every channel of this partner asks for an encrypted session')
   return {

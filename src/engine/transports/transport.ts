@@ -57,12 +57,17 @@ export interface Source {
 }
 
 /** One outgoing file, already in its wire form (translated, enveloped), on local disk. */
+/** Who made a file and who is to have it, as they travel. The codes of a session are those of the two that talk. */
+export type EndPoints = { readonly originator: string; readonly destination: string }
+
 export interface WireFile {
   readonly transferId: string
   /** Same on every attempt and every retry of the same file: what lets a partner recognise a resumption. */
   readonly key: FileKey
   /** The application of the channel, or its alias: at most 8 characters on OFTP2. */
   readonly application: string
+  /** Left out: the two ends of the session. */
+  readonly ends?: EndPoints
   /** The real name, UTF-8, at most 255 octets, no path. */
   readonly name: string
   readonly source: Source
@@ -223,7 +228,18 @@ export interface Transport<Settings = unknown> extends Protocol {
 }
 
 /** What is wrong with a file, finer than the error's code says: the cause of the error that refuses it. */
-export type FileFlaw = { flaw: 'name' | 'unsigned' | 'signed' | 'encrypted' | 'compression' | 'weak' }
+export type FileFlaw = {
+  flaw:
+    | 'name'
+    | 'unsigned'
+    | 'signed'
+    | 'encrypted'
+    | 'compression'
+    | 'weak'
+    | 'originator'
+    | 'destination'
+    | 'direction'
+}
 
 /** The cause of an error that stands for an answer: no compressed files; or, after `placing`, that it has not the file. */
 export type PartnerAnswer = { refuses?: 'compression'; placed?: false }
@@ -233,6 +249,7 @@ export interface Offer {
   contactId: string
   /** What the partner said the file belongs to (OFTP2: SFIDUSER; SFTP: the folder); '' when it said nothing. */
   application: string
+  ends?: EndPoints // left out by protocols that name none
   name: string
   /** The name is temporary (see `Incoming.rename`), so it is no reason to refuse the file. */
   provisional?: boolean

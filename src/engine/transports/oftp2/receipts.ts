@@ -44,7 +44,7 @@ export async function receiptCommand(
   const reason = owed.reasonCode === '' ? NOT_PROCESSED : owed.reasonCode
   const command: Eerp | Nerp = owed.positive
     ? { kind: 'EERP', ...common, user: '' }
-    : { kind: 'NERP', ...common, creator: party.localId, reason, text: owed.reason }
+    : { kind: 'NERP', ...common, creator: owed.destination, reason, text: owed.reason }
   const rsaLocalKey = owed.signingKey ?? party.security.rsaLocalKey
   // Without a key the receipt goes unsigned. The standard allows that, and it is better than none.
   if (!owed.signed || owed.hash === undefined || rsaLocalKey === undefined) return command

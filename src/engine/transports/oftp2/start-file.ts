@@ -77,8 +77,8 @@ export function startFile(file: WireFile, party: Party, restart: RestartPoint): 
     date: file.key.date,
     time: file.key.time,
     user: file.application,
-    destination: party.remoteId,
-    originator: party.localId,
+    destination: file.ends?.destination ?? party.remoteId,
+    originator: file.ends?.originator ?? party.localId,
     format: format.kind,
     recordLength: format.recordLength,
     blocks: kibibytes(file.source.size),
@@ -126,10 +126,8 @@ function readFormat(sfid: Sfid): RecordFormat {
 
 export type OfferedFile = { offer: Offer; shape: WireShape; units: number }
 
-/** What the engine is asked about an offered file. A file that is for or from somebody else is refused here. */
+/** What the engine is asked about an offered file. */
 export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolean): OfferedFile {
-  if (sfid.destination !== party.localId) throw fileFault('02', `${sfid.destination} is not this node`)
-  if (sfid.originator !== party.remoteId) throw fileFault('03', `${sfid.originator} is not the partner`)
   if (sfid.dataset === '') throw fileFault('01', 'a file without dataset name')
   const format = readFormat(sfid)
   const envelope = readEnvelope(sfid)
@@ -139,6 +137,7 @@ export function readStartFile(sfid: Sfid, party: Party, encryptedSession: boolea
     contactId: party.contactId,
     reach: party.reach,
     application: sfid.user,
+    ends: { originator: sfid.originator, destination: sfid.destination },
     name: realName(sfid.description, sfid.dataset),
     // Without a description the dataset name stands for it, which is upper case by the standard.
     anyCase: sfid.description === '',

@@ -132,7 +132,6 @@ const FILE_REASON_OF_CODE: Partial<Record<ErrorCode, FileReason>> = {
   duplicate_file: '13',
   name_taken: '01',
   file_refused: '04',
-  forbidden: '14',
   too_large: '06',
   no_space: '06',
   no_rights: '12',
@@ -149,7 +148,6 @@ const SPEAKABLE: ReadonlySet<ErrorCode> = new Set([
   'not_found',
   'duplicate_file',
   'conflict',
-  'forbidden',
   'too_large',
   'insecure_session',
   'bad_signature',
@@ -165,6 +163,9 @@ const REASON_OF_FLAW: Record<FileFlaw['flaw'], FileReason> = {
   signed: '19',
   unsigned: '20',
   compression: '23',
+  originator: '03',
+  destination: '02',
+  direction: '14',
 }
 
 /**
