@@ -17,6 +17,7 @@ import type { Emission } from './emission.ts'
 import type { FailedFiles } from './failed-files.ts'
 import { arrivedChanges, recordAll, remember } from './file-record.ts'
 import type { FileChange } from './file-record.ts'
+import { NOT_PLACED } from './push-progress.ts'
 import { byTheDozen, confinedFiles, smallForm } from './small-files.ts'
 
 /** While some are copied, others are synced, and others are placed and recorded. */
@@ -75,9 +76,10 @@ async function sendBatch(
     const ready = await prepare(emission, small, files)
     if (ready.length === 0) return []
     await allow(emission, small, ready)
-    const isPlaced = await Promise.all(ready.map(({ prepared }) => prepared.place()))
-    const placed = ready.filter((_, nth) => isPlaced[nth])
-    const inDoubt = ready.filter((_, nth) => !isPlaced[nth])
+    const ends = await Promise.all(ready.map(({ prepared }) => prepared.place()))
+    const placed = ready.filter((_, nth) => ends[nth] === 'placed')
+    const inDoubt = ready.filter((_, nth) => ends[nth] === 'unknown')
+    const refused = ready.filter((_, nth) => ends[nth] === 'refused')
     await small.synced()
     await recordAll(emission, [
       ...placed.map(({ file, prepared: { sha256: hash } }) => ({
@@ -86,7 +88,10 @@ async function sendBatch(
         also: (tx: Tx) => remember(emission, { ...file, hash }, tx),
       })),
       ...inDoubt.map(mayBeVisible),
+      // What has their names may hold the same. It must not be taken for them.
+      ...(small.marks ? [] : refused.map(({ file }) => ({ file, changes: NOT_PLACED }))),
     ])
+    for (const { prepared } of refused) prepared.drop()
     for (const { file, prepared } of placed) {
       prepared.settled()
       progress.moved({ index: file.index, name: file.name, size: file.size ?? 0 }, file.size ?? 0)

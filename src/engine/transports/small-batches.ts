@@ -19,10 +19,10 @@ export type SmallFile = {
 export type PreparedFile = {
   sha256: string
   /**
-   * Gives it its real name; to be called when it is noted that the partner may see it, or where there are `marks`. False: it is to be pushed, and nobody
-   * may know whether it has its name.
+   * Gives it its real name; to be called when it is noted that the partner may see it, or where there are `marks`. Refused: it
+   * has not got it, and never will from this call. Whatever is not placed is to be pushed.
    */
-  place(): Promise<boolean>
+  place(): Promise<'placed' | 'refused' | 'unknown'>
   /** The engine has recorded that it arrived. Never throws. */
   settled(): void
   /** It is not placed after all. Never throws. */

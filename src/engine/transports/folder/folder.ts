@@ -23,6 +23,7 @@ import type { FileKey } from '../file-key.ts'
 import type {
   Call,
   Capabilities,
+  PartnerAnswer,
   PushProgress,
   PushResult,
   Session,
@@ -174,7 +175,7 @@ class FolderSession implements Session {
       await writePart(file, part, progress, signal)
       const remoteSha256 = file.verify ? await sha256Of(part) : undefined
       await progress.placing(remoteSha256)
-      await placePart(names, inbox)
+      await placePart(file, names, inbox)
       return { receipt: 'none', remoteSha256 }
     } catch (thrown) {
       const fault = signal.aborted ? (signal.reason as unknown) : pushFault(thrown, names, inbox)
@@ -367,7 +368,7 @@ async function newPart(part: string): Promise<OpenPart> {
   return { handle, position: 0 }
 }
 
-async function placePart(names: Names, inbox: string): Promise<void> {
+async function placePart({ mayBeThere }: WireFile, names: Names, inbox: string): Promise<void> {
   const { part, done, target } = names
   try {
     if (isQuickHere()) placeSmall(names)
@@ -378,7 +379,8 @@ async function placePart(names: Names, inbox: string): Promise<void> {
   } catch (thrown) {
     if (systemCode(thrown) === 'EEXIST')
       throw new NodeError('name_taken', `${target} exists already: the partner has not taken it yet`, {
-        cause: thrown,
+        // What stands there is another's: it must not count as this one at the next attempt, should it hold the same.
+        cause: mayBeThere ? thrown : ({ placed: false } satisfies PartnerAnswer),
       })
     throw thrown
   }

@@ -158,7 +158,7 @@ test('a dozen that sleeps through another attempt’s success can give nothing i
     await session.settled?.(later.key)
     await rename(join(inbox, later.name), join(inbox, '..', later.name))
   }
-  assert.deepEqual(await Promise.all(asleep.map((one) => one.place())), [false, false, false])
+  assert.deepEqual(await Promise.all(asleep.map((one) => one.place())), ['unknown', 'unknown', 'unknown'])
   assert.deepEqual(await names(), [])
 })
 
@@ -167,7 +167,7 @@ test('of a dozen whose attempt died, what had its name is found without a word o
   const dozen = await dozenIn(inbox, 2)
   const [first] = await prepared(session, dozen)
   assert.equal(session.small?.marks, true)
-  assert.equal(await first?.place(), true)
+  assert.equal(await first?.place(), 'placed')
   await rename(join(inbox, '0.bin'), join(inbox, '..', 'taken.bin'))
   for (const { later } of dozen) {
     await session.push(later, new Told(), never)

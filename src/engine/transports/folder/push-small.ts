@@ -1,6 +1,7 @@
 // Many small files into a partner's folder by the dozen: copied by a thread of their own, named here. They leave the same
 // hidden names on the way as a push (push-markers.ts), so an attempt after a crash finds what it knows.
 
+import { systemCode } from '../../../errors.ts'
 import { Copies } from '../../../files/small/copies.ts'
 import type { Copied } from '../../../files/small/copies.ts'
 import { removeName } from '../../../files/small/new-file.ts'
@@ -42,10 +43,10 @@ function prepared(names: Names, copied: Copied): PreparedFile | undefined {
     place: async () => {
       try {
         placeSmall(names)
-        return true
-      } catch {
-        // Its name is taken, or somebody has changed something there: the push finds out.
-        return false
+        return 'placed'
+      } catch (thrown) {
+        // Its name is taken; or somebody has changed something there, and the push finds out.
+        return systemCode(thrown) === 'EEXIST' ? 'refused' : 'unknown'
       }
     },
     settled: () => removeQuickly(names.done),

@@ -92,7 +92,7 @@ test('what is prepared is hidden, and has its name and bytes when it is placed',
   const prepared = await small.prepare(files, never)
   assert.equal(readdirSync(inbox).length, sizes.length)
   assert.ok(readdirSync(inbox).every((name) => /^\.esclusa-[0-9a-f]{32}\.1\.part$/.test(name)))
-  assert.deepEqual(await place(prepared), Array(sizes.length).fill(true))
+  assert.deepEqual(await place(prepared), Array(sizes.length).fill('placed'))
   assert.deepEqual(readdirSync(inbox).sort(), [...contents.keys()].sort())
   for (const [name, bytes] of contents) assert.ok(readFileSync(join(inbox, name)).equals(bytes), name)
 })
@@ -103,7 +103,7 @@ test('a name that is taken is never replaced: the file is left to a push', { ski
   const prepared = await small.prepare(files, never)
   assert.equal(prepared[0], undefined)
   await writeFile(join(inbox, '1.bin'), 'came meanwhile')
-  assert.deepEqual(await place(prepared), [undefined, false, true])
+  assert.deepEqual(await place(prepared), [undefined, 'refused', 'placed'])
   const taken = contents.get('1.bin') ?? Buffer.alloc(0)
   const push = (mayBeThere: boolean) =>
     session.push(
@@ -170,7 +170,7 @@ test('where the answer to the last step is lost, a push finds what happened', { 
   const placing = place(prepared)
   await waitFor('the files', () => existsSync(join(inbox, '7.bin')))
   for (const socket of line.open) socket.resetAndDestroy()
-  assert.deepEqual(await placing, Array(8).fill(false))
+  assert.deepEqual(await placing, Array(8).fill('unknown'))
   // The partner takes one away at once.
   await rm(join(inbox, '0.bin'))
   isDeaf = false

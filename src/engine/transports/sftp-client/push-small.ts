@@ -86,8 +86,9 @@ async function upload(
   const place = async () => {
     inDoubt.add(peer, stem)
     const status = await remote.rename(part, target).catch(() => undefined)
-    if (status) inDoubt.settle(peer, stem)
-    return status?.code === STATUS.OK
+    if (!status) return 'unknown'
+    inDoubt.settle(peer, stem)
+    return status.code === STATUS.OK ? 'placed' : 'refused'
   }
   return { sha256: copied.sha256, place, drop, settled: () => {} }
 }

@@ -20,7 +20,7 @@
 import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
-import type { Leftover, PushProgress, PushResult, WireFile } from '../transport.ts'
+import type { Leftover, PartnerAnswer, PushProgress, PushResult, WireFile } from '../transport.ts'
 
 import { equalOctets, sendBytes, sha256Of } from './byte-flow.ts'
 import { abortReason } from './line.ts'
@@ -204,8 +204,8 @@ async function deliveredBefore(job: Job): Promise<boolean> {
   return true
 }
 
-function nameTaken({ target }: Job): NodeError {
-  return new NodeError('name_taken', `the partner already has a file ${target}`)
+function nameTaken({ target }: Job, cause?: PartnerAnswer): NodeError {
+  return new NodeError('name_taken', `the partner already has a file ${target}`, { cause })
 }
 
 /**
@@ -332,6 +332,8 @@ async function putInPlace(job: Job, remoteSha256: string | undefined): Promise<v
   inDoubt.settle(peer, job.stem)
   if (status.code === STATUS.OK) return
   const target = await remote.lstat(job.target)
+  // Nobody has tried before, and this try was refused: what stands there is another's, whatever it holds.
+  if (target !== undefined && !job.file.mayBeThere) throw nameTaken(job, { placed: false })
   if (target !== undefined) return requireOurs(job, target)
   throw refusal(status, `rename ${job.part} to ${job.target}`)
 }

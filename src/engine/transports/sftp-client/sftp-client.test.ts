@@ -12,6 +12,7 @@ import type { TestContext } from 'node:test'
 
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
+import { isNotPlaced } from '../../sending/emission.ts'
 import { sftpCall, signInTo } from '../../../../test/support/sftp/call.ts'
 import { HostDouble, keyFor, patternBytes, sourceOf } from '../../../../test/support/sftp/session-host.ts'
 import {
@@ -299,7 +300,9 @@ test(
       await rm(join(inbox, 'late'))
       // Nobody has tried before: whatever lies there is not ours, even if it is the same.
       const first = wireFile('late', bytes)
-      await assert.rejects(session.push(first, late(bytes), never), failsWith('name_taken'))
+      const refused = await session.push(first, late(bytes), never).catch((error: unknown) => error)
+      assert.ok(failsWith('name_taken')(refused))
+      assert.ok(isNotPlaced(refused), 'nor at a later attempt')
     })
     assert.deepEqual(await readdir(inbox), ['late'])
   },
