@@ -66,12 +66,14 @@ const MAY: Record<string, string[]> = {
   'src/engine/transforms': [],
   // Of the contract transports know the sections of a contact, nothing else.
   'src/engine/transports/file-key.ts': [],
+  'src/engine/transports/fault-causes.ts': [],
   'src/engine/transports/small-batches.ts': [
     'src/files/unchanged.ts:type',
     'src/engine/transports/file-key.ts',
   ],
   'src/engine/transports/transport.ts': [
     SECTIONS,
+    'src/engine/transports/fault-causes.ts',
     'src/engine/transports/file-key.ts',
     'src/engine/transports/small-batches.ts',
   ],

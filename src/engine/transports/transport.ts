@@ -12,8 +12,11 @@
 
 import type { Protection, SectionName } from '../../contract/contact-settings.ts'
 import type { NodeError } from '../../errors.ts'
-import type { FileKey } from './file-key.ts'
+import type { EndPoints, FileKey } from './file-key.ts'
 import type { SmallBatches } from './small-batches.ts'
+
+export type { FileFlaw, PartnerAnswer } from './fault-causes.ts'
+export type { EndPoints } from './file-key.ts'
 
 /** How the bytes of a file are to be read as records. V: each record stands behind its 2-octet big-endian length. */
 export type RecordFormat = { kind: 'U' | 'T'; recordLength: 0 } | { kind: 'F' | 'V'; recordLength: number }
@@ -57,9 +60,6 @@ export interface Source {
 }
 
 /** One outgoing file, already in its wire form (translated, enveloped), on local disk. */
-/** Who made a file and who is to have it, as they travel. The codes of a session are those of the two that talk. */
-export type EndPoints = { readonly originator: string; readonly destination: string }
-
 export interface WireFile {
   readonly transferId: string
   /** Same on every attempt and every retry of the same file: what lets a partner recognise a resumption. */
@@ -226,23 +226,6 @@ export interface Transport<Settings = unknown> extends Protocol {
    */
   discard?(settings: Settings, find: () => Promise<readonly FileKey[]>): Promise<void>
 }
-
-/** What is wrong with a file, finer than the error's code says: the cause of the error that refuses it. */
-export type FileFlaw = {
-  flaw:
-    | 'name'
-    | 'unsigned'
-    | 'signed'
-    | 'encrypted'
-    | 'compression'
-    | 'weak'
-    | 'originator'
-    | 'destination'
-    | 'direction'
-}
-
-/** The cause of an error that stands for an answer: no compressed files; or, after `placing`, that it has not the file. */
-export type PartnerAnswer = { refuses?: 'compression'; placed?: false }
 
 /** What a partner says of a file it wants to hand over. */
 export interface Offer {
