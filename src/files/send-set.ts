@@ -311,11 +311,12 @@ async function stillGrowing(files: readonly Candidate[], now: number): Promise<s
   const fresh = files.filter((file) => file.modifiedAt > now - FRESH_MS)
   if (fresh.length === 0) return []
   await delay(SECOND_LOOK_MS)
-  const growing: string[] = []
-  for (const file of fresh) {
-    const stat = await regularFile(file.path)
-    if (!stat || stat.size !== file.size || Math.floor(stat.mtimeMs) !== file.modifiedAt)
-      growing.push(file.path)
+  const seen = new Map<string, Stats>()
+  for await (const { path, stat } of looksAt(fresh.map((file) => file.path)))
+    if (stat !== 'no rights') seen.set(path, stat)
+  const isSame = ({ path, size, modifiedAt }: Candidate) => {
+    const stat = seen.get(path)
+    return stat?.size === size && Math.floor(stat.mtimeMs) === modifiedAt
   }
-  return growing
+  return fresh.filter((file) => !isSame(file)).map(({ path }) => path)
 }
