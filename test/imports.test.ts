@@ -36,7 +36,7 @@ const MAY: Record<string, string[]> = {
     'src/audit',
     'src/quarantine',
   ],
-  'src/audit': ['src/contract', 'src/domain', 'src/store'],
+  'src/audit': ['src/contract', 'src/domain', 'src/store', 'src/files/replace-text.ts'],
   'src/keys': ['src/contract', 'src/domain', 'src/store', 'src/audit'],
   'src/transfers': ['src/contract', 'src/domain', 'src/files', 'src/store'],
   'src/notify': ['src/contract', 'src/domain', 'src/store', 'src/keys'],

@@ -4,8 +4,9 @@
 // Entries enter the chain after their transaction, in one of the sealer's own, under a lock: writers never wait for
 // each other, on however many nodes, and still there is one chain.
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { throughDraft } from '../files/replace-text.ts'
 import type { Log } from '../log.ts'
 import { auditPoint, chainAudit, lockChain, openAudit, putAuditPoint } from '../store/audit.ts'
 import type { AuditRecord, SignedPoint } from '../store/audit.ts'
@@ -118,14 +119,13 @@ export function startSealer({ store, trail, log, dataDir, keepDays, now }: Seale
 
 const HEAD_FILE = 'audit-head.json'
 
-/** Whole under another name first: a head that is half written would say that the trail was tampered with. */
+/**
+ * Whole under another name first: a head that is half written would say that the trail was tampered with. Its new name is
+ * not synced: an older head vouches for less, and for nothing that is not so.
+ */
 export function keepHead(dataDir: string, head: Point): void {
-  const draft = join(dataDir, `${HEAD_FILE}.${process.pid}`)
-  const file = openSync(draft, 'w', 0o600)
-  writeSync(file, `${JSON.stringify(head)}\n`)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(draft, join(dataDir, HEAD_FILE))
+  const path = join(dataDir, HEAD_FILE)
+  throughDraft(path, `${JSON.stringify(head)}\n`, (draft) => renameSync(draft, path))
 }
 
 /** The last head that this node has seen. */

@@ -1,18 +1,44 @@
 // A small file of the node's own that is there whole, under its name, or not at all, and stays so.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
+import { writeAll } from './small/new-file.ts'
 
 /** In place of whatever has that name: a file or a link that somebody else has put there is not written to. */
 export function replaceText(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`
+  throughDraft(path, text, (draft) => renameSync(draft, path))
+  syncNames(dirname(path))
+}
+
+/**
+ * The text is on the disk, under another name, when `place` is called. Whatever fails, nothing stays open and no draft is left:
+ * on a full disk the same is tried again and again.
+ */
+export function throughDraft(path: string, text: string, place: (draft: string) => void): void {
+  // Nodes in containers, which may share the folder, often have the same process number.
+  const draft = `${path}.${hostname()}.${process.pid}`
   rmSync(draft, { force: true })
-  const file = openSync(draft, 'wx', 0o600)
-  writeSync(file, text)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(draft, path)
-  const folder = openSync(dirname(path), 'r')
-  fsyncSync(folder)
-  closeSync(folder)
+  try {
+    const file = openSync(draft, 'wx', 0o600)
+    try {
+      writeAll(file, Buffer.from(text))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    place(draft)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** `syncFolder` for whoever cannot wait for it. */
+export function syncNames(folder: string): void {
+  const names = openSync(folder, 'r')
+  try {
+    fsyncSync(names)
+  } finally {
+    closeSync(names)
+  }
 }

@@ -4,24 +4,14 @@
 // would go on under another key. Without the old secret of tokens only tokens and logins end, so that one is.
 
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { fixedKey } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
 import { NodeError, systemCode } from '../errors.ts'
 import { addReader, removeReader, ringOfFile } from './key-file.ts'
+import { throughDraft } from './replace-text.ts'
 
 export type NodeSecrets = {
   jwtSecret: string
@@ -111,18 +101,13 @@ function kept(path: string, bytes: number): string {
   } catch (thrown) {
     if (systemCode(thrown) !== 'ENOENT') throw thrown
   }
-  // Written under another name, then linked. If two processes start together, both read the secret of the first.
-  const draft = `${path}.${process.pid}`
-  const file = openSync(draft, 'w', 0o600)
-  writeSync(file, `${randomBytes(bytes).toString('base64url')}\n`)
-  fsyncSync(file)
-  closeSync(file)
-  try {
-    linkSync(draft, path)
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'EEXIST') throw thrown
-  } finally {
-    rmSync(draft)
-  }
+  // If two processes start together, both read the secret of the first.
+  throughDraft(path, `${randomBytes(bytes).toString('base64url')}\n`, (draft) => {
+    try {
+      linkSync(draft, path)
+    } catch (thrown) {
+      if (systemCode(thrown) !== 'EEXIST') throw thrown
+    }
+  })
   return readFileSync(path, 'utf8').trim()
 }

@@ -2,10 +2,9 @@
 // rights, since root is refused by nothing else; where mounting is not allowed these tests are skipped and say so.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { readdir, rm, statfs } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -13,37 +12,15 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { connectError } from '../../src/engine/transports/oftp2/connect.ts'
 import { Upload } from '../../src/files/upload.ts'
-import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
+import { tempFolder, waitFor } from '../support/harness.ts'
 import { skipWithoutPrlimit, withNothingToOpen } from '../support/open-files.ts'
+import { mount, remount, skipWithoutMount, smallDisk } from '../support/small-disk.ts'
 import { Line } from './line.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
 import type { Rig } from './rig.ts'
 import { offerOf } from './wire.ts'
 
-const probe = spawnSync('sh', [
-  '-c',
-  'd=$(mktemp -d) && mount -t tmpfs -o size=64k tmpfs "$d" && umount "$d" && rmdir "$d"',
-])
-const skip = probe.status === 0 ? false : 'SKIPPED: no file system may be mounted here (not root)'
-
-async function mount(t: TestContext, folder: string, options: string): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  const made = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
-  assert.equal(made.status, 0, made.stderr.toString())
-  closeAfter(t, async () => void spawnSync('umount', ['-l', folder]))
-}
-
-function remount(folder: string, options: string): void {
-  const done = spawnSync('mount', ['-o', `remount,${options}`, folder])
-  assert.equal(done.status, 0, done.stderr.toString())
-}
-
-/** A megabyte and no more: what is left after `used` octets. */
-async function smallDisk(t: TestContext, folder: string, used = 0): Promise<void> {
-  await mount(t, folder, 'size=1m')
-  if (used > 0) await writeFile(join(folder, '.used'), Buffer.alloc(used))
-}
-
+const skip = skipWithoutMount
 const MANY = randomBytes(2_000_000)
 
 async function fails(rig: Rig, id: string, code: string): Promise<void> {

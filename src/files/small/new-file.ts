@@ -9,12 +9,18 @@ const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constant
 export function writeNew(path: string, bytes: Uint8Array): number {
   const file = openNew(path)
   try {
-    for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done, bytes.length - done, done)
+    writeAll(file, bytes)
     return file
   } catch (thrown) {
     closeSync(file)
     throw thrown
   }
+}
+
+/** A disk that fills meanwhile takes a part and reports nothing; it is the next write that throws. */
+export function writeAll(file: number, bytes: Uint8Array, from = 0): void {
+  for (let done = 0; done < bytes.length;)
+    done += writeSync(file, bytes, done, bytes.length - done, from + done)
 }
 
 function openNew(path: string): number {
