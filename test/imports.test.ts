@@ -97,6 +97,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/caller-places.ts',
     'src/engine/transports/proxy-header.ts',
     'src/engine/transports/read-buffer.ts',
+    'src/files/replace-text.ts',
     'src/files/tls-pair.ts',
   ],
   'src/engine/transports/folder': [
@@ -123,6 +124,7 @@ const MAY: Record<string, string[]> = {
     'src/engine/transports/proxy-header.ts',
     'src/engine/transports/read-buffer.ts',
     'src/engine/transports/ssh',
+    'src/files/replace-text.ts',
     'src/accounts/password.ts',
   ],
   'src/main.ts': ['src'],

@@ -1,9 +1,8 @@
 // The password and the one-time code of the first administrator, in the data folder until somebody has read them.
 
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemCode } from '../errors.ts'
-import { replaceText } from './replace-text.ts'
+import { replaceText, textAt } from './replace-text.ts'
 
 type Secrets = { password: string; code: string }
 
@@ -20,21 +19,14 @@ export function keptFirstSecrets(dataDir: string) {
     },
     /** Undefined where somebody has taken one away. */
     read: (): Secrets | undefined => {
-      const [password, code] = [textOf(paths.password), textOf(paths.code)]
-      return password === undefined || code === undefined ? undefined : { password, code }
+      const [password, code] = [textAt(paths.password), textAt(paths.code)]
+      return password === undefined || code === undefined
+        ? undefined
+        : { password: password.trim(), code: code.trim() }
     },
   }
 }
 
 export function removeFirstSecrets(dataDir: string): void {
   for (const path of Object.values(firstSecretPaths(dataDir))) rmSync(path, { force: true })
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (thrown) {
-    if (systemCode(thrown) === 'ENOENT') return undefined
-    throw thrown
-  }
 }

@@ -10,6 +10,8 @@ export type ListenerCertificate = {
   /** The setting, or the file that the node made for itself. */
   use: string
   path: string
+  /** Undefined: it stands in the same file. */
+  keyPath?: string
 }
 
 const MADE = 'oftp2-tls.pem'
@@ -29,8 +31,10 @@ export function listenerCertificates({
   const made = madeCertificatePath(dataDir)
   const showsMade = oftp2TlsPort !== undefined && !tls && !oftp2Tls && existsSync(made)
   return [
-    ...(tls ? [{ use: 'ESCLUSA_TLS_CERT', path: tls.certPath }] : []),
-    ...(oftp2Tls ? [{ use: 'ESCLUSA_OFTP2_TLS_CERT', path: oftp2Tls.certPath }] : []),
+    ...(tls ? [{ use: 'ESCLUSA_TLS_CERT', path: tls.certPath, keyPath: tls.keyPath }] : []),
+    ...(oftp2Tls
+      ? [{ use: 'ESCLUSA_OFTP2_TLS_CERT', path: oftp2Tls.certPath, keyPath: oftp2Tls.keyPath }]
+      : []),
     ...(showsMade ? [{ use: MADE, path: made }] : []),
   ]
 }

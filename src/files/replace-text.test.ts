@@ -1,19 +1,14 @@
 // The node's own small files where the disk has no room for them. The tests are skipped, visibly, where none may be mounted.
 
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync, readlinkSync, statfsSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
-import { remount, skipWithoutMount, smallDisk } from '../../test/support/small-disk.ts'
+import { fillUp, remount, skipWithoutMount, smallDisk } from '../../test/support/small-disk.ts'
 import { keepHead, keptHead } from '../audit/sealer.ts'
 import { replaceText } from './replace-text.ts'
 import { readSecrets } from './secrets.ts'
-
-function fillUp(folder: string): void {
-  const { bavail, bsize } = statfsSync(folder)
-  writeFileSync(join(folder, 'fill'), Buffer.alloc(bavail * bsize))
-}
 
 function openIn(folder: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((one) => {

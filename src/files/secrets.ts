@@ -4,14 +4,14 @@
 // would go on under another key. Without the old secret of tokens only tokens and logins end, so that one is.
 
 import { randomBytes } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { fixedKey } from '../domain/key-ring.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
-import { NodeError, systemCode } from '../errors.ts'
+import { NodeError } from '../errors.ts'
 import { addReader, removeReader, ringOfFile } from './key-file.ts'
-import { throughDraft } from './replace-text.ts'
+import { keepFirst, textAt } from './replace-text.ts'
 
 export type NodeSecrets = {
   jwtSecret: string
@@ -85,7 +85,7 @@ export function noteReader(config: Given, node: string, atWork: ReadonlySet<stri
 
 function ringOf(path: string, bytes: number, given: string | undefined, old: string | undefined): KeyRing {
   if (given !== undefined) return fixed(given, old)
-  kept(path, bytes)
+  keep(path, bytes)
   return ringOfFile(path)
 }
 
@@ -93,21 +93,7 @@ function fixed(given: string, old: string | undefined): KeyRing {
   return fixedKey(given, old === undefined ? [] : [old])
 }
 
-function kept(path: string, bytes: number): string {
-  try {
-    const text = readFileSync(path, 'utf8').trim()
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600)
-    return text
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'ENOENT') throw thrown
-  }
-  // If two processes start together, both read the secret of the first.
-  throughDraft(path, `${randomBytes(bytes).toString('base64url')}\n`, (draft) => {
-    try {
-      linkSync(draft, path)
-    } catch (thrown) {
-      if (systemCode(thrown) !== 'EEXIST') throw thrown
-    }
-  })
-  return readFileSync(path, 'utf8').trim()
+function keep(path: string, bytes: number): void {
+  if (textAt(path) === undefined) keepFirst(path, `${randomBytes(bytes).toString('base64url')}\n`)
+  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600)
 }

@@ -43,7 +43,7 @@ function stampOf({ certPath, keyPath }: TlsFiles): string {
     .join(', ')
 }
 
-function readPair({ certPath, keyPath }: TlsFiles, fail: (why: string) => NodeError): TlsIdentity {
+export function readPair({ certPath, keyPath }: TlsFiles, fail: (why: string) => NodeError): TlsIdentity {
   const read = (path: string) => {
     try {
       return readFileSync(path, 'utf8')
@@ -52,10 +52,25 @@ function readPair({ certPath, keyPath }: TlsFiles, fail: (why: string) => NodeEr
     }
   }
   const pair = { cert: read(certPath), key: read(keyPath) }
-  try {
-    if (new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) return pair
-  } catch {
-    // Told below: neither one that does not parse nor one of another key can be shown.
-  }
+  if (isPair(pair)) return pair
   throw fail(`must be a PEM certificate and its private key; ${certPath} and ${keyPath} are not`)
+}
+
+/** Of one file, as the node makes it for itself: the key, and its certificate behind it. */
+export function pairInOne(path: string, pem: string): TlsIdentity {
+  const pair = { key: pem, cert: pem.slice(Math.max(0, pem.indexOf('-----BEGIN CERTIFICATE-----'))) }
+  if (isPair(pair)) return pair
+  throw new NodeError(
+    'bad_use',
+    `${path} is no private key with its certificate: put it back from a backup, or remove it, and the node makes another when it starts`,
+  )
+}
+
+/** Neither one that does not parse nor one of another key can be shown. */
+function isPair({ cert, key }: TlsIdentity): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
+  }
 }

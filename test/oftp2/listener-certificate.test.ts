@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { generateSelfSigned } from '../../src/engine/transforms/cms/self-signed.ts'
+import { listenerCertificate } from '../../src/engine/transports/oftp2/listener-certificate.ts'
 import { startCalledBank } from '../attacks/partner.ts'
 import { tempFolder } from '../support/harness.ts'
+import { fillUp, remount, skipWithoutMount, smallDisk } from '../support/small-disk.ts'
 
 async function shownAt(port: number): Promise<string | undefined> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
@@ -56,3 +58,40 @@ test('files that are no certificate and its key stop the node, and the message n
     /ESCLUSA_OFTP2_TLS_KEY.*none\.pem: ENOENT/,
   )
 })
+
+async function pemOf(commonName: string): Promise<string> {
+  const { privateKeyPem, certificatePem } = await generateSelfSigned({ commonName, bits: 2048 })
+  return privateKeyPem + certificatePem
+}
+
+/** What the node shows that has neither setting. */
+const kept = (keptPath: string, make: () => Promise<string>) =>
+  listenerCertificate({ own: undefined, http: undefined, keptPath, make, warn: assert.fail })
+
+test('of two nodes that make a certificate in one data folder at the same time both show the first', async (t) => {
+  const path = join(await tempFolder(t), 'oftp2-tls.pem')
+  const [ours, theirs] = [await pemOf('ours'), await pemOf('theirs')]
+  const shown = await kept(path, async () => (await writeFile(path, theirs), ours))
+  assert.equal(shown.key, theirs)
+  assert.equal(await readFile(path, 'utf8'), theirs)
+})
+
+test(
+  'on a full disk no half certificate is left, and one is made when there is room',
+  { skip: skipWithoutMount },
+  async (t) => {
+    const folder = join(await tempFolder(t), 'small')
+    const path = join(folder, 'oftp2-tls.pem')
+    await smallDisk(t, folder)
+    fillUp(folder)
+    const made = await pemOf('made')
+    await assert.rejects(
+      kept(path, () => Promise.resolve(made)),
+      { code: 'ENOSPC' },
+    )
+    assert.deepEqual(await readdir(folder), ['fill'])
+    remount(folder, 'size=2m')
+    assert.equal((await kept(path, () => Promise.resolve(made))).key, made)
+    assert.equal((await kept(path, assert.fail)).key, made)
+  },
+)

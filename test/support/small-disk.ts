@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { statfsSync, writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -31,4 +32,10 @@ export function remount(folder: string, options: string): void {
 export async function smallDisk(t: TestContext, folder: string, used = 0): Promise<void> {
   await mount(t, folder, 'size=1m')
   if (used > 0) await writeFile(join(folder, '.used'), Buffer.alloc(used))
+}
+
+/** Not an octet is left. */
+export function fillUp(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  writeFileSync(join(folder, 'fill'), Buffer.alloc(bavail * bsize))
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -151,4 +151,48 @@ test('a folder that this user may not write stops node and commands with what to
   const { stdout } = run(['doctor'], places, isRoot ? { uid } : {})
   for (const about of ['data folder', 'archive'])
     assert.match(stdout, new RegExp(`^WRONG +${about}: .*may not write to ${others} \\(EACCES\\)`, 'm'))
+})
+
+test('a file without the key or certificate that callers are shown is told by its name, by the node and by doctor', async (t) => {
+  const folder = await tempFolder(t)
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(folder, name)) as [string, string]
+  for (const path of [cert, key]) writeFileSync(path, '')
+  const anew = 'put it back from a backup, or remove it, and the node makes another when it starts'
+  const [identity, host] = ['oftp2-tls.pem', 'sftp-host-key.pem'].map((name) => join(dataDir, name)) as [
+    string,
+    string,
+  ]
+  for (const [about, settings, path, says] of [
+    [
+      'certificate',
+      { ESCLUSA_OFTP2_TLS_PORT: '1' },
+      identity,
+      `${identity} is no private key with its certificate: ${anew}`,
+    ],
+    [
+      'SFTP host key',
+      { ESCLUSA_SFTP_PORT: '1' },
+      host,
+      `${host} is no private key for SFTP: ${anew}, which partners then have to pin`,
+    ],
+    [
+      'certificate',
+      { ESCLUSA_TLS_CERT: cert, ESCLUSA_TLS_KEY: key },
+      cert,
+      `ESCLUSA_TLS_CERT must be a PEM certificate and its private key; ${cert} and ${key} are not`,
+    ],
+  ] as const) {
+    writeFileSync(path, '')
+    const all = { ESCLUSA_DATA_DIR: dataDir, ESCLUSA_LOG_LEVEL: 'silent', ...settings }
+    const doctor = run(['doctor'], all)
+    assert.equal(doctor.exit, 1, doctor.stdout)
+    assert.ok(doctor.stdout.includes(`WRONG    ${about}: ${says}\n`), doctor.stdout)
+    const { exit, stderr } = run(['serve'], all)
+    assert.equal(exit, 2, stderr)
+    // The node names both settings.
+    if (path !== cert) assert.ok(stderr.includes(`esclusa: ${says}\n`), stderr)
+    rmSync(path)
+  }
 })

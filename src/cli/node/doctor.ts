@@ -13,13 +13,14 @@ import { partnerMustCall } from '../../domain/channel.ts'
 import { channelFaults } from '../../domain/channel-faults.ts'
 import type { Roots } from '../../domain/channel-rules.ts'
 import { rootsOf } from '../../domain/file-roots.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf, NodeError } from '../../errors.ts'
 import { listenerCertificates } from '../../files/listener-certificates.ts'
 import { masterKeyMissing, missingSecrets, readMasterKey } from '../../files/secrets.ts'
 import { noFolders, overlaps, requireRights } from '../../files/root-overlap.ts'
 import { partnerFolderFault } from '../../files/partner-folders.ts'
 import type { NodePlaces } from '../../files/partner-folders.ts'
 import { confined, diskFaults } from '../../files/roots.ts'
+import { pairInOne, readPair } from '../../files/tls-pair.ts'
 import { ownCertificate } from '../../keys/key-facts.ts'
 import { listChannels, openChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -122,8 +123,20 @@ async function sshLibrary(config: Config): Promise<Finding[]> {
   const { nativeBinding } = await import('../../engine/transports/ssh/native-binding.ts')
   const { notes } = loadSsh({ packetMemory: config.sshPacketMemory })
   const { loaded, advice } = nativeBinding()
-  if (!loaded) return [warning('SSH', advice)]
-  return [ok('SSH', 'native crypto is loaded'), ...notes.map((note) => warning('SSH', note))]
+  const key = await hostKey(config)
+  if (!loaded) return [warning('SSH', advice), ...key]
+  return [ok('SSH', 'native crypto is loaded'), ...notes.map((note) => warning('SSH', note)), ...key]
+}
+
+/** What partners pin who call by SFTP. */
+async function hostKey({ sftpPort, dataDir }: Config): Promise<Finding[]> {
+  if (sftpPort === undefined) return []
+  const { keptHostKey } = await import('../../engine/transports/sftp-server/host-key.ts')
+  try {
+    return keptHostKey(dataDir) === undefined ? [] : [ok('SFTP host key', 'readable')]
+  } catch (thrown) {
+    return [wrong('SFTP host key', messageOf(thrown))]
+  }
 }
 
 async function folders(config: Config): Promise<Finding[]> {
@@ -195,12 +208,16 @@ function portFinding(name: string, host: string, port: number): Promise<Finding>
 
 /** What callers are shown. */
 function certificatesShown(config: Config): Finding[] {
-  return listenerCertificates(config).flatMap(({ path }) => {
+  return listenerCertificates(config).flatMap(({ use, path, keyPath }) => {
     try {
-      const ending = certificateFindings(path, [readFileSync(path, 'utf8')])
+      const { cert } =
+        keyPath === undefined
+          ? pairInOne(path, readFileSync(path, 'utf8'))
+          : readPair({ certPath: path, keyPath }, (why) => new NodeError('bad_use', `${use} ${why}`))
+      const ending = certificateFindings(path, [cert])
       return ending.length > 0 ? ending : [ok('certificate', path)]
     } catch (thrown) {
-      return [wrong('certificate', `${path}: ${messageOf(thrown)}`)]
+      return [wrong('certificate', messageOf(thrown))]
     }
   })
 }

@@ -1,12 +1,9 @@
 // The protocols a node speaks: the transports it calls with, and the listeners at which partners call.
 
-import { generateKeyPairSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { SftpSettings } from '../../contract/contact-settings.ts'
 import { networksOf } from '../../domain/network/networks.ts'
-import { NodeError, systemCode } from '../../errors.ts'
+import { NodeError } from '../../errors.ts'
 import { madeCertificatePath } from '../../files/listener-certificates.ts'
 import { halfFilesOf, receivedSince } from '../../store/transfers/receptions.ts'
 import { outboxOf, reachedCode } from '../sending/outbox-spool.ts'
@@ -111,11 +108,12 @@ async function listenForSftp(
   if (config.sftpPort === undefined) return []
   await ssh()
   const { listenSftp } = await import('../transports/sftp-server/listen.ts')
+  const { hostKeyIn } = await import('../transports/sftp-server/host-key.ts')
   const listener = listenSftp({
     host: config.listenHost,
     port: config.sftpPort,
     ...proxiesOf(config),
-    hostKeys: [sftpHostKey(config)],
+    hostKeys: [hostKeyIn(config.dataDir)],
     sessionHost: host,
     outboxOf: (reach) => outboxOf(context, reach, wake),
     channelOf: (reach, application) => reachedCode(context, reach, application),
@@ -137,20 +135,4 @@ async function named(setting: string, listener: Promise<Listener>): Promise<List
     if (!(thrown instanceof NodeError) || thrown.code !== 'bad_use') throw thrown
     throw new NodeError('bad_use', `${thrown.message} (ESCLUSA_LISTEN_HOST, ${setting})`, { cause: thrown })
   }
-}
-
-function sftpHostKey(config: Config): string {
-  const path = join(config.dataDir, 'sftp-host-key.pem')
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'ENOENT') throw thrown
-  }
-  const { privateKey } = generateKeyPairSync('rsa', {
-    modulusLength: 3072,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-  })
-  writeFileSync(path, privateKey, { mode: 0o600, flag: 'wx' })
-  return privateKey
 }

@@ -1,9 +1,8 @@
 // The certificate that the OFTP2 TLS listener shows: the files of ESCLUSA_OFTP2_TLS_CERT and _KEY where they are set, else
 // those of HTTP, else one that is made once and kept.
 
-import { readFileSync, writeFileSync } from 'node:fs'
-import { systemCode } from '../../../errors.ts'
-import { watchPair } from '../../../files/tls-pair.ts'
+import { keepFirst, textAt } from '../../../files/replace-text.ts'
+import { pairInOne, watchPair } from '../../../files/tls-pair.ts'
 import type { RenewedIdentity, TlsFiles, TlsIdentity } from '../../../files/tls-pair.ts'
 
 export type CertificateSource = {
@@ -32,17 +31,5 @@ export async function listenerCertificate({
 }
 
 async function keptIdentity(path: string, make: () => Promise<string>): Promise<TlsIdentity> {
-  const pem = await keptOr(path, make)
-  return { key: pem, cert: pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')) }
-}
-
-async function keptOr(path: string, make: () => Promise<string>): Promise<string> {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'ENOENT') throw thrown
-  }
-  const made = await make()
-  writeFileSync(path, made, { mode: 0o600, flag: 'wx' })
-  return made
+  return pairInOne(path, textAt(path) ?? keepFirst(path, await make()))
 }

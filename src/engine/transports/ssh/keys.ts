@@ -60,6 +60,13 @@ export function readAuthorizedKey(line: string): ParsedKey | undefined {
   return key
 }
 
+/** For a listener: the library reads it itself, and without a passphrase. */
+export function isHostKey(pem: string): boolean {
+  const parsed = loadSsh().ssh2.utils.parseKey(pem)
+  const key = Array.isArray(parsed) ? parsed[0] : parsed
+  return key !== undefined && !(key instanceof Error) && key.isPrivateKey()
+}
+
 /**
  * A private key to sign in with. ssh2 falls back to SHA-1 for RSA where the server does not say what it takes:
  * its signing is wrapped so that such a signature is never made.
