@@ -8,18 +8,20 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   ftruncateSync,
   fsyncSync,
   mkdirSync,
   openSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { fromFileError, NodeError } from '../errors.ts'
 import { syncFolder } from '../files/folder-sync.ts'
+import { writeAll } from '../files/small/new-file.ts'
 import { archiveMark, putArchiveMark } from '../store/retention/archive-mark.ts'
 import type { ArchiveMark } from '../store/retention/archive-mark.ts'
 import type { Store, Tx } from '../store/database/store.ts'
@@ -41,7 +43,7 @@ export function archiveIn(store: Store, folder: string, hold: Hold): Archive {
       const begun = await begunFile(store, folder, now, { put, hold })
       // Nothing waits between this and the writing.
       hold.require()
-      const grown = append(folder, lines, begun)
+      const grown = append(folder, lines, begun, hold)
       await syncFolder(folder)
       return (tx) => put(tx, grown)
     },
@@ -86,9 +88,9 @@ function sizeOf(path: string): number {
 }
 
 function cutTail(path: string, length: number): void {
-  if (sizeOf(path) <= length) return
   // A file without anything is no gzip file.
-  if (length === 0) return rmSync(path)
+  if (length === 0) return rmSync(path, { force: true })
+  if (sizeOf(path) <= length) return
   const open = openSync(path, 'r+')
   try {
     ftruncateSync(open, length)
@@ -98,19 +100,50 @@ function cutTail(path: string, length: number): void {
   }
 }
 
-function append(folder: string, lines: readonly object[], { file, length }: ArchiveMark): ArchiveMark {
+function append(
+  folder: string,
+  lines: readonly object[],
+  { file, length }: ArchiveMark,
+  hold: Hold,
+): ArchiveMark {
   const path = join(folder, file)
   const found = sizeOf(path)
-  if (found < length)
-    throw new Error(`${path} has ${found} octets, and ${length} were written: it was changed`)
+  if (found < length) throw changed(path, found, length)
   cutTail(path, length)
+  const piece = gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const grown = length + piece.length
+  try {
+    writePiece(path, piece, grown)
+  } catch (thrown) {
+    cutBegun(path, length, hold)
+    throw fromFileError(thrown, path)
+  }
+  return { file, length: grown }
+}
+
+function writePiece(path: string, piece: Uint8Array, grown: number): void {
   const open = openSync(path, 'a', 0o600)
   try {
-    const piece = gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    writeSync(open, piece)
+    writeAll(open, piece, grown - piece.length)
     fsyncSync(open)
-    return { file, length: length + piece.length }
+    // The rows go by this length: it is what the disk has, not what was meant.
+    const { size } = fstatSync(open)
+    if (size !== grown) throw changed(path, size, grown)
   } finally {
     closeSync(open)
   }
+}
+
+/** So that readers find whole pieces alone until there is room. Where it cannot be cut now, the next piece cuts it. */
+function cutBegun(path: string, length: number, hold: Hold): void {
+  try {
+    hold.require()
+    cutTail(path, length)
+  } catch {
+    // Told is why it was not written.
+  }
+}
+
+function changed(path: string, found: number, length: number): NodeError {
+  return new NodeError('internal', `${path} has ${found} octets, and ${length} were written: it was changed`)
 }

@@ -3,6 +3,7 @@
 // was held up for longer than it holds a task finds at the next piece that another has it.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { NodeError, toNodeError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { holdTask, isHeldBy, releaseTask, taskDoneAt } from '../store/upkeep-tasks.ts'
@@ -79,9 +80,14 @@ export async function attempt(
       await store.write((tx) => releaseTask(tx, task.name, owner, doneAt))
     }
   } catch (thrown) {
-    if (!signal.aborted) log.warn({ err: thrown, task: task.name }, 'upkeep could not be done')
+    if (signal.aborted) return
+    const level = PASSING.has(toNodeError(thrown).code) ? 'warn' : 'error'
+    log[level]({ err: thrown, task: task.name }, 'upkeep could not be done')
   }
 }
+
+/** What goes by without anybody doing anything. A full disk does not: what is old stays until there is room. */
+const PASSING: ReadonlySet<string> = new Set(['unavailable', 'lease_lost'])
 
 class TaskHold implements Hold {
   readonly #upkeep: Upkeep
@@ -119,8 +125,8 @@ class TaskHold implements Hold {
   }
 }
 
-function takenOver(): Error {
-  return new Error('another node has taken the task over')
+function takenOver(): NodeError {
+  return new NodeError('lease_lost', 'another node has taken the task over')
 }
 
 async function inPieces(

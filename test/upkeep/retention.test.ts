@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -36,6 +37,7 @@ import type { Pieces, Task } from '../../src/upkeep/upkeep.ts'
 import { addCompleted } from '../support/completed-transfer.ts'
 import { postgres, startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
+import { fillUp, skipWithoutMount, smallDisk } from '../support/small-disk.ts'
 import { putIntoQuarantine } from '../support/quarantine.ts'
 import { FULL, PLAIN } from '../support/seed.ts'
 
@@ -72,9 +74,14 @@ async function listed(node: TestNode, operation: 'listTransfers' | 'channelHisto
 /** Without the pauses that a busy node needs. */
 const quickly = (parts: RetentionParts) => ({ ...retentionTask(parts), pauseMs: 0 })
 
-const archived = (folder: string) =>
+const archivesIn = (folder: string) =>
   readdirSync(folder)
-    .flatMap((name) =>
+    .filter((name) => name.startsWith('archive-'))
+    .map((name) => ({ name, size: statSync(join(folder, name)).size }))
+
+const archived = (folder: string) =>
+  archivesIn(folder)
+    .flatMap(({ name }) =>
       gunzipSync(readFileSync(join(folder, name)))
         .toString()
         .trim()
@@ -501,6 +508,49 @@ testOnBoth(
     })
     assert.ok(await findReceived(store.db, key), 'it would be taken twice')
     assert.deepEqual(await oldSent(store.db, PLAIN, NOW, 50), [], 'it would be sent twice')
+  },
+)
+
+test(
+  'a disk that fills while the archive is written keeps the rows, and with room they go',
+  {
+    skip: skipWithoutMount,
+  },
+  async (t) => {
+    const node = await startTestHttp(t)
+    const archiveDir = join(node.dataDir, 'archive')
+    await smallDisk(t, archiveDir)
+    const ids = await fill(node, PLAIN, MANY)
+    const config = { ...KEPT_FOR_EVER, keepTransfersDays: 6, archiveDir, fileRoots: [node.files] }
+    const told: { level: string; code: unknown }[] = []
+    const hears = (level: string) => (about: { err: { code: unknown } }) =>
+      told.push({ level, code: about.err.code })
+    const log = Object.assign(makeLog('silent', 'test'), { warn: hears('warn'), error: hears('error') })
+    let clock = NOW
+    const parts = { store: node.store, owner: 'test', log, now: () => clock, config }
+    const gone = () => archived(archiveDir).map(({ id }) => id ?? '')
+    const isWhole = async (most: number) => {
+      const left = (await listed(node, 'listTransfers', PLAIN)).rows.map(({ transferId }) => transferId ?? '')
+      assert.deepEqual([...gone(), ...left].toSorted(), ids.toSorted(), 'each one once')
+      assert.ok(left.length <= most)
+    }
+    // An empty disk that is full, and then one on which a part of the next piece still has its place.
+    for (const days of [6, 1]) {
+      fillUp(archiveDir)
+      config.keepTransfersDays = days
+      const before = archivesIn(archiveDir)
+      for (let nth = 1; nth <= 2; nth++) {
+        await attempt(parts, quickly(parts))
+        assert.deepEqual(told.splice(0), [{ level: 'error', code: 'no_space' }])
+        assert.deepEqual(archivesIn(archiveDir), before, 'nothing of it is left')
+        clock += 30_000
+      }
+      rmSync(join(archiveDir, 'fill'))
+      await attempt(parts, quickly(parts))
+      await isWhole(days * 24)
+      clock += 3_600_000
+    }
+    assert.deepEqual(told, [])
   },
 )
 
