@@ -8,11 +8,18 @@ export function isUniqueViolation(thrown: unknown): boolean {
   return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === '23505'
 }
 
+/** SQLite: another connection has the lock. */
+export function isBusy(thrown: unknown): boolean {
+  return BUSY.test(systemCode(thrown instanceof NodeError ? thrown.cause : thrown) ?? '')
+}
+
+/** Also where another process is just putting its log in order, as after a crash (SQLITE_BUSY_RECOVERY). */
+const BUSY = /^SQLITE_BUSY(_|$)/
+
 /** Messages of pg that have no code: the connection is gone, or none came free in time. */
 const GONE = /^(connection terminated|client (has encountered|was closed)|timeout exceeded when trying)/i
 
 const SILENT: ReadonlySet<string> = new Set([
-  'SQLITE_BUSY',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -40,7 +47,7 @@ export function translate(thrown: unknown): unknown {
   if (thrown instanceof NodeError) return thrown
   const code = systemCode(thrown) ?? ''
   const gone = code === '' && thrown instanceof Error && GONE.test(thrown.message)
-  if (gone || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
+  if (gone || BUSY.test(code) || SILENT.has(code) || SILENT_POSTGRES.test(code)) return noAnswer(thrown)
   if (code === READ_ONLY)
     return new NodeError('unavailable', 'the database is read-only: its server may be a standby', {
       cause: thrown,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { closeAfter, sqlite, tempFolder, testOnBoth, withStore } from '../../../test/support/harness.ts'
@@ -27,7 +29,7 @@ testOnBoth(
   async (t, database) => {
     const dataDir = await tempFolder(t)
     const databaseUrl = await database.createEmpty(t)
-    // As processes: within one, a SQLite writer that waits for another would stop the thread both need.
+    // As processes: within one, who waits for its turn to write would stop the thread that both need.
     await Promise.all(Array.from({ length: 4 }, () => openInProcess({ dataDir, databaseUrl })))
     const store = await openStore({ dataDir, databaseUrl })
     closeAfter(t, () => store.close())
@@ -99,6 +101,27 @@ test('SQLite: on a full disk every write of the group says so, nothing of it sta
     .where('name', 'in', ['small', 'large', 'later'])
     .execute()
   assert.deepEqual(names, [{ name: 'later' }])
+})
+
+test('SQLite: while another process keeps the file locked a write waits, and reads are answered', async (t) => {
+  const dataDir = await tempFolder(t)
+  const store = await openStore({ dataDir })
+  closeAfter(t, () => store.close())
+  const values = () => store.db.selectFrom('meta').select('value').where('name', '=', 'waits').execute()
+  const other = new Database(join(dataDir, 'esclusa.db'))
+  closeAfter(t, async () => void other.close())
+  other.exec('begin immediate')
+  let isWritten = false
+  const writing = store
+    .write((tx) => tx.insertInto('meta').values({ name: 'waits', value: 'no more' }).execute())
+    .then(() => (isWritten = true))
+  for (let nth = 0; nth < 10; nth++) {
+    await delay(20)
+    assert.deepEqual([await values(), isWritten], [[], false])
+  }
+  other.exec('rollback')
+  await writing
+  assert.deepEqual(await values(), [{ value: 'no more' }])
 })
 
 test('SQLite: short answers are kept until the database changes, long ones are not', async (t) => {

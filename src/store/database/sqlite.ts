@@ -7,10 +7,10 @@ import Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDriver, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as turnEnds } from 'node:timers/promises'
+import { setImmediate as turnEnds, setTimeout as delay } from 'node:timers/promises'
 import { systemCode } from '../../errors.ts'
 import { commitCount, countCommit } from './commit-count.ts'
-import { translate } from './driver-errors.ts'
+import { isBusy, translate } from './driver-errors.ts'
 import { runDirectly } from './prepared-queries.ts'
 import type { Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -25,11 +25,17 @@ const SQLITE: Dialect = {
   now: "cast(unixepoch('subsec') * 1000 as integer)",
 }
 
+/** Who finds the file locked waits for so long in all. SQLite's own pauses grow to 100 ms; ours stay shorter. */
+const LOCK_MS = 15_000
+const MOST_PAUSE_MS = 25
+
 export function openSqlite(dataDir: string): Store {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const file = join(dataDir, 'esclusa.db')
   closeToOthers(file)
   const writer = connect(file)
+  // `begunInTurn` waits instead: SQLite would hold up the whole thread.
+  writer.pragma('busy_timeout = 0')
   const reader = connect(file)
   const writes = new Kysely<Tables>({
     dialect: sqliteDialect(new OneTransactionDriver({ database: writer })),
@@ -156,7 +162,7 @@ function remembered(read: Read, share: () => unknown): Read {
 }
 
 function connect(file: string): Database.Database {
-  const database = new Database(file, { timeout: 15_000 })
+  const database = new Database(file, { timeout: LOCK_MS })
   useLog(database)
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
@@ -319,11 +325,10 @@ function groupedWrites(open: () => Promise<Writer>, turn: WriteTurn): Store['wri
 }
 
 async function commitTogether(writer: Writer, group: Waiting[], turn: WriteTurn): Promise<void> {
-  const { begin, commit, rollback } = writer.run
+  const { commit, rollback } = writer.run
   const passed: Waiting[] = []
-  const turnEnded = turn.take()
+  const turnEnded = await begunInTurn(writer, turn)
   try {
-    begin()
     const [alone] = group.length === 1 ? group : []
     if (alone) {
       await alone.run(writer.tx)
@@ -338,6 +343,27 @@ async function commitTogether(writer: Writer, group: Waiting[], turn: WriteTurn)
   }
   countCommit()
   for (const entry of passed) entry.done()
+}
+
+/**
+ * Another process, or a thread that has waited too long for its turn, may write for long. Meanwhile this thread answers whatever
+ * does not write, and the others have their turns.
+ */
+async function begunInTurn({ run, isOpen }: Writer, turn: WriteTurn): Promise<() => void> {
+  const until = performance.now() + LOCK_MS
+  for (let pause = 1; ; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+    const turnEnded = turn.take()
+    try {
+      run.begin()
+      return turnEnded
+    } catch (thrown) {
+      turnEnded()
+      // One that an error of the disk has kept from ending.
+      if (isOpen()) run.rollback()
+      if (!isBusy(thrown) || performance.now() > until) throw thrown
+    }
+    await delay(pause)
+  }
 }
 
 async function inSavepoint({ tx, run, isOpen }: Writer, entry: Waiting, passed: Waiting[]): Promise<void> {
