@@ -1,7 +1,7 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
 import { claimForChannels } from '../../store/transfers/claims.ts'
-import { parkClaim } from '../../store/transfers/leases.ts'
+import { letGo } from '../../store/transfers/leases.ts'
 import type { Claim } from '../../store/transfers/claims.ts'
 import type { Held } from '../../store/transfers/leases.ts'
 import type { EngineContext } from '../engine-context.ts'
@@ -27,12 +27,26 @@ export async function handOver(context: EngineContext, launcher: Launcher, sessi
   const claims = await claimForChannels(context.store, holder, codes, CLAIMS_PER_TURN)
   // The last ones may wait long for the first: their leases are kept meanwhile.
   for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })
+  const left: Held[] = []
   for (const claim of claims) {
-    const { id, fence, dueAt } = claim.transfer
+    const { id, fence } = claim.transfer
     if (!session.ended.aborted && !context.stopping.aborted) await launcher.launch(claim, session)
     else {
       launcher.release({ id, fence })
-      await context.store.write((tx) => parkClaim(tx, { id, fence }, dueAt))
+      left.push({ id, fence })
     }
+  }
+  if (left.length > 0) await giveBack(context, left)
+}
+
+/** They wait for what they waited for. All of them are released by now: where this fails, the dispatcher lets them go. */
+async function giveBack({ store, log }: EngineContext, left: readonly Held[]): Promise<void> {
+  try {
+    await store.write((tx) => letGo(tx, left))
+  } catch (thrown) {
+    log.warn(
+      { err: thrown, transfers: left.length },
+      'what the partner’s call had no time for could not be given back; it is let go when its lease is over',
+    )
   }
 }
