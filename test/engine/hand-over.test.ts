@@ -1,13 +1,14 @@
 // What becomes of transfers that wait their turn in a partner's call.
 
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PARKED } from '../../src/domain/transfer.ts'
 import { NodeError } from '../../src/errors.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import { reachAll } from '../support/reach.ts'
-import { Line } from './line.ts'
+import { Gate, Line } from './line.ts'
 import type { LineOptions } from './line.ts'
 import { startRig } from './rig.ts'
 import type { RigOptions } from './rig.ts'
@@ -84,3 +85,39 @@ testOnBoth(
     assert.deepEqual([...new Set(await states())], ['COMPLETED'])
   },
 )
+
+for (const turn of ['its turn comes', 'the call ends'])
+  testOnBoth(
+    `a reset of what waits in a call removes its wire forms, at the latest when ${turn}`,
+    async (t, database) => {
+      const gate = new Gate()
+      const pushed: string[] = []
+      const { rig, line, ids, call } = await waitingRig(
+        t,
+        2,
+        {
+          onPush: async (push, file) => {
+            pushed.push(file.name)
+            await gate.pass()
+            const result = await push()
+            if (turn === 'the call ends') await line.sessions[0]?.close()
+            return result
+          },
+        },
+        { database },
+      )
+      const { staging } = rig.context
+      // As an attempt that broke off leaves them.
+      for (const id of ids) await writeFile(await staging.outgoing(id, '0.wire'), 'a wire form')
+      const calling = call()
+      await waitFor('the first is under way', () => gate.waiting === 1)
+      const second = pushed[0] === '0.txt' ? 1 : 0
+      assert.deepEqual(await rig.reset(`BANCO-ACME-F${second}`), [ids[second]])
+      gate.open()
+      await calling
+      await waitFor('nothing is left of it', async () => (await staging.known()).length === 0, 30_000)
+      const states = await Promise.all(ids.map(async (id) => (await rig.transfer(id)).state))
+      assert.deepEqual(states.toSorted(), ['CANCELLED', 'COMPLETED'])
+      assert.equal(pushed.length, 1)
+    },
+  )

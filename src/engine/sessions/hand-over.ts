@@ -1,5 +1,6 @@
 // The partner is on the line and it is this node's turn: what waits for it is claimed and sent through its session.
 
+import { NodeError } from '../../errors.ts'
 import { claimForChannels } from '../../store/transfers/claims.ts'
 import { letGo } from '../../store/transfers/leases.ts'
 import type { Claim } from '../../store/transfers/claims.ts'
@@ -13,6 +14,8 @@ export type Launcher = {
   launch(claim: Claim, given: Session): Promise<void>
   hold(held: Held): AbortSignal
   release(held: Held): void
+  /** A reset was written: stops the run, or clears up where nobody runs it. */
+  cancel(transferId: string): void
   wake(): void
 }
 
@@ -26,17 +29,26 @@ export async function handOver(context: EngineContext, launcher: Launcher, sessi
   const codes = (await openChannelsOf(context, session.reach)).map(({ code }) => code)
   const claims = await claimForChannels(context.store, holder, codes, CLAIMS_PER_TURN)
   // The last ones may wait long for the first: their leases are kept meanwhile.
-  for (const { transfer } of claims) launcher.hold({ id: transfer.id, fence: transfer.fence })
+  const waiting = claims.map((claim) => {
+    const held: Held = { id: claim.transfer.id, fence: claim.transfer.fence }
+    return { claim, held, stopped: launcher.hold(held) }
+  })
   const left: Held[] = []
-  for (const claim of claims) {
-    const { id, fence } = claim.transfer
-    if (!session.ended.aborted && !context.stopping.aborted) await launcher.launch(claim, session)
-    else {
-      launcher.release({ id, fence })
-      left.push({ id, fence })
-    }
+  for (const { claim, held, stopped } of waiting) {
+    if (wasReset(stopped)) {
+      // Nobody has begun it who would clear up.
+      launcher.release(held)
+      launcher.cancel(held.id)
+    } else if (session.ended.aborted || context.stopping.aborted) {
+      launcher.release(held)
+      left.push(held)
+    } else await launcher.launch(claim, session)
   }
   if (left.length > 0) await giveBack(context, left)
+}
+
+function wasReset({ reason }: AbortSignal): boolean {
+  return reason instanceof NodeError && reason.code === 'cancelled'
 }
 
 /** They wait for what they waited for. All of them are released by now: where this fails, the dispatcher lets them go. */
