@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setImmediate as turnEnds } from 'node:timers/promises'
+import { PARKED } from '../../src/domain/transfer.ts'
 import { Dispatcher } from '../../src/engine/scheduling/dispatcher.ts'
 import { closeAfter } from '../support/harness.ts'
 import { startRig } from './rig.ts'
@@ -103,4 +104,33 @@ test('the last place of a partner is given anew at once, also while others are g
   await end(ids.slice(-1))
   await until('the other one is in hand', () => running.size === 5)
   assert.equal(looks(), 1)
+})
+
+test('a wake that comes while the dispatcher reads what is due next is heard', async (t) => {
+  const rig = await startRig(t)
+  await send(rig, 'acme', 1)
+  const dueAt = (due_at: number) =>
+    rig.store.write((tx) => tx.updateTable('transfer').set({ due_at }).execute())
+  await dueAt(PARKED)
+  const answered = Promise.withResolvers<void>()
+  let asked = false
+  const db = rig.store.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      const [row] = result.rows
+      if (row && Object.keys(row).join() === 'due_at') {
+        asked = true
+        await answered.promise
+      }
+      return result
+    },
+  })
+  rig.context.store = { ...rig.store, urgent: { ...rig.store.urgent, db } }
+  const { dispatcher, running } = lasting(t, rig)
+  dispatcher.start()
+  await until('it reads that', () => asked)
+  await dueAt(Date.now())
+  dispatcher.wake()
+  answered.resolve()
+  await until('it runs', () => running.size === 1)
 })

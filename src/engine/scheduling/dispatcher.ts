@@ -107,8 +107,9 @@ export class Dispatcher {
         clearTimeout(this.#gathering)
         this.#gathering = undefined
         await this.#claim()
+        // Who wakes it while this is read may have made something due.
+        if (this.#state === 'looking') due = await nextDueAt(this.#context.store.urgent.db)
       } while ((this.#state as string) === 'look again')
-      due = await nextDueAt(this.#context.store.urgent.db)
     } catch (thrown) {
       this.#context.log.error({ err: thrown }, 'due transfers could not be claimed; trying again')
     }
