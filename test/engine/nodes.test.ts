@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { READ_AHEAD_OCTETS } from '../../src/engine/staging/read-ahead.ts'
+import { callFailed } from '../../src/engine/sessions/circuit-breaker.ts'
 import { claimDue } from '../../src/store/transfers/claims.ts'
 import { MemorySource } from '../support/transport-ends.ts'
 import { NodeError } from '../../src/errors.ts'
@@ -373,6 +374,34 @@ testOnBoth(
     rig.setAhead(Math.max(due, (await health())?.open_until ?? 0) - rig.context.now() + 1)
     await waitFor('all are sent', async () => (await rig.inbox()).length === count)
     assert.equal(await health(), undefined)
+  },
+)
+
+testOnBoth(
+  'a session that opened well is used, and counts as no failed call, where its success cannot be written',
+  async (t, database) => {
+    const { rig, line } = await lineRig(t, {}, { database })
+    const { context, store, sessions } = rig
+    const failures = async () =>
+      (await store.db.selectFrom('partner_health').select('failures').executeTakeFirst())?.failures
+    await callFailed(context, 'acme', 'nobody answers')
+    let writes = 0
+    context.store = {
+      ...store,
+      write: (change) =>
+        writes++ === 0
+          ? Promise.reject(new NodeError('unavailable', 'the database does not answer'))
+          : store.write(change),
+    }
+    const plan = await rig.plan()
+    const first = await sessions.lend(plan, 0)
+    assert.equal(first.session.ended.aborted, false)
+    assert.equal(await failures(), 1)
+    // Whoever uses it next writes that the partner answers.
+    const second = await sessions.lend(plan, 0)
+    assert.equal(await failures(), undefined)
+    for (const lent of [first, second]) await lent.giveBack(false)
+    assert.deepEqual([line.calls.length, first.session.ended.aborted], [1, true])
   },
 )
 

@@ -58,6 +58,8 @@ export class SessionPool {
   readonly #extra: ExtraSessions
   readonly #extraCalls = new Set<Promise<unknown>>()
   readonly #called = new Map<string, Set<Session>>()
+  /** That their partners have answered could not be written: those still count as they did before the call. */
+  readonly #unnoted = new WeakSet<Session>()
   readonly #linesOver = new WeakMap<Session, Lines>()
   /** Aborted after the drain, not when the engine begins to stop: what runs through the sessions gets that time. */
   readonly #over = new AbortController()
@@ -104,7 +106,11 @@ export class SessionPool {
     const kept = this.#opened.get(key)
     if (use === 'fetch' && kept?.session.spent) await this.#close(key, kept)
     const known = this.#opened.get(key)
-    if (known && !known.session.ended.aborted) return this.#use(key, known, plan)
+    if (known && !known.session.ended.aborted) {
+      const lent = this.#use(key, known, plan)
+      if (this.#unnoted.has(known.session)) await this.#noteAnswer(known.session)
+      return lent
+    }
     let opening = this.#opening.get(key)
     if (!opening) {
       opening = this.#open(plan, attempt).finally(() => this.#opening.delete(key))
@@ -227,16 +233,31 @@ export class SessionPool {
   }
 
   async #open(plan: TransferPlan, attempt: number): Promise<Session> {
-    const { id } = plan.contact
+    let session: Session
     try {
-      const session = await this.#call(plan, attempt)
-      await callSucceeded(this.#context, id)
-      return session
+      session = await this.#call(plan, attempt)
     } catch (thrown) {
       // A partner that was not called, because this node has too much open, is not down.
       const isTheirs = thrown instanceof NodeError && thrown.retry && !tooManyOpen(thrown.cause)
-      if (isTheirs) await callFailed(this.#context, id, thrown.message)
+      if (isTheirs) await callFailed(this.#context, plan.contact.id, thrown.message)
       throw thrown
+    }
+    await this.#noteAnswer(session)
+    return session
+  }
+
+  /** The session is good, whether or not that can be written. */
+  async #noteAnswer(session: Session): Promise<void> {
+    const { contactId } = session
+    try {
+      await callSucceeded(this.#context, contactId)
+      this.#unnoted.delete(session)
+    } catch (thrown) {
+      this.#unnoted.add(session)
+      this.#context.log.warn(
+        { err: thrown, contact: contactId },
+        'that the partner answers could not be written; the next user of the session tries again',
+      )
     }
   }
 
