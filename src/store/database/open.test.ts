@@ -4,6 +4,8 @@ import { sql } from 'kysely'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -122,6 +124,37 @@ test('SQLite: while another process keeps the file locked a write waits, and rea
   other.exec('rollback')
   await writing
   assert.deepEqual(await values(), [{ value: 'no more' }])
+})
+
+test('SQLite: between two commits of many writes that wait, the sockets are served', async (t) => {
+  const store = await withStore(t, sqlite)
+  const server = createServer()
+  const path = join(await tempFolder(t), 'socket')
+  await once(server.listen(path), 'listening')
+  const near = connect(path)
+  const [far] = (await once(server, 'connection')) as [Socket]
+  closeAfter(t, async () => {
+    near.destroy()
+    far.destroy()
+    await promisify(server.close.bind(server))()
+  })
+  const order: string[] = []
+  far.on('data', () => order.push('socket'))
+  const write = async (nth: number) => {
+    await store.write(async (tx) => {
+      // There from here on, to whoever looks.
+      if (nth === 0) near.write('x')
+      await tx
+        .insertInto('meta')
+        .values({ name: `write ${nth}`, value: '' })
+        .execute()
+    })
+    order.push('write')
+  }
+  // Three groups at the least, all of which wait already when the first one is written.
+  await Promise.all(Array.from({ length: 100 }, (_, nth) => write(nth)))
+  const served = order.indexOf('socket')
+  assert.ok(served > 0 && served < 100, `after ${served} of 100 writes`)
 })
 
 test('SQLite: short answers are kept until the database changes, long ones are not', async (t) => {
