@@ -9,16 +9,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { ServerChannel } from 'ssh2'
-
 import { NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import { sftpCall } from '../../../../test/support/sftp/call.ts'
+import { fingerprint, good, startRaw } from '../../../../test/support/sftp/raw-server.ts'
+import type { Behaviour, SignIn } from '../../../../test/support/sftp/raw-server.ts'
 import { HostDouble, sourceOf } from '../../../../test/support/sftp/session-host.ts'
-import { fingerprintOf } from '../ssh/keys.ts'
 import { loadSsh } from '../ssh/library.ts'
-import { PacketSplitter } from '../ssh/packet-splitter.ts'
-import { MODE, PacketReader, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
+import { MODE, STATUS, TYPE, U64, packet } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field } from '../ssh/sftp-packet.ts'
 import { fileOf } from '../../../../test/support/transport-ends.ts'
 import type { Call, PushProgress } from '../transport.ts'
@@ -26,15 +24,7 @@ import type { Call, PushProgress } from '../transport.ts'
 import type { SftpSettings } from '../../../contract/contact-settings.ts'
 import { sftpClientTransport } from './sftp-client.ts'
 
-type Behaviour = (
-  request: { type: number; id: number; body: PacketReader },
-  channel: ServerChannel,
-  socket: Socket,
-) => void
-
 const { ssh2 } = loadSsh()
-// Of the Ed25519 keys that ssh2 makes, it cannot read one in two hundred itself.
-const { private: hostKey, public: hostPublic } = ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
 const never = new AbortController().signal
 let folder: string
 
@@ -42,75 +32,6 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'esclusa-raw-'))
 })
 after(() => rm(folder, { recursive: true, force: true }))
-
-function fingerprint(): string {
-  const key = ssh2.utils.parseKey(hostPublic)
-  if (key instanceof Error || Array.isArray(key)) throw new Error('no key')
-  return fingerprintOf(key.getPublicSSH())
-}
-
-/** What the server asks for; `both`: the password, and then a key. */
-type SignIn = 'password' | 'question' | 'silence' | 'both'
-
-interface Raw {
-  port: number
-  sockets: Set<Socket>
-  stop(): Promise<void>
-}
-
-async function startRaw(behave: Behaviour, signIn: SignIn = 'password'): Promise<Raw> {
-  const sockets = new Set<Socket>()
-  const ssh = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
-    const [socket] = [...sockets].slice(-1)
-    let knowsPassword = false
-    connection.on('error', () => {})
-    connection.on('authentication', (context) => {
-      if (signIn === 'silence') return
-      if (signIn === 'question' && context.method === 'keyboard-interactive')
-        return context.prompt([{ prompt: 'Password?', echo: false }], (answers) =>
-          answers[0] === 'secret' ? context.accept() : context.reject(),
-        )
-      if (signIn === 'password' && context.method === 'password' && context.password === 'secret')
-        return context.accept()
-      if (signIn === 'both' && context.method === 'password' && context.password === 'secret') {
-        knowsPassword = true
-        return context.reject(['publickey'], true)
-      }
-      if (knowsPassword && context.method === 'publickey') return context.accept()
-      context.reject([signIn === 'question' ? 'keyboard-interactive' : 'password'])
-    })
-    connection.on('session', (accept) => {
-      accept().on('subsystem', (acceptSubsystem) => {
-        const channel = acceptSubsystem()
-        const splitter = new PacketSplitter(300_000)
-        channel.on('data', (chunk: Buffer) =>
-          splitter.push(chunk, (whole) => {
-            const body = new PacketReader(whole)
-            const type = body.type
-            const id = body.u32()
-            if (socket !== undefined) behave({ type, id, body }, channel, socket)
-          }),
-        )
-      })
-    })
-  })
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
-    ssh.injectSocket(socket)
-  })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  return {
-    port: (server.address() as AddressInfo).port,
-    sockets,
-    async stop() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 /** For what is to time out. Everything else has all the time that a slow machine needs. */
 const SHORT = { connectMs: 300, syncMs: 500, ackMs: 200, idleMs: 60_000 }
@@ -122,15 +43,6 @@ function callTo(port: number, timeouts = LONG): Call<SftpSettings> {
 }
 
 const quiet = { moved: () => {}, safe: () => {}, placing: () => Promise.resolve() }
-
-/** Answers as a good server would; tests change single answers. */
-function good(request: { type: number; id: number }, channel: ServerChannel): void {
-  const { type, id } = request
-  if (type === TYPE.INIT) channel.write(packet(TYPE.VERSION, 3))
-  else if (type === TYPE.LSTAT) channel.write(packet(TYPE.STATUS, id, STATUS.NO_SUCH_FILE, '', ''))
-  else if (type === TYPE.OPEN) channel.write(packet(TYPE.HANDLE, id, 'h'))
-  else channel.write(packet(TYPE.STATUS, id, STATUS.OK, '', ''))
-}
 
 const IN_SHORT = { timeouts: SHORT }
 
