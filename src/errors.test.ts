@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { generateSelfSigned } from './engine/transforms/cms/self-signed.ts'
-import { fromSocketError, messageOf, toNodeError } from './errors.ts'
+import { cleanWords, fromSocketError, messageOf, NodeError, toNodeError } from './errors.ts'
 
 const RAW = /error:|SSL|routines|openssl|\.c:\d|EPROTO/
 
@@ -31,6 +31,27 @@ test('a full disk that nobody has translated is told as such, and is no fault of
   const thrown: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
   const { code, message } = toNodeError(thrown)
   assert.deepEqual([code, message], ['no_space', 'no space left'])
+})
+
+test('what ends a transfer is told in words that any database keeps', () => {
+  const cause = { esid: '99' }
+  const retryAfterSeconds = 7
+  const dirty = new NodeError('remote_busy', `no\0\u001b[2J ${'x'.repeat(9000)}`, {
+    cause,
+    retryAfterSeconds,
+  })
+  const clean = toNodeError(dirty)
+  assert.match(clean.message, /^no \[2J x+…$/)
+  assert.equal(clean.message.length, 2000)
+  assert.deepEqual([clean.code, clean.cause, clean.retryAfterSeconds], ['remote_busy', cause, 7])
+  const plain = new NodeError('file_missing', 'Nómina 👨‍👩‍👧.txt does not exist')
+  assert.equal(toNodeError(plain), plain)
+  assert.equal(toNodeError(new Error('a\0\u202eb')).message, 'a b')
+})
+
+test('words of others are cut at whole characters', () => {
+  assert.equal(cleanWords(`${'x'.repeat(498)}😀😀`), `${'x'.repeat(498)}\uFFFD…`)
+  assert.equal(cleanWords('\0 \u2028'), '')
 })
 
 test('a partner that does not speak TLS is told in our words, with the cause kept', async (t) => {

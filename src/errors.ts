@@ -183,11 +183,29 @@ export class NodeError extends Error {
   }
 }
 
-/** The message of whatever was thrown, for a person. */
+/** So much of a partner's words anybody reads. */
+const MOST_WORDS = 500
+/** A whole message has names and paths beside them. */
+const MOST_MESSAGE = 2000
+
+/**
+ * Words of a partner or a library, as they may stand in a message: without control and format characters, which move the
+ * cursor of a terminal or turn the text around, and of which no database keeps NUL; and cut.
+ */
+export function cleanWords(words: string, most = MOST_WORDS): string {
+  return cut(words.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), most)
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`.toWellFormed()
+}
+
+/** The message of whatever was thrown, for a person. What is not our own may be the words of whoever is at the other end. */
 export function messageOf(thrown: unknown): string {
+  if (thrown instanceof NodeError) return thrown.message
   const reason = opensslReason(thrown)
-  if (reason !== undefined) return `a cryptographic step failed (${reason})`
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  if (reason !== undefined) return `a cryptographic step failed (${cleanWords(reason)})`
+  return cleanWords(thrown instanceof Error ? thrown.message : String(thrown))
 }
 
 /** Work on many files: the error says which one it is about. */
@@ -285,14 +303,25 @@ export function tooManyOpen(thrown: unknown): NodeError | undefined {
   )
 }
 
-/** Whatever ended a transfer. What nobody expected is a fault of the node. */
+/**
+ * Whatever ended a transfer, with a message that any database keeps: else the end could not be written, and the transfer
+ * would run again and again. What nobody expected is a fault of the node.
+ */
 export function toNodeError(thrown: unknown): NodeError {
-  if (thrown instanceof NodeError) return thrown
+  if (thrown instanceof NodeError) return storable(thrown)
   return (
     noSpace(thrown, '') ??
     diskFault(thrown, '') ??
     new NodeError('internal', messageOf(thrown), { cause: thrown })
   )
+}
+
+/** Words of others were cleaned where they came in; this is for those that were forgotten there. */
+function storable(error: NodeError): NodeError {
+  const { code, message, cause, retryAfterSeconds } = error
+  const clean = cut(message.replaceAll(/\p{Cc}+/gu, ' '), MOST_MESSAGE)
+  if (clean === message) return error
+  return new NodeError(code, clean, { cause, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) })
 }
 
 /** Translates an error of a TCP or TLS socket where it enters a transport. */

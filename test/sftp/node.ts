@@ -8,7 +8,7 @@ import { applyPlatform } from '../../src/platform/apply.ts'
 import { readPlatform } from '../../src/platform/read.ts'
 import type { PlatformChannel, PlatformContact } from '../../src/contract/administration/platform-file.ts'
 import { startTestNode, tempFolder, waitFor } from '../support/harness.ts'
-import type { TestNode } from '../support/harness.ts'
+import type { TestDatabase, TestNode } from '../support/harness.ts'
 
 export const CODE = 'BANCO-ACME-NOMINA'
 const PATIENCE_MS = 180_000
@@ -33,9 +33,14 @@ export async function startSftpNode(
   t: TestContext,
   settings: Record<string, string> = {},
   dataDir?: string,
+  database?: TestDatabase,
 ): Promise<SftpNode> {
   const own = dataDir ?? (await tempFolder(t))
-  const node = await startTestNode(t, { empty: true, settings: { ESCLUSA_DATA_DIR: own, ...settings } })
+  const node = await startTestNode(t, {
+    empty: true,
+    settings: { ESCLUSA_DATA_DIR: own, ...settings },
+    ...(database && { database }),
+  })
   const { files } = node
   for (const folder of ['out', 'in', 'sent']) await mkdir(join(files, folder), { recursive: true })
   const { db } = node.store

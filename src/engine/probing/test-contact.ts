@@ -9,7 +9,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { ConnectionTest, TestedLine } from '../../contract/administration/connection-test.ts'
 import type { Oftp2Settings, SftpSettings } from '../../contract/contact-settings.ts'
 import { applicationOf, partnerMustCall } from '../../domain/channel.ts'
-import { fromSocketError, messageOf, NodeError } from '../../errors.ts'
+import { cleanWords, fromSocketError, messageOf, NodeError } from '../../errors.ts'
 import type { NodePlaces } from '../../files/partner-folders.ts'
 import { channelsOfContact } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
@@ -184,7 +184,7 @@ async function testTls(call: Call<Oftp2Settings>, steps: Steps): Promise<void> {
 }
 
 function oneLine(name: string | undefined): string {
-  return (name ?? '').replaceAll('\n', ', ')
+  return cleanWords((name ?? '').replaceAll('\n', ', '))
 }
 
 async function testSftp(
@@ -233,7 +233,7 @@ async function signIn(
       steps.line.hostKey = `${type} ${fingerprint}`
     })
     good()
-    const seen = `${call.settings.username}, ${line.ident}`
+    const seen = `${call.settings.username}, ${cleanWords(line.ident)}`
     steps.pass('LOGIN', { seen }, took())
     return line
   } catch (thrown) {

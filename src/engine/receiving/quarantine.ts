@@ -5,7 +5,7 @@
 import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TransferRecord } from '../../domain/transfer.ts'
-import { messageOf, NodeError } from '../../errors.ts'
+import { toNodeError } from '../../errors.ts'
 import { syncFolder } from '../../files/folder-sync.ts'
 import { exists } from '../../files/place.ts'
 import { claimQuarantinePath, openedBeside, quarantinedFacts, UNPACKED } from '../../files/quarantine.ts'
@@ -37,6 +37,7 @@ export async function quarantine(
   await syncFolder(dirname(target))
   context.log.warn({ transfer: transfer.id, path: target }, 'a received file is in quarantine')
   const now = context.now()
+  const { code, message } = toNodeError(reason)
   const facts = await quarantinedFacts(target)
   await context.store.write((tx) =>
     insertQuarantined(tx, {
@@ -45,8 +46,8 @@ export async function quarantine(
       channelCode: transfer.channelCode,
       name,
       ...facts,
-      code: reason instanceof NodeError ? reason.code : 'internal',
-      reason: messageOf(reason),
+      code,
+      reason: message,
       quarantinedAt: now,
     }),
   )

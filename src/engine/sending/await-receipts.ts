@@ -8,7 +8,7 @@
 //               or by one that is missing, in this order; else COMPLETED
 
 import type { TransferFileRecord } from '../../domain/transfer.ts'
-import { NodeError } from '../../errors.ts'
+import { NodeError, toNodeError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { parkClaim, requireHeld } from '../../store/transfers/leases.ts'
 import { receiptsAwaited, setReceiptDeadline } from '../../store/transfers/receipts.ts'
@@ -27,7 +27,7 @@ export async function waitForReceipts(
     await requireHeld(tx, context.store.dialect, held)
     // All receipts may have come meanwhile: then it is due now.
     const missing = await receiptsAwaited(tx, transfer.id)
-    await setReceiptDeadline(tx, transfer.id, until, failure)
+    await setReceiptDeadline(tx, transfer.id, until, failure && toNodeError(failure))
     await parkClaim(tx, held, missing ? until : context.now())
   })
 }

@@ -1,7 +1,7 @@
 // Fetches that somebody asked for, and what the partner offered meanwhile that was refused at once: such a file never
 // becomes part of a transfer, and a fetch that found nothing else must not look as if there had been nothing.
 
-import { NodeError } from '../../errors.ts'
+import { messageOf, NodeError } from '../../errors.ts'
 import type { TransferPlan } from '../transfer-plan.ts'
 import type { Offer } from '../transports/transport.ts'
 
@@ -41,7 +41,7 @@ export class Fetches {
 }
 
 function naming(name: string, thrown: unknown): NodeError {
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const message = messageOf(thrown)
   const code = thrown instanceof NodeError ? thrown.code : 'internal'
   const text = message.includes(name) ? message : `${name}: ${message}`
   return new NodeError(code, text, { cause: thrown })

@@ -1,5 +1,6 @@
 // Callers that were turned away, as the log and the history of their channels show them.
 
+import { cleanWords } from '../../errors.ts'
 import { addHistory, channelsOfContact } from '../../store/channels.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Caller, Protocol } from '../transports/transport.ts'
@@ -13,11 +14,16 @@ export async function noteRefusal(
   context: EngineContext,
   protocol: Protocol,
   caller: Caller,
-  reason: string,
+  why: string,
 ): Promise<void> {
   const { id } = caller
+  // It may name the method that the caller asked for.
+  const reason = cleanWords(why)
   const { address } = caller.proof
-  context.log.warn({ protocol: protocol.protocol, caller: id, address, reason }, 'a caller was turned away')
+  context.log.warn(
+    { protocol: protocol.protocol, caller: cleanWords(id), address, reason },
+    'a caller was turned away',
+  )
   const contact = await contactOf(context, protocol, caller)
   const now = context.now()
   const lastRefusal = lastRefusals.get(context) ?? new Map<string, number>()

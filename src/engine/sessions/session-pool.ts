@@ -9,7 +9,7 @@
 // Callers: run-transfer.ts and automation.ts lend sessions and give each back once. The session host adds callers'
 // sessions. engine.ts closes all of them when it stops.
 
-import { NodeError, tooManyOpen } from '../../errors.ts'
+import { NodeError, toNodeError, tooManyOpen } from '../../errors.ts'
 import { channelsOfContact, findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { addressesOf } from './call-terms.ts'
@@ -239,7 +239,7 @@ export class SessionPool {
     } catch (thrown) {
       // A partner that was not called, because this node has too much open, is not down.
       const isTheirs = thrown instanceof NodeError && thrown.retry && !tooManyOpen(thrown.cause)
-      if (isTheirs) await callFailed(this.#context, plan.contact.id, thrown.message)
+      if (isTheirs) await callFailed(this.#context, plan.contact.id, toNodeError(thrown).message)
       throw thrown
     }
     await this.#noteAnswer(session)

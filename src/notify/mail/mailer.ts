@@ -1,6 +1,6 @@
 // Sends mail through the server that the settings name. The library is loaded for the first letter.
 
-import { messageOf } from '../../errors.ts'
+import { cleanWords, messageOf } from '../../errors.ts'
 
 export type Letter = {
   to: readonly string[]
@@ -31,14 +31,14 @@ export function makeMailer(url: string, from: string): Mailer {
         const sent = await mail.sendMail({ from, to: [...to], ...letter })
         // It is on its way to the others: sent again, it would reach them twice.
         const refused = refusedOf(sent.rejected, sent.rejectedErrors ?? [])
-        return { ok: true, status: codeOf(sent.response), answer: sent.response, ...refused }
+        return { ok: true, status: codeOf(sent.response), answer: cleanWords(sent.response), ...refused }
       } catch (thrown) {
         const { responseCode, response } = thrown as { responseCode?: number; response?: string }
         return {
           ok: false,
           error: messageOf(thrown),
           ...(responseCode !== undefined && { status: responseCode }),
-          ...(response !== undefined && { answer: response }),
+          ...(response !== undefined && { answer: cleanWords(response) }),
         }
       }
     },
@@ -73,7 +73,7 @@ function refusedOf(
   if (rejected.length === 0) return {}
   const each = rejected.map((one, nth) => {
     const why = errors[nth]?.response
-    return `${typeof one === 'string' ? one : one.address}${why === undefined ? '' : ` (${why})`}`
+    return `${typeof one === 'string' ? one : one.address}${why === undefined ? '' : ` (${cleanWords(why)})`}`
   })
   return { error: `the mail server refused ${each.join(', ')}` }
 }

@@ -201,6 +201,46 @@ test('a failure that says nothing of room is a refusal', async () => {
   await assert.rejects(work, failsWith('remote_refused'))
 })
 
+const LONG_WORDS = `no\0t${'\u001b[2J\u202e'.repeat(30_000)}`
+
+test('words of a refusal are shown without control characters, and cut', async () => {
+  const refuse = (words: string) =>
+    push((request, channel) => {
+      if (request.type !== TYPE.OPEN) return good(request, channel)
+      channel.write(packet(TYPE.STATUS, request.id, STATUS.FAILURE, words, ''))
+    })
+  await assert.rejects(refuse(LONG_WORDS), isShort(/^the partner's server refused to open \S+: no t \[2J/))
+  await assert.rejects(refuse('\0\u001b'), isShort(/: status 4$/))
+})
+
+test('words of a server that hangs up before it has shown its key are shown in the same way', async (t) => {
+  const name = Buffer.from(LONG_WORDS.slice(0, 20_000))
+  const [reason, length] = [Buffer.from([0, 0, 0, 2]), Buffer.alloc(4)]
+  length.writeUInt32BE(name.length)
+  const payload = Buffer.concat([Buffer.from([SSH_DISCONNECT]), reason, length, name, Buffer.alloc(4)])
+  const padding = 4 + 8 - ((5 + payload.length + 4) % 8)
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(1 + payload.length + padding)
+  head[4] = padding
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('SSH-2.0-raw\r\n')
+    socket.write(Buffer.concat([head, payload, Buffer.alloc(padding)]))
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const calling = sftpClientTransport().connect(callTo(port), new HostDouble(folder))
+  await assert.rejects(calling, isShort(/: no t \[2J/))
+})
+
+const SSH_DISCONNECT = 1
+
+function isShort(shown: RegExp) {
+  return ({ message }: Error) =>
+    shown.test(message) && message.length < 700 && !/[\p{Cc}\p{Cf}]/u.test(message)
+}
+
 test('an answer nobody asked for breaks the session', async () => {
   const work = push((request, channel) => {
     if (request.type === TYPE.OPEN) channel.write(packet(TYPE.HANDLE, request.id + 1000, 'h'))

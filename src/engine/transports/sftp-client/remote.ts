@@ -1,7 +1,7 @@
 // The partner's server as typed calls: what it can do (extensions, limits), and one function per request. A refusal
 // becomes a NodeError here, where it enters; the few callers that must tell refusals apart get the bare status.
 
-import { NodeError } from '../../../errors.ts'
+import { cleanWords, NodeError } from '../../../errors.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import { HEAD_LENGTH, MAX_DATA, MAX_PACKET, TYPE, U64, STATUS, writeU64 } from '../ssh/sftp-packet.ts'
 import type { Attrs, Field, PacketReader } from '../ssh/sftp-packet.ts'
@@ -37,8 +37,7 @@ const STATUS_WORDS: Record<number, string> = {
 }
 
 export function refusal(status: RemoteStatus, what: string): NodeError {
-  const words =
-    STATUS_WORDS[status.code] ?? (status.message === '' ? `status ${status.code}` : status.message)
+  const words = STATUS_WORDS[status.code] ?? (cleanWords(status.message) || `status ${status.code}`)
   return new NodeError(codeOf(status), `the partner's server refused to ${what}: ${words}`)
 }
 

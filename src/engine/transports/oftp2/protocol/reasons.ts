@@ -3,7 +3,7 @@
 // A fault of the partner is a NodeError protocol_violation whose cause carries the ESID reason to answer with; an
 // answer of the partner becomes a NodeError whose code tells whether trying again can help. Nothing matches on text.
 import type { ErrorCode } from '../../../../errors.ts'
-import { NodeError } from '../../../../errors.ts'
+import { cleanWords, NodeError } from '../../../../errors.ts'
 import type { FileFlaw, PartnerAnswer } from '../../transport.ts'
 
 export const ESID_REASONS = {
@@ -80,9 +80,8 @@ export function nerpText(code: string, text: string): string {
   return said(`${nerpMeaning(code)} (NERP ${code})`, text)
 }
 
-/** What the partner wrote is shown to people: it may hold no control characters. */
 function said(means: string, text: string): string {
-  const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim()
+  const plain = cleanWords(text)
   return plain === '' ? means : `${means}: ${plain}`
 }
 
