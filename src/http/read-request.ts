@@ -1,4 +1,5 @@
-// Reads a request before any schema checks it: bodies as JSON in UTF-8, queries with whole escapes and numbers.
+// Reads a request beside what its schemas check: bodies as JSON in UTF-8, paths without NUL, queries with whole escapes
+// and numbers.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
@@ -139,6 +140,17 @@ export function notEmpty(body: unknown): NodeError | undefined {
 
 function isEmptyObject(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0
+}
+
+// Paths
+
+/** No database keeps a NUL in text, so nothing has such a name: no such thing, or malformed, as the operation has it. */
+export function nulInPath({ badCode = 404 }: Operation, params: object): NodeError | undefined {
+  const [name] = Object.entries(params).find(([, value]) => String(value).includes('\0')) ?? []
+  if (name === undefined) return undefined
+  return badCode === 404
+    ? new NodeError('not_found', 'there is nothing at this path')
+    : new NodeError('bad_request', `path parameter ${name} must not contain control characters`)
 }
 
 // Queries

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { NodeError } from '../errors.ts'
+import { cleanWords, NodeError } from '../errors.ts'
 import { actorOf } from './actor.ts'
 import type { Context } from './context.ts'
 
@@ -37,7 +37,8 @@ async function note(
       {
         action: 'ACCESS_REFUSED',
         outcome: 'REFUSED',
-        channelCode: channelCode?.slice(0, 128),
+        // As it came: nothing has looked at it yet.
+        channelCode: channelCode && cleanWords(channelCode, 128),
         note: why,
         facts: { operation },
       },

@@ -32,6 +32,7 @@ import {
   leaveBodies,
   NO_QUERY,
   notEmpty,
+  nulInPath,
   parseBodies,
   queryShape,
   readQuery,
@@ -195,7 +196,10 @@ function addOperation(
       done(refusal ?? (operation.emptyBody ? notEmpty(request.body) : undefined))
     },
     handler: async (request, reply) => {
-      const input = { ...(request.params as object), ...(request.query as object) }
+      const params = request.params as object
+      const fault = nulInPath(operation, params)
+      if (fault) throw fault
+      const input = { ...params, ...(request.query as object) }
       // Checked just above against the schemas that these types are derived from; public operations have no user.
       const call = {
         input,
