@@ -23,6 +23,7 @@ import { replyToNoRequest, replyWithError } from './error-reply.ts'
 import { authenticate, authorise } from './guard.ts'
 import { addRefusalNotes } from './refusals.ts'
 import { handlers } from './handlers.ts'
+import { withoutPort } from './client-address.ts'
 import { lazyCompilers } from './document/lazy-schemas.ts'
 import { answerBrokenPath, noRoute } from './no-route.ts'
 import { makePlatform } from './platform/operations.ts'
@@ -77,7 +78,7 @@ export function buildServer(context: Context, options: HttpOptions): FastifyInst
     requestTimeout: 0,
     // While the listener closes, a request on an open connection is answered as any other.
     return503OnClosing: false,
-    trustProxy: (address) => proxies.has(address),
+    trustProxy: (address) => proxies.has(withoutPort(address)),
     // Longer than any request line, so that the operation itself answers a long path value.
     routerOptions: { maxParamLength: 65_536 },
     schemaController: { compilersFactory: lazyCompilers },

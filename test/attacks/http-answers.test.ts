@@ -46,6 +46,9 @@ test('an address list for the metrics goes by the client that a trusted proxy na
   assert.equal(await status('203.0.113.9'), 401)
   // The client wrote the first part itself; the proxy added what it saw.
   assert.equal(await status('10.1.2.3, 203.0.113.9'), 401)
+  assert.equal(await status('10.1.2.3:4711, 203.0.113.9:4712'), 401)
+  // Through a second proxy that is trusted too.
+  assert.equal(await status('10.1.2.3:4711, 127.0.0.1:4712'), 200)
   const untrusting = await startTestNode(t, { settings: { ESCLUSA_METRICS_NETWORKS: '10.1.0.0/16' } })
   const lied = await fetch(`${untrusting.url}/metrics`, { headers: { 'x-forwarded-for': '10.1.2.3' } })
   assert.equal(lied.status, 401)
