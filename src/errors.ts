@@ -152,6 +152,7 @@ export const ERROR_CODES = {
     exit: 1,
     means: 'The database was restored from a backup, and what became of the transfer since is not known.',
   },
+  damaged: { status: 500, retry: false, exit: 1, means: 'A backup is damaged or cut off.' },
   lease_lost: { status: 500, retry: false, exit: 1, means: 'Another node has taken the transfer over.' },
 } as const satisfies Record<string, Row>
 

@@ -40,7 +40,7 @@ export function readJson<T extends typeof Manifest | typeof Contents>(schema: T,
   try {
     read = JSON.parse(text)
   } catch (cause) {
-    throw new NodeError('bad_use', 'the backup is damaged: it does not say what it is', { cause })
+    throw new NodeError('damaged', 'the backup is damaged: it does not say what it is', { cause })
   }
   if (!Value.Check(schema, read))
     throw new NodeError('bad_use', 'this is no backup that this version can read: run a newer Esclusa')

@@ -24,7 +24,8 @@ export async function isSealed(path: string): Promise<boolean> {
     throw new NodeError('bad_use', fromFileError(thrown, path).message, { cause: thrown })
   })
   try {
-    if ((await file.stat()).isDirectory()) throw noBackup(path)
+    if ((await file.stat()).isDirectory())
+      throw new NodeError('bad_use', `${path} is a folder, and no backup of Esclusa`)
     const { buffer, bytesRead } = await file.read(
       Buffer.alloc(SEALED_MAGIC.length),
       0,
@@ -70,7 +71,7 @@ export async function readManifest(path: string, passphrase: string | undefined)
 }
 
 function noBackup(path: string): NodeError {
-  return new NodeError('bad_use', `${path} is no backup of Esclusa, or it was cut off or damaged`)
+  return new NodeError('damaged', `${path} is no backup of Esclusa, or it was cut off or damaged`)
 }
 
 async function* unpacked(path: string, passphrase: string | undefined): AsyncGenerator<Uint8Array> {
@@ -87,7 +88,7 @@ async function* unpacked(path: string, passphrase: string | undefined): AsyncGen
   } catch (thrown) {
     if (thrown instanceof NodeError) throw thrown
     if (systemCode(thrown) === 'Z_DATA_ERROR' && !began) throw noBackup(path)
-    throw new NodeError('bad_use', `${path} cannot be read: ${messageOf(thrown)}`, { cause: thrown })
+    throw new NodeError('damaged', `${path} cannot be read: ${messageOf(thrown)}`, { cause: thrown })
   } finally {
     gunzip.destroy()
   }
@@ -103,7 +104,7 @@ async function* hashed(entry: ReadEntry, found: Contents['entries']): AsyncGener
 }
 
 async function textOf(size: number, body: AsyncIterable<Uint8Array>): Promise<string> {
-  if (size > MOST_TEXT) throw new NodeError('bad_use', 'the backup is damaged: a part is too long')
+  if (size > MOST_TEXT) throw new NodeError('damaged', 'the backup is damaged: a part is too long')
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces).toString('utf8')
@@ -113,5 +114,5 @@ function compare(said: Contents['entries'], found: Contents['entries']): void {
   const names = new Set([...Object.keys(said), ...Object.keys(found)])
   for (const name of names)
     if (said[name]?.sha256 !== found[name]?.sha256)
-      throw new NodeError('bad_use', `the backup is damaged: ${name} is not what was written`)
+      throw new NodeError('damaged', `the backup is damaged: ${name} is not what was written`)
 }

@@ -29,7 +29,10 @@ test('what is sealed opens again, whatever its length', async () => {
 test('another passphrase, a changed octet, an exchange of pieces and any cut are noticed', async () => {
   const bytes = randomBytes(3 * PIECE + 10)
   const sealed = await seal(bytes)
-  await assert.rejects(open(sealed, 'another passphrase'), /is the passphrase right/)
+  await assert.rejects(open(sealed, 'another passphrase'), {
+    code: 'bad_use',
+    message: /is the passphrase right/,
+  })
   const head = sealed.length - (3 * (PIECE + 16) + 10 + 16)
   const at = (piece: number) => head + piece * (PIECE + 16)
   for (const octet of [5, 30, at(0) + 3, at(2) + 100, sealed.length - 1]) {
@@ -39,6 +42,8 @@ test('another passphrase, a changed octet, an exchange of pieces and any cut are
   }
   for (const end of [0, 10, head, at(1) - 1, at(1), at(2), at(3), at(3) + 1, sealed.length - 1])
     await assert.rejects(open(sealed.subarray(0, end)), /does not open/, `cut at ${end}`)
+  const cut = open(sealed.subarray(0, at(2)))
+  await assert.rejects(cut, { code: 'damaged', message: /it is damaged or cut off/ })
   const exchanged = Buffer.concat([
     sealed.subarray(0, at(0)),
     sealed.subarray(at(1), at(2)),

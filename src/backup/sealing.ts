@@ -53,13 +53,17 @@ export async function* openStream(
     try {
       yield Buffer.concat([decipher.update(piece.subarray(0, end)), decipher.final()])
     } catch (cause) {
-      throw unopened(counter === 1 ? 'is the passphrase right?' : 'it is damaged or cut off', cause)
+      // The first piece is all that there is to try a passphrase at.
+      if (counter === 1) throw new NodeError('bad_use', `${SHUT}: is the passphrase right?`, { cause })
+      throw unopened('it is damaged or cut off', cause)
     }
   }
 }
 
+const SHUT = 'the sealed backup does not open'
+
 function unopened(why: string, cause?: unknown): NodeError {
-  return new NodeError('bad_use', `the sealed backup does not open: ${why}`, { cause })
+  return new NodeError('damaged', `${SHUT}: ${why}`, { cause })
 }
 
 function nonce(head: Buffer, counter: number, last: boolean): Buffer {

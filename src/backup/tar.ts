@@ -118,7 +118,7 @@ function readPax(bytes: Buffer): Map<string, string> {
 }
 
 function damaged(what: string): NodeError {
-  return new NodeError('bad_use', `the backup is damaged: ${what}`)
+  return new NodeError('damaged', `the backup is damaged: ${what}`)
 }
 
 /** Pieces of any length in, exactly as many octets as asked for out. */

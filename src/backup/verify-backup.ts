@@ -29,7 +29,7 @@ export async function verifyBackup(path: string, passphrase: string | undefined)
         : rowFaults(read.contents.rows, rows)
     if (faults.length > 0)
       throw new NodeError(
-        'bad_use',
+        'damaged',
         `the database in the backup is damaged: ${faults.slice(0, 5).join('; ')}`,
       )
     return read

@@ -77,7 +77,7 @@ export async function emptyWorkplace(dataDir: string): Promise<string> {
 export async function unpack(place: string, entry: ReadEntry): Promise<void> {
   const path = resolve(place, entry.name)
   if (!path.startsWith(`${place}/data/`) && !path.startsWith(`${place}/database/`))
-    throw new NodeError('bad_use', `the backup is damaged: it has no place for ${entry.name}`)
+    throw new NodeError('damaged', `the backup is damaged: it has no place for ${entry.name}`)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await pipeline(
     Readable.from(entry.body),

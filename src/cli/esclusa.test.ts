@@ -89,15 +89,15 @@ test('wrong use exits 2 with a word of help, and help itself 0', async (t) => {
   const folder = await tempFolder(t)
   const [text, gone] = [join(folder, 'text'), join(folder, 'gone')]
   writeFileSync(text, 'no backup at all')
-  for (const [line, said] of [
-    [`backup verify ${folder}`, `${folder} is no backup of Esclusa, or it was cut off or damaged`],
-    [`backup verify ${text}`, `${text} is no backup of Esclusa, or it was cut off or damaged`],
-    [`backup verify ${gone}`, `${gone} does not exist`],
-    [`restore ${gone}`, `${gone} does not exist`],
-    [`update BANCO-ACME-A ${gone}`, `${gone} does not exist`],
+  for (const [line, code, said] of [
+    [`backup verify ${folder}`, 2, `${folder} is a folder, and no backup of Esclusa`],
+    [`backup verify ${text}`, 1, `${text} is no backup of Esclusa, or it was cut off or damaged`],
+    [`backup verify ${gone}`, 2, `${gone} does not exist`],
+    [`restore ${gone}`, 2, `${gone} does not exist`],
+    [`update BANCO-ACME-A ${gone}`, 2, `${gone} does not exist`],
   ] as const) {
     const { exit, stderr } = await run(line)
-    assert.deepEqual([exit, stderr], [2, `esclusa: ${said}\n`], line)
+    assert.deepEqual([exit, stderr], [code, `esclusa: ${said}\n`], line)
   }
   const help = await run('--help')
   assert.equal(help.exit, 0)

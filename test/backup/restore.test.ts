@@ -132,7 +132,7 @@ testOnBoth(
     const masterKey = readFileSync(scene.at('data/master-key'), 'utf8').trim()
     assert.equal((await readFile(file)).includes(masterKey), false)
     const verify = (key: string) => scene.run('backup', 'verify', file, '--key-file', scene.at(key))
-    await assert.rejects(verify('other-key'), /is the passphrase right/)
+    await assert.rejects(verify('other-key'), /ended with 2: .*is the passphrase right/)
     assert.match(await verify('key'), /is whole: made 20/)
     await assert.rejects(scene.run('backup', file), /exists already/)
     await scene.lose('data')
@@ -317,6 +317,8 @@ function unpacked(packed: Buffer): Buffer {
   }
 }
 
+const DAMAGED = { code: 'damaged', message: /damaged|cannot be read|no backup/ }
+
 testOnBoth(
   'a backup with a wrong octet, or cut off, is refused and nothing is changed',
   async (t, database) => {
@@ -332,16 +334,17 @@ testOnBoth(
       const verified = verifyBackup(scene.at('wrong'), undefined)
       // Now and then it makes no difference: a repetition is taken from another place where the same octets are.
       if (plain.equals(unpacked(wrong))) await verified
-      else await assert.rejects(verified, /damaged|cannot be read|no backup/)
+      else await assert.rejects(verified, DAMAGED)
       wrong[at] ^= 1
       await writeFile(scene.at('cut'), bytes.subarray(0, at))
-      await assert.rejects(verifyBackup(scene.at('cut'), undefined), /damaged|cannot be read|no backup/)
+      await assert.rejects(verifyBackup(scene.at('cut'), undefined), DAMAGED)
     }
     const exported = await scene.run('export', '--secrets')
     await assert.rejects(
       scene.run('restore', scene.at('cut'), '--replace'),
-      /damaged|cannot be read|no backup/,
+      /ended with 1: .*(damaged|cannot be read|no backup)/,
     )
+    await assert.rejects(scene.run('backup', 'verify', scene.at('cut')), /ended with 1: /)
     assert.equal(await scene.run('export', '--secrets'), exported)
   },
 )

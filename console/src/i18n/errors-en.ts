@@ -44,5 +44,6 @@ export const errorsEn: Record<ErrorCode, string> = {
   script_failed: 'An integration script failed or took too long. Its output says more.',
   cancelled: 'The transfer was stopped by a reset.',
   restored: 'The platform was restored from a backup; what became of the transfer since is not known.',
+  damaged: 'A backup is damaged or cut off.',
   lease_lost: 'Another node has taken the transfer over.',
 }

@@ -48,5 +48,6 @@ export const errorsEs: Record<ErrorCode, string> = {
   cancelled: 'La transferencia se detuvo por un reinicio del canal.',
   restored:
     'La plataforma se restauró desde una copia; no se sabe qué fue de la transferencia desde entonces.',
+  damaged: 'Una copia de seguridad está dañada o incompleta.',
   lease_lost: 'Otro nodo se hizo cargo de la transferencia.',
 }
