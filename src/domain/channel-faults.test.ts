@@ -92,7 +92,11 @@ test('keys must parse: ours private, the partner’s public', () => {
     '/security/rsaLocalKey',
     '/security/rsaRemoteKey',
   ])
-  assert.deepEqual(pointers({ security: { localKey: 'any text', remoteKey: '' } }), [])
+  assert.deepEqual(pointers({ security: { localKey: 'any text', remoteKey: ' ' } }), [])
+  assert.deepEqual(pointers({ security: { localKey: '', remoteKey: '' } }), [
+    '/security/localKey',
+    '/security/remoteKey',
+  ])
 })
 
 test('what stands beside a key in its PEM must be of use: its certificate, read whole, and no passphrase', async () => {

@@ -202,12 +202,17 @@ export function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 }
 
+const EMPTY_SECRET = 'must not be empty: null removes it'
+
 function keyFaults({ security = {} }: Channel, node: NodeKnowledge): RuleFault[] {
-  const { rsaLocalKey, rsaRemoteKey } = security
+  const { localKey, remoteKey, rsaLocalKey, rsaRemoteKey } = security
   const faults: RuleFault[] = []
   const refuse = (pointer: string, message: string | undefined) => {
     if (message !== undefined) faults.push({ rule: 'key', pointer, value: '', message })
   }
+  // Whoever gives no password would have given the right one.
+  if (localKey === '') refuse('/security/localKey', EMPTY_SECRET)
+  if (remoteKey === '') refuse('/security/remoteKey', EMPTY_SECRET)
   if (rsaLocalKey !== undefined) refuse('/security/rsaLocalKey', node.privateKeyFault(rsaLocalKey))
   if (rsaRemoteKey !== undefined) refuse('/security/rsaRemoteKey', node.publicKeyFault(rsaRemoteKey))
   return faults

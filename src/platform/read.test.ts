@@ -579,6 +579,17 @@ test('a key without which an OFTP2 partner proves nothing is warned of, and refu
   ])
 })
 
+test('a session secret that is empty is refused, wherever the file has it from', async (t) => {
+  const { folder, faults } = await reader(t)
+  writeFileSync(join(folder, 'empty.secret'), '\n')
+  const channel = { code: 'BANCO-ACME-NOMINA', contact: 'acme' }
+  const security = { localKey: '', remoteKey: { file: 'empty.secret' } }
+  assert.deepEqual(said(faults({ ...BASE, channels: [{ ...channel, security }] })), [
+    '/channels/0/security/localKey must not be empty: null removes it',
+    '/channels/0/security/remoteKey must not be empty: null removes it',
+  ])
+})
+
 test('encryption that is off, passwords that OFTP2 cannot carry and keys that are none are warned of and not refused', async (t) => {
   const { read } = await reader(t)
   const pointersOf = (platform: Platform) =>

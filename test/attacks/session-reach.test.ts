@@ -73,6 +73,14 @@ test('each channel’s password opens that channel alone', async (t) => {
   assert.equal(await callBank(t, bank.port), '04')
 })
 
+test('an empty password, which older databases may hold, lets nobody in', async (t) => {
+  const bank = await startCalledBank(t, 'oftp2')
+  for (const empty of ['', '  ']) {
+    await bank.apply({}, { PAGOS: withPassword(empty) })
+    for (const given of ['', 'SECRET']) assert.equal(await callBank(t, bank.port, given), '04')
+  }
+})
+
 test('a change of the channel acts on a session that is open', async (t) => {
   const bank = await startCalledBank(t, 'oftp2')
   await bank.apply({}, { OPEN: waits, PAGOS: waits })

@@ -39,6 +39,8 @@ function hintsFor(node: TestNode): Hints {
     ips: addresses,
     proxyIps: addresses,
     users: fc.constantFrom([], null, ['operator', 'advoperator']),
+    localKey: fc.constantFrom(SECRETS.localKey, ' ', null),
+    remoteKey: fc.constantFrom(SECRETS.remoteKey, ' ', null),
     rsaLocalKey: fc.constantFrom(SECRETS.rsaLocalKey, null),
     rsaRemoteKey: fc.constantFrom(SECRETS.rsaRemoteKey, null),
     // The contact is an OFTP2 partner, and no cipher suite of OFTP2 has the other.

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Channel } from '../../src/contract/channel.ts'
-import { openChannel, findChannel } from '../../src/store/channels.ts'
+import { findChannel, openChannel, sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { callPlatform } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestNode } from '../support/harness.ts'
@@ -75,6 +75,33 @@ testOnBoth('null from somebody who sees the secrets clears them', async (t, data
   const all = await node.call('updateChannel', { as: 'admin', code: FULL, body: { security: null } })
   assert.equal(all.body.security, undefined)
 })
+
+testOnBoth(
+  'an empty session secret is refused; one of an older database stays where it is sent back',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    for (const field of ['localKey', 'remoteKey']) {
+      const body = { security: { authentication: 'PASSWORD', [field]: '' } }
+      const refused = await node.call('updateChannel', { code: FULL, body })
+      assert.equal(refused.status, 400)
+      assert.equal(refused.body.message, `/security/${field} must not be empty: null removes it`)
+    }
+    assert.deepEqual(await secretsOf(node), SECRETS)
+
+    const record = await findChannel(node.store.db, FULL)
+    assert.ok(record)
+    const older: Channel = {
+      ...fullChannel(node.files),
+      security: { authentication: 'PASSWORD', remoteKey: '' },
+    }
+    const sealed = sealChannel(node.context.seal, FULL, older)
+    await node.store.write((tx) => updateChannel(tx, { ...record, ...sealed }))
+    const back = { ...(await read(node, 'globaladmin')), name: 'Otra' }
+    const answer = await node.call('updateChannel', { code: FULL, body: back })
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal((await secretsOf(node)).remoteKey, '')
+  },
+)
 
 testOnBoth('an update that changes nothing leaves no trace, by any of the five ways', async (t, database) => {
   const node = await startTestHttp(t, { database })
