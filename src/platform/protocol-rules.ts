@@ -166,9 +166,17 @@ export function channelFindings(channel: PlatformChannel, carrier: Carrier): Fin
   }
 }
 
+/** Of a channel whose secrets are known, as the database has it: one that is absent is not set. */
+export function knownChannelFindings(channel: PlatformChannel, carrier: Carrier): Findings {
+  return channelFindings({ ...channel, security: { ...NO_SECRETS, ...channel.security } }, carrier)
+}
+
+const NO_SECRETS = { localKey: null, remoteKey: null, rsaLocalKey: null, rsaRemoteKey: null }
+
 /**
- * Keys that the partner needs to prove who it is. If the file removes one, that is a fault. If it leaves one out, that is
- * a warning: the key may be in the database (exports leave secrets out), and some partners have no password.
+ * Keys that the partner needs to prove who it is. If one is known not to be there (null) and the authentication is named,
+ * that is a fault. If a file leaves one out, that is a warning: the key may be in the database (exports leave secrets
+ * out). So it is where no authentication is named: some partners have no password.
  */
 function proofFindings({ security = {} }: PlatformChannel): Findings {
   const keyed = typeof security.localKey === 'string' || typeof security.remoteKey === 'string'
@@ -181,9 +189,10 @@ function proofFindings({ security = {} }: PlatformChannel): Findings {
         ? 'is needed for authentication PASSWORD: without it the partner’s password is not checked'
         : 'is needed for authentication CERTIFICATE: without it no session begins'
     const pointer = `/security/${key}`
-    if (security[key] === null && security.authentication) found.faults.push({ pointer, message })
-    else if (typeof security[key] !== 'string')
+    if (typeof security[key] === 'string') continue
+    if (security[key] === undefined)
       found.warnings.push({ pointer, message: `${message}; it is not here, and one in the database stays` })
+    else (security.authentication ? found.faults : found.warnings).push({ pointer, message })
   }
   return found
 }

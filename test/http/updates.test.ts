@@ -39,6 +39,14 @@ async function secretsOf(node: TestNode): Promise<Json> {
   return { localKey, remoteKey, rsaLocalKey, rsaRemoteKey }
 }
 
+/** As an earlier version may have left it. */
+async function putChannel(node: TestNode, channel: Channel): Promise<void> {
+  const record = await findChannel(node.store.db, FULL)
+  assert.ok(record)
+  const sealed = sealChannel(node.context.seal, FULL, channel)
+  await node.store.write((tx) => updateChannel(tx, { ...record, ...sealed }))
+}
+
 testOnBoth(
   'null for a secret that the user does not see counts as left out, also for the whole of security',
   async (t, database) => {
@@ -88,20 +96,65 @@ testOnBoth(
     }
     assert.deepEqual(await secretsOf(node), SECRETS)
 
-    const record = await findChannel(node.store.db, FULL)
-    assert.ok(record)
-    const older: Channel = {
+    await putChannel(node, {
       ...fullChannel(node.files),
       security: { authentication: 'PASSWORD', remoteKey: '' },
-    }
-    const sealed = sealChannel(node.context.seal, FULL, older)
-    await node.store.write((tx) => updateChannel(tx, { ...record, ...sealed }))
+    })
     const back = { ...(await read(node, 'globaladmin')), name: 'Otra' }
     const answer = await node.call('updateChannel', { code: FULL, body: back })
     assert.equal(answer.status, 200, answer.text)
     assert.equal((await secretsOf(node)).remoteKey, '')
   },
 )
+
+testOnBoth(
+  'an update is refused that leaves a channel without the keys by which its partner proves itself',
+  async (t, database) => {
+    const node = await startTestHttp(t, { database })
+    const update = (security: Json | null, code = FULL) =>
+      node.call('updateChannel', { code, body: { security } })
+    for (const [security, pointer, code] of [
+      [{ authentication: 'PASSWORD', remoteKey: null, localKey: 'AB' }, '/security/remoteKey'],
+      [{ remoteKey: null }, '/security/remoteKey'],
+      [{ authentication: 'CERTIFICATE', rsaLocalKey: null, rsaRemoteKey: null }, '/security/rsaLocalKey'],
+      [{ authentication: 'PASSWORD', localKey: 'AB' }, '/security/remoteKey', PLAIN],
+      [{ authentication: 'CERTIFICATE', rsaLocalKey: SECRETS.rsaLocalKey }, '/security/rsaRemoteKey', PLAIN],
+    ] as const) {
+      const { status, body } = await update(security, code)
+      assert.equal(status, 400, JSON.stringify(security))
+      assert.match(body.message, new RegExp(`^${pointer} is needed for authentication `))
+      assert.doesNotMatch(body.message, /database/)
+    }
+    assert.deepEqual(await secretsOf(node), SECRETS)
+    assert.equal(
+      (await update({ authentication: 'CERTIFICATE', localKey: null, remoteKey: null })).status,
+      200,
+    )
+    assert.equal((await update({ authentication: 'PASSWORD' })).status, 400)
+    assert.equal((await update(null)).status, 200)
+  },
+)
+
+testOnBoth('a channel that lacks such a key already is changed with a warning', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const lacks: Channel = { ...fullChannel(node.files), security: { authentication: 'PASSWORD' } }
+  await putChannel(node, lacks)
+  const why =
+    "/security/remoteKey is needed for authentication PASSWORD: without it the partner's password is not checked"
+  for (const body of [{ name: 'Otra' }, { security: { localKey: 'AB', remoteKey: null } }]) {
+    const answer = await node.call('updateChannel', { code: FULL, body })
+    assert.equal(answer.status, 200, answer.text)
+    assert.ok(answer.headers.get('warning')?.includes(`299 - "${why}"`), answer.headers.get('warning') ?? '')
+    assert.doesNotMatch(answer.headers.get('warning') ?? '', /in the database/)
+    const setup = await callPlatform(node, 'channelSetup', 'globaladmin', { params: { channelCode: FULL } })
+    assert.ok(setup.body.warnings.includes(why.replace("'", '’')))
+    assert.doesNotMatch(setup.text, /in the database/)
+  }
+  const keyed = { security: { authentication: null } }
+  const byDefault = await node.call('updateChannel', { code: FULL, body: keyed })
+  assert.equal(byDefault.status, 200, 'a partner may have no password')
+  assert.ok(byDefault.headers.get('warning')?.includes(`299 - "${why}"`))
+})
 
 testOnBoth('an update that changes nothing leaves no trace, by any of the five ways', async (t, database) => {
   const node = await startTestHttp(t, { database })

@@ -44,9 +44,10 @@ async function warningsOf(
   channel: ChannelRecord,
   { protocol, settings }: ContactRecord,
 ): Promise<string[]> {
-  const { carrierOf, channelFindings } = await import('../../platform/protocol-rules.ts')
-  const { warnings } = channelFindings(toPlatformChannel(channel, seal), carrierOf(protocol, settings))
-  return warnings.map(({ pointer, message }) => `${pointer} ${message}`)
+  const { carrierOf, knownChannelFindings } = await import('../../platform/protocol-rules.ts')
+  const carrier = carrierOf(protocol, settings)
+  const { faults, warnings } = knownChannelFindings(toPlatformChannel(channel, seal), carrier)
+  return [...faults, ...warnings].map(({ pointer, message }) => `${pointer} ${message}`)
 }
 
 const createChannel: PlatformHandler<'createChannel'> = (context, call) => make(context, call, call.body)

@@ -38,7 +38,7 @@ import {
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findContact, findLocalEntity } from '../../store/contacts.ts'
 import type { Tx } from '../../store/database/store.ts'
-import { carrierOf, channelFindings } from '../../platform/protocol-rules.ts'
+import { carrierOf, knownChannelFindings } from '../../platform/protocol-rules.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
 import { isInError } from '../../store/transfers/failures.ts'
@@ -266,14 +266,17 @@ type FindFaults = (channel: Channel) => Fault[]
 /** What is wrong with the channel, and what is allowed and may not be meant: by its own rules and by its protocol's. */
 async function findingsFor(
   tx: Tx,
-  { code, contactId }: ChannelRecord,
+  { code, contactId, alias }: ChannelRecord,
   roots: Roots,
 ): Promise<{ found: FindFaults; warnings: FindFaults }> {
   const contact = await findContact(tx, contactId)
   const carrier = contact && carrierOf(contact.protocol, contact.settings)
   const carried = (channel: Channel) =>
     carrier
-      ? channelFindings({ ...channel, code, contact: contactId }, carrier)
+      ? knownChannelFindings(
+          { ...channel, code, contact: contactId, ...(alias !== null && { alias }) },
+          carrier,
+        )
       : { faults: [], warnings: [] }
   return {
     found: (channel) => [
@@ -281,7 +284,11 @@ async function findingsFor(
       ...diskFaults(channel, roots),
       ...carried(channel).faults,
     ],
-    warnings: (channel) => carried(channel).warnings,
+    warnings: (channel) => {
+      const { faults, warnings } = carried(channel)
+      // Faults that are still there were there before.
+      return [...faults, ...warnings]
+    },
   }
 }
 
