@@ -70,7 +70,7 @@ A field acts, is a label, or is warned about: \`check\`, \`apply\` and the platf
 The answer of an update names the first of them in its header \`Warning\`, about 2 KiB at most.
 None is silently without effect. Where either end may call, a field is warned about only if it does nothing whoever calls.
 So are values that do nothing or cannot work beside others (\`ciphrate\` while \`cryptography\` is not true, a signature
-without its key, a translation without an alphabet, records longer than the protocol carries).
+without its key, a translation without an alphabet, records longer than the protocol carries), and \`users\` who do not exist.
 A value that is wrong everywhere (a path outside the roots, a key that is not RSA) is refused by all of them.
 What acts is proven by transfers over each of these lines, with the field and without (\`test/fields\`).
 

@@ -225,3 +225,10 @@ function userFaults(users: readonly string[] | undefined): RuleFault[] {
       : [{ rule: 'twice', pointer: `/users/${index}`, value, message: `${value} is there twice` }],
   )
 }
+
+/** No fault: they may be made later. It is warned about, because a name that is spelled wrong lets nobody in. */
+export function unknownUsers(users: readonly string[] = [], usernames: ReadonlySet<string>): Fault[] {
+  return users.flatMap((user, index) =>
+    usernames.has(user) ? [] : [{ pointer: `/users/${index}`, message: `there is no user ${user} (yet)` }],
+  )
+}

@@ -6,7 +6,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Channel } from '../contract/channel.ts'
 import { channelFaults } from '../domain/channel-faults.ts'
-import { fileRoots as allowedRoots, pathFaults } from '../domain/channel-rules.ts'
+import { fileRoots as allowedRoots, pathFaults, unknownUsers } from '../domain/channel-rules.ts'
 import type { Fault, Roots } from '../domain/channel-rules.ts'
 import { otherCodeFields, parseCode } from '../domain/channel.ts'
 import { rootsOf } from '../domain/file-roots.ts'
@@ -194,11 +194,7 @@ function oneChannel(channel: PlatformChannel, around: Surroundings, nodeRoots: R
     // If the text of the path is outside already, there is no second fault.
     ...links.filter(({ pointer }) => !values.some((fault) => fault.pointer === pointer)),
   ]
-  const unknown = (channel.users ?? []).flatMap((user, index) =>
-    around.usernames.has(user)
-      ? []
-      : [{ pointer: `/users/${index}`, message: `there is no user ${user} (yet)` }],
-  )
+  const unknown = unknownUsers(channel.users, around.usernames)
   const contact = around.contacts.get(channel.contact)
   const carried = contact ? channelFindings(channel, contact) : { faults: [], warnings: [] }
   return { faults: [...faults, ...carried.faults], warnings: [...unknown, ...carried.warnings] }

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { randomUUID } from 'node:crypto'
 import type { Auths, Role } from '../contract/user.ts'
 import type { User } from '../domain/user.ts'
+import { batches } from './database/batches.ts'
 import { hot } from './database/prepared-queries.ts'
 import type { Db, Tx } from './database/store.ts'
 import type { AccountRow } from './database/tables.ts'
@@ -38,6 +39,16 @@ export async function findAccount(db: Db, username: string): Promise<Account | u
 export async function findAccountByEmail(db: Db, email: string): Promise<Account | undefined> {
   if (email.includes('\0')) return undefined
   return (await byEmail(db, { emailKey: email.toLowerCase() })).map(toAccount)[0]
+}
+
+/** Those of the names that accounts have. */
+export async function usernamesAmong(db: Db, names: readonly string[] = []): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const some of batches(names)) {
+    const rows = await db.selectFrom('account').select('username').where('username', 'in', some).execute()
+    for (const { username } of rows) found.add(username)
+  }
+  return found
 }
 
 export async function listAccounts(db: Db): Promise<Account[]> {

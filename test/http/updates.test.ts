@@ -189,6 +189,20 @@ testOnBoth('an update that changes nothing leaves no trace, by any of the five w
   )
 })
 
+testOnBoth('users that do not exist are warned of, as in a platform file', async (t, database) => {
+  const node = await startTestHttp(t, { database })
+  const body = { users: ['operator', 'nobody1', 'nul\u2019s'] }
+  const answer = await node.call('updateChannel', { code: PLAIN, body })
+  assert.equal(answer.status, 200, answer.text)
+  const said = answer.headers.get('warning') ?? ''
+  assert.ok(said.includes('299 - "/users/1 there is no user nobody1 (yet)"'), said)
+  assert.doesNotMatch(said, /users\/0/)
+  const setup = await callPlatform(node, 'channelSetup', 'globaladmin', { params: { channelCode: PLAIN } })
+  assert.ok(setup.body.warnings.includes('/users/1 there is no user nobody1 (yet)'), setup.text)
+  const known = await node.call('updateChannel', { code: PLAIN, body: { users: ['operator'] } })
+  assert.doesNotMatch(known.headers.get('warning') ?? '', /\/users/)
+})
+
 test('a glob is refused where files are received, and taken where they are only sent', async (t) => {
   const node = await startTestHttp(t)
   for (const name of ['*.txt', 'in?', 'in[0-9]', '{in,out}']) {

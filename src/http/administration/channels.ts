@@ -3,9 +3,11 @@
 import { SECRET_FIELDS } from '../../contract/channel.ts'
 import type { ChannelSetup } from '../../contract/administration/channels.ts'
 import type { PlatformChannel } from '../../contract/administration/platform-file.ts'
+import { unknownUsers } from '../../domain/channel-rules.ts'
 import { parseCode } from '../../domain/channel.ts'
 import { toPlatformChannel } from '../../platform/channel-record.ts'
 import type { Present } from '../../platform/plan.ts'
+import { usernamesAmong } from '../../store/accounts.ts'
 import { findChannel } from '../../store/channels.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findContact } from '../../store/contacts.ts'
@@ -40,14 +42,16 @@ const channelSetup: PlatformHandler<'channelSetup'> = async (context, { input, u
 
 /** What the platform file's rules say of it, as it is now. */
 async function warningsOf(
-  { seal }: Context,
+  { seal, store }: Context,
   channel: ChannelRecord,
   { protocol, settings }: ContactRecord,
 ): Promise<string[]> {
   const { carrierOf, knownChannelFindings } = await import('../../platform/protocol-rules.ts')
   const carrier = carrierOf(protocol, settings)
   const { faults, warnings } = knownChannelFindings(toPlatformChannel(channel, seal), carrier)
-  return [...faults, ...warnings].map(({ pointer, message }) => `${pointer} ${message}`)
+  const { users } = channel.config
+  const unknown = unknownUsers(users, await usernamesAmong(store.db, users))
+  return [...faults, ...unknown, ...warnings].map(({ pointer, message }) => `${pointer} ${message}`)
 }
 
 const createChannel: PlatformHandler<'createChannel'> = (context, call) => make(context, call, call.body)

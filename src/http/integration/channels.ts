@@ -9,6 +9,7 @@ import type { Channel, ChannelStatus } from '../../contract/channel.ts'
 import type { HistoryEvent } from '../../contract/channel.ts'
 import type { TransferDirection } from '../../contract/transfer.ts'
 import { channelFaults, valueFaults } from '../../domain/channel-faults.ts'
+import { unknownUsers } from '../../domain/channel-rules.ts'
 import type { Fault, Roots } from '../../domain/channel-rules.ts'
 import { rootsOf } from '../../domain/file-roots.ts'
 import {
@@ -24,6 +25,7 @@ import { mayReach, seesSecrets } from '../../domain/user.ts'
 import { NodeError } from '../../errors.ts'
 import { checkPathExists, diskFaults } from '../../files/roots.ts'
 import { uploadedKeys } from '../../keys/uploaded-keys.ts'
+import { usernamesAmong } from '../../store/accounts.ts'
 import type { Account } from '../../store/accounts.ts'
 import {
   addHistory,
@@ -252,7 +254,7 @@ async function change(context: Context, wanted: Change): Promise<Channel> {
     await unparkTransfers(tx, [code], now)
     if (wanted.ofUsers && !isDeepStrictEqual(before.config.users, after.config.users))
       await channelAccessChanged(tx)
-    return { channel: after, isChanged: true, warnings: warnings(channel) }
+    return { channel: after, isChanged: true, warnings: await warnings(channel) }
   })
   warn(wanted.reply, code, warnings)
   if (isChanged) context.wake({ kind: 'configuration', channelCode: code })
@@ -268,7 +270,7 @@ async function findingsFor(
   tx: Tx,
   { code, contactId, alias }: ChannelRecord,
   roots: Roots,
-): Promise<{ found: FindFaults; warnings: FindFaults }> {
+): Promise<{ found: FindFaults; warnings: (channel: Channel) => Promise<Fault[]> }> {
   const contact = await findContact(tx, contactId)
   const carrier = contact && carrierOf(contact.protocol, contact.settings)
   const carried = (channel: Channel) =>
@@ -284,10 +286,11 @@ async function findingsFor(
       ...diskFaults(channel, roots),
       ...carried(channel).faults,
     ],
-    warnings: (channel) => {
+    warnings: async (channel) => {
       const { faults, warnings } = carried(channel)
+      const usernames = await usernamesAmong(tx, channel.users)
       // Faults that are still there were there before.
-      return [...faults, ...warnings]
+      return [...faults, ...unknownUsers(channel.users, usernames), ...warnings]
     },
   }
 }
