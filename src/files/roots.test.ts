@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { tempFolder } from '../../test/support/harness.ts'
+import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import { checkPathExists, confined, diskFaults, fixedPart, requireConfined } from './roots.ts'
 
 async function place(t: TestContext) {
@@ -50,6 +51,22 @@ test('faults of the disk name the field whose path leads out', async (t) => {
     diskFaults(channel, roots).map((fault) => fault.pointer),
     ['/directories/1/filePath', '/integrations/postEmisionDirectory'],
   )
+})
+
+test('a script must not be led out of the script roots, whichever field names it', async (t) => {
+  const { root } = await place(t)
+  const roots = { fileRoots: [], scriptRoots: [root] }
+  const all = (path: string) => ({
+    integrations: Object.fromEntries(SCRIPT_FIELDS.map((name) => [name, path])),
+  })
+  const faults = (path: string, of = roots) => diskFaults(all(path), of).map(({ pointer }) => pointer)
+  assert.deepEqual(
+    faults(join(root, 'way-out', 'secret.txt')),
+    SCRIPT_FIELDS.map((name) => `/integrations/${name}`),
+  )
+  assert.deepEqual(faults(join(root, 'file.txt')), [])
+  assert.deepEqual(faults(join(root, 'inner-link', 'not-there-yet')), [])
+  assert.deepEqual(faults('/bin/sh', { ...roots, scriptRoots: [] }), [], 'scripts are off: that is told')
 })
 
 test('verifyExists takes a directory, and a regular file on the way out only', async (t) => {

@@ -3,6 +3,7 @@
 
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { SCRIPT_FIELDS } from '../contract/channel.ts'
 import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection } from '../contract/transfer.ts'
 import { fileRoots, isInside, pathFaults } from '../domain/channel-rules.ts'
@@ -60,23 +61,33 @@ export function requireConfined(path: string, roots: readonly string[]): string 
   return real
 }
 
+/** A path of a channel, and the roots that it must lie in. */
+export type ChannelPlace = { pointer: string; path: string; allowed: readonly string[] }
+
+/** The paths that a channel names: of a pattern its fixed part. Without script roots scripts are off, and not looked at. */
+export function placesOf(
+  { integrations = {}, directories = [] }: Channel,
+  { fileRoots: folders, scriptRoots }: Roots,
+): ChannelPlace[] {
+  const place = (pointer: string, path: string | undefined, allowed: readonly string[]) =>
+    path === undefined ? [] : [{ pointer, path, allowed }]
+  return [
+    ...directories.flatMap(({ filePath }, index) =>
+      place(`/directories/${index}/filePath`, filePath && fixedPart(filePath), folders),
+    ),
+    ...place('/integrations/postEmisionDirectory', integrations.postEmisionDirectory, folders),
+    ...place('/integrations/postReceptionDirectory', integrations.postReceptionDirectory, folders),
+    ...(scriptRoots.length === 0 ? [] : SCRIPT_FIELDS).flatMap((name) =>
+      place(`/integrations/${name}`, integrations[name], scriptRoots),
+    ),
+  ]
+}
+
 /** Faults that show only on the disk: links that lead out of the roots. */
 export function diskFaults(channel: Channel, roots: Roots): Fault[] {
-  const { integrations = {}, directories = [] } = channel
-  const paths: [string, string | undefined, readonly string[]][] = [
-    ...directories.map(({ filePath }, index): [string, string | undefined, readonly string[]] => [
-      `/directories/${index}/filePath`,
-      filePath === undefined ? undefined : fixedPart(filePath),
-      roots.fileRoots,
-    ]),
-    ['/integrations/postEmisionDirectory', integrations.postEmisionDirectory, roots.fileRoots],
-    ['/integrations/postReceptionDirectory', integrations.postReceptionDirectory, roots.fileRoots],
-  ]
-  return paths.flatMap(([pointer, path, allowed]) =>
-    path === undefined || confined(path, allowed) !== undefined
-      ? []
-      : [{ pointer, message: 'leads out of the allowed folders by a link' }],
-  )
+  return placesOf(channel, roots)
+    .filter(({ path, allowed }) => confined(path, allowed) === undefined)
+    .map(({ pointer }) => ({ pointer, message: 'leads out of the allowed folders by a link' }))
 }
 
 /** verifyExists: a directory, or for outbound a regular file too. */

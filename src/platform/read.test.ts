@@ -348,6 +348,18 @@ test('the rules of a channel hold for files too, links that lead out included', 
   ])
 })
 
+test('a script that a link leads out of the script roots is a fault of the file', async (t) => {
+  const { folder, faults } = await reader(t)
+  const scripts = join(folder, 'scripts')
+  mkdirSync(scripts)
+  symlinkSync('/bin/sh', join(scripts, 'out.sh'))
+  const roots = { fileRoots: [], scriptRoots: [scripts] }
+  const exceptionFile = join(scripts, 'out.sh')
+  assert.deepEqual(said(faults(withChannel({ integrations: { exceptionFile } }), { roots })), [
+    '/channels/0/integrations/exceptionFile leads out of the allowed folders by a link',
+  ])
+})
+
 test('automation is exactly one of watch, every and cron', async (t) => {
   const { faults } = await reader(t)
   const automated = (automation: object) => said(faults(withChannel({ automation })))

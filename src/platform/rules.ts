@@ -12,7 +12,7 @@ import { otherCodeFields, parseCode } from '../domain/channel.ts'
 import { rootsOf } from '../domain/file-roots.ts'
 import { weakPassword } from '../domain/user.ts'
 import { isPasswordHash } from '../accounts/password.ts'
-import { diskFaults } from '../files/roots.ts'
+import { diskFaults, placesOf } from '../files/roots.ts'
 import { differentDemands } from './demands.ts'
 import { carrierOf, contactFindings, channelFindings, oftp2IdFits } from './protocol-rules.ts'
 import type { Carrier } from '../domain/fields/idle.ts'
@@ -230,15 +230,9 @@ export function plainChannel(channel: PlatformChannel): Channel {
 }
 
 /** Where nothing exists yet, no link can lead out. That is quick to find out; following every path is not. */
-function touchesDisk({ directories = [], integrations = {} }: Channel, { fileRoots }: Roots): boolean {
-  const paths = [
-    ...directories.map(({ filePath }) => filePath),
-    integrations.postEmisionDirectory,
-    integrations.postReceptionDirectory,
-  ]
-  return paths.some(
-    (path) =>
-      path !== undefined && fileRoots.some((root) => path.startsWith(`${root}/`) && isThere(path, root)),
+function touchesDisk(channel: Channel, roots: Roots): boolean {
+  return placesOf(channel, roots).some(({ path, allowed }) =>
+    allowed.some((root) => path.startsWith(`${root}/`) && isThere(path, root)),
   )
 }
 

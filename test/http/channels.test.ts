@@ -234,6 +234,28 @@ test('paths that lead out are refused, by text and by link, under the name of th
       }
 })
 
+test('a script that a link leads out of the script roots is refused', async (t) => {
+  const node = await startTestHttp(t)
+  const scripts = join(node.dataDir, 'scripts')
+  await mkdir(scripts)
+  await symlink('/bin/sh', join(scripts, 'out.sh'))
+  await symlink('/bin', join(scripts, 'bin'))
+  await writeFile(join(scripts, 'real.sh'), '#!/bin/sh\n')
+  await symlink(join(scripts, 'real.sh'), join(scripts, 'inside.sh'))
+  node.context.roots = { fileRoots: [node.files], scriptRoots: [scripts] }
+  const status = async (name: string) => {
+    const body = { integrations: { preEmisionFile: join(scripts, name) } }
+    const answer = await node.call('updateChannel', { code: PLAIN, body })
+    if (answer.status === 400)
+      assert.match(answer.body.message, /^\/integrations\/preEmisionFile leads out of .* by a link$/)
+    return answer.status
+  }
+  assert.equal(await status('out.sh'), 400)
+  assert.equal(await status('bin/sh'), 400)
+  assert.equal(await status('inside.sh'), 200)
+  assert.equal(await status('real.sh'), 200)
+})
+
 test('what is wrong is named by its place in the body', async (t) => {
   const node = await startTestHttp(t)
   const message = async (name: 'updateChannel' | 'updateIps' | 'updateDirectories', body: unknown) => {
