@@ -39,8 +39,6 @@ function hintsFor(node: TestNode): Hints {
     ips: addresses,
     proxyIps: addresses,
     users: fc.constantFrom([], null, ['operator', 'advoperator']),
-    // Named, it needs keys beside it.
-    authentication: none,
     localKey: fc.constantFrom(SECRETS.localKey, ' ', null),
     remoteKey: fc.constantFrom(SECRETS.remoteKey, ' ', null),
     rsaLocalKey: fc.constantFrom(SECRETS.rsaLocalKey, null),

@@ -1,7 +1,7 @@
 // What the steps to a new partner ask for, and the platform file that it becomes: entity, contact and channel at once, or
 // none of them.
 
-import type { Channel, ChannelPatch } from '../../../src/contract/channel.ts'
+import type { Channel } from '../../../src/contract/channel.ts'
 import type { ProtocolName } from '../../../src/contract/contact-settings.ts'
 
 export const EMPTY = {
@@ -81,15 +81,11 @@ function contactOf(draft: PartnerDraft): object {
 }
 
 type Security = NonNullable<Channel['security']>
-type KeysPatch = { security: NonNullable<ChannelPatch['security']> }
 
-/**
- * What was typed: passwords, and the partner's certificate. Authentication by password is named where the partner has to
- * give one. A password of ours alone means the same, and asks for none of theirs.
- */
+/** What was typed: passwords, and the partner's certificate. */
 function typedKeys({ localKey, remoteKey, certificate }: PartnerDraft): Security {
   return given({
-    ...(localKey !== '' && remoteKey !== '' && { authentication: 'PASSWORD' as const }),
+    ...(localKey !== '' && { authentication: 'PASSWORD' as const }),
     localKey,
     remoteKey,
     rsaRemoteKey: certificate,
@@ -104,11 +100,9 @@ function securityOf(draft: PartnerDraft): { security?: Security } {
 }
 
 /** What a channel made like another gets on top: a copy has the other's settings and none of its keys. */
-export function keysOfCopy(draft: PartnerDraft): KeysPatch | undefined {
-  const typed = draft.protocol === 'oftp2' ? typedKeys(draft) : {}
-  if (Object.keys(typed).length === 0) return undefined
-  const oursAlone = typed.localKey !== undefined && typed.remoteKey === undefined
-  return { security: { ...(oursAlone && { authentication: null }), ...typed } }
+export function keysOfCopy(draft: PartnerDraft): { security: Security } | undefined {
+  const security = draft.protocol === 'oftp2' ? typedKeys(draft) : {}
+  return Object.keys(security).length > 0 ? { security } : undefined
 }
 
 export function platformOf(draft: PartnerDraft): object {
