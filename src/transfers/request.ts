@@ -213,20 +213,28 @@ async function withoutTaken(
 // A watched folder is checked every few seconds. A large file in it must not be hashed each time.
 const hashes = newest<string>(10_000)
 
-/** Hashes only a file whose name and size were sent before. */
 export async function wasSent(
-  { store }: Asking,
+  asking: Asking,
   code: string,
   file: Omit<Candidate, 'directory'>,
 ): Promise<boolean> {
+  return (await hashIfSent(asking, code, file)) !== undefined
+}
+
+/** The file's hash if it was sent before. Hashes only a file whose name and size were. */
+export async function hashIfSent(
+  { store }: Asking,
+  code: string,
+  file: Omit<Candidate, 'directory'>,
+): Promise<string | undefined> {
   const sent = await sentHashes(store.db, code, file.name, file.size)
-  if (sent.length === 0) return false
+  if (sent.length === 0) return undefined
   const version = JSON.stringify([file.path, file.size, file.modifiedAt, file.changedAt])
   const hash = hashes.get(version) ?? (await hashFile(file.path).catch(unreadable))
-  if (hash === undefined) return false
+  if (hash === undefined) return undefined
   // A file touched a moment ago may be touched again within the same millisecond.
   if (Date.now() - file.modifiedAt > SETTLED_MS) hashes.set(version, hash)
-  return sent.includes(hash)
+  return sent.includes(hash) ? hash : undefined
 }
 
 /** It may not be read, or it is gone: its own transfer says so. It must not hold up the other files of the channel. */

@@ -9,8 +9,9 @@ import { NodeError } from '../errors.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { lastEnded, lastRetriable, lastUnsettled } from '../store/transfers/failures.ts'
 import type { Ended } from '../store/transfers/failures.ts'
+import { lastSent } from '../store/transfers/sent-files.ts'
 import { activeTransfers, findTransfer } from '../store/transfers/transfers.ts'
-import { keyOf, lookAndInsert, requireOpen, wasSent } from './request.ts'
+import { hashIfSent, keyOf, lookAndInsert, requireOpen } from './request.ts'
 import type { Asking, Insertion } from './request.ts'
 
 export function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
@@ -30,7 +31,7 @@ async function lookForRetry(asking: Asking, channel: ChannelRecord): Promise<Ins
     throw new NodeError('conflict', `a transfer in the same direction is ${active.state}: ${active.id}`)
   const now = asking.now()
   const found = (await findTransfer(asking.store.db, id))?.files ?? []
-  if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, file)
+  if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, id, file)
   const files = found.map((file) => toTryAgain(file, now))
   const receiptsSeen = found.filter(({ receipt }) => receipt === 'AWAITED').length
   return { type: 'RETRY', files, now, retryOf: failed, receiptsSeen }
@@ -73,11 +74,13 @@ const ANEW = { position: 0, maybeVisible: false, hash: null, wireHash: null, sta
 
 /**
  * Checks only files that still have to be sent: the post-action may have removed those that arrived. Another transfer may
- * have sent the file since. It is not sent twice if the channel does not allow that.
+ * have sent the file since. It is not sent twice if the channel does not allow that. What was sent before the failed one was
+ * asked for does not count: a resend is asked for because of it.
  */
 async function requireSendable(
   asking: Asking,
   { code, config }: ChannelRecord,
+  failedId: string,
   file: TransferFileRecord,
 ): Promise<void> {
   const { content, phase, path, name, size, modifiedAt, receipt } = file
@@ -90,9 +93,10 @@ async function requireSendable(
   // It was sent, but its receipt said no: so it has not arrived.
   if (config.allowSendDuplicateFiles || receipt === 'NEGATIVE' || size === null) return
   const candidate = { name, path, size, modifiedAt: stat.mtimeMs, changedAt: stat.ctimeMs }
-  if (await wasSent(asking, code, candidate))
-    throw new NodeError(
-      'conflict',
-      `${path} was sent by another transfer since, and allowSendDuplicateFiles is false`,
-    )
+  const hash = await hashIfSent(asking, code, candidate)
+  if (hash === undefined) return
+  const last = await lastSent(asking.store.db, { channelCode: code, name, hash, size }, failedId)
+  if (last === 'before') return
+  const how = last === 'since' ? 'by another transfer since' : 'already'
+  throw new NodeError('conflict', `${path} was sent ${how}, and allowSendDuplicateFiles is false`)
 }

@@ -1,14 +1,16 @@
 // A failure stays one, whatever the other direction does: the status, the retry, the reset and the console's view of it.
 
 import assert from 'node:assert/strict'
-import { utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { createClient } from '../../sdk/index.ts'
 import type { TransferDirection, TransferStatus, TransferType } from '../../src/contract/transfer.ts'
 import { PARKED } from '../../src/domain/transfer.ts'
 import { hashFile } from '../../src/files/hash.ts'
 import { newId } from '../../src/store/database/ids.ts'
+import { rememberSent } from '../../src/store/transfers/sent-files.ts'
 import { insertTransfer, moveTransfer } from '../../src/store/transfers/transfers.ts'
+import { callPlatform } from '../support/call.ts'
 import { startTestHttp, testOnBoth } from '../support/harness.ts'
 import type { TestDatabase, TestNode } from '../support/harness.ts'
 import { PLAIN } from '../support/seed.ts'
@@ -35,8 +37,20 @@ async function scene(t: TestContext, database: TestDatabase) {
     if (state !== 'PENDING' && state !== 'IN_PROGRESS') await move(id, 'IN_PROGRESS', state)
     return id
   }
+  /** As the engine leaves it when the partner has the file. */
+  const complete = async (id: string, path: string) => {
+    await move(id, 'PENDING', 'IN_PROGRESS')
+    const hash = await hashFile(path)
+    const { length: size } = await readFile(path)
+    await node.store.write(async (tx) => {
+      const files = tx.updateTable('transfer_file').where('transfer_id', '=', id)
+      await files.set({ phase: 'DONE', hash }).execute()
+      await rememberSent(tx, { channelCode: PLAIN, name: basename(path), hash, size })
+    })
+    await move(id, 'IN_PROGRESS', 'COMPLETED')
+  }
   const { platform } = createClient({ url: node.url, token: await node.token('globaladmin') })
-  return { node, move, leave, platform, ...asked(node) }
+  return { node, move, leave, complete, platform, ...asked(node) }
 }
 
 function asked(node: TestNode) {
@@ -164,18 +178,55 @@ testOnBoth('a reset clears every failure before it, of both directions', async (
 })
 
 testOnBoth('a failure whose file was sent since is not sent twice', async (t, database) => {
-  const { node, move, put, send, retry } = await scene(t, database)
+  const { node, move, complete, put, send, retry } = await scene(t, database)
   const path = await put('a.txt')
-  const first = (await send()).body.transferId
-  await move(first, 'PENDING', 'FAILED')
-  const second = (await send()).body.transferId
-  await move(second, 'PENDING', 'IN_PROGRESS')
-  await move(second, 'IN_PROGRESS', 'COMPLETED')
-  const sent = { channel_code: PLAIN, name: 'a.txt', hash: await hashFile(path), size: 5 }
-  await node.store.write(async (tx) => void (await tx.insertInto('sent_file').values(sent).execute()))
+  await move((await send()).body.transferId, 'PENDING', 'FAILED')
+  await complete((await send()).body.transferId, path)
   const refused = await retry()
   assert.equal(refused.status, 409)
   assert.match(refused.body.message, /a\.txt was sent by another transfer since/)
   await node.call('updateChannel', { code: PLAIN, body: { allowSendDuplicateFiles: true } })
   assert.equal((await retry()).status, 200)
 })
+
+testOnBoth(
+  'a failed resend is retried: what was sent before it does not count, what was sent since does',
+  async (t, database) => {
+    const { node, move, complete, put, send, retry } = await scene(t, database)
+    const path = await put('a.txt')
+    const resend = async (of: string) => {
+      const params = { channelCode: PLAIN, transferId: of }
+      const given = { params, body: { comment: 'they lost it' } }
+      const answer = await callPlatform(node, 'resendTransfer', 'operator', given)
+      assert.equal(answer.status, 200, answer.text)
+      return answer.body.transferId as string
+    }
+    const original = (await send()).body.transferId
+    await complete(original, path)
+    await move(await resend(original), 'PENDING', 'FAILED')
+    const again = await retry()
+    assert.deepEqual([again.status, again.body.type], [200, 'RETRY'], again.text)
+    await move(again.body.transferId, 'PENDING', 'FAILED')
+    const third = await retry()
+    assert.deepEqual([third.status, third.body.type], [200, 'RETRY'], 'a failed retry of it')
+    await move(third.body.transferId, 'PENDING', 'FAILED')
+
+    await complete(await resend(original), path)
+    const refused = await retry()
+    assert.equal(refused.status, 409)
+    assert.match(refused.body.message, /a\.txt was sent by another transfer since/)
+  },
+)
+
+testOnBoth(
+  'a failure whose file is known as sent, and nobody knows by what, is not sent twice',
+  async (t, database) => {
+    const { node, move, put, send, retry } = await scene(t, database)
+    const path = await put('a.txt')
+    await move((await send()).body.transferId, 'PENDING', 'FAILED')
+    const hash = await hashFile(path)
+    // As after a restore, which brings the memory over and not the transfer.
+    await node.store.write((tx) => rememberSent(tx, { channelCode: PLAIN, name: 'a.txt', hash, size: 5 }))
+    assert.equal((await retry()).status, 409)
+  },
+)

@@ -22,6 +22,7 @@ import {
   settle,
   settleAll,
 } from './failures.ts'
+import { lastSending } from './sent-files.ts'
 import { recountEnded } from './transfer-stats.ts'
 import { insertTransfer, moveTransfer } from './transfers.ts'
 
@@ -164,6 +165,8 @@ test('each of these reads goes along an index of its own, whatever the length of
     return JSON.stringify(rows)
   }
   assert.match(await planOf(failedEmissionRows(db, 'x')), /transfer_(unsettled|retriable)/)
+  const file = { channelCode: 'x', name: 'x', hash: 'x', size: 1, transferId: 'x' }
+  assert.match(await planOf(lastSending(db, file)), /transfer_file_hash/)
   const given = { from: 1, at: 2, id: 'x' }
   assert.match(await planOf(failedRows(db, (name) => given[name])), /COVERING INDEX transfer_failed /)
 })
