@@ -13,7 +13,7 @@ const WRONG: Record<string, [values: string[], should: RegExp]> = {
   ESCLUSA_MASTER_KEY: [['short', 'x'.repeat(31)], /at least 32 bytes/],
   ESCLUSA_MASTER_KEY_OLD: [['short', 'x'.repeat(31)], /at least 32 bytes/],
   ESCLUSA_JWT_SECRET_OLD: [['short', 'x'.repeat(63)], /at least 64 bytes/],
-  ESCLUSA_TIMEZONE: [['Madrid', 'Europe/Nowhere', '25'], /IANA time zone such as/],
+  ESCLUSA_TIMEZONE: [['Madrid', 'Europe/Nowhere', '25', '+02:00', '-05', '+0200'], /IANA time zone such as/],
   ESCLUSA_MAX_PAGE_SIZE: [['0', '100001', 'many'], /whole number from 1 to 100000/],
   ESCLUSA_TRUSTED_PROXIES: [
     ['proxy', '10.0.0.0/33', '::/129', '10.0.0.1,x', '1.2.3.4/8/8'],

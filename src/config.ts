@@ -4,6 +4,7 @@
 import { availableParallelism } from 'node:os'
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
+import { isZone } from './domain/time.ts'
 import { NodeError } from './errors.ts'
 import { homeFolder, IS_RELEASE, usualDataDir } from './root.ts'
 
@@ -344,13 +345,8 @@ function readSecret(
 }
 
 function timezone(name: string): string {
-  // Every node knows it, and asking costs what a short command takes.
-  if (name === 'UTC') return name
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone === '' ? 'UTC' : name
-  } catch {
-    throw wrong('ESCLUSA_TIMEZONE', `must be an IANA time zone such as Europe/Madrid, not "${name}"`)
-  }
+  if (isZone(name)) return name
+  throw wrong('ESCLUSA_TIMEZONE', `must be an IANA time zone such as Europe/Madrid, not "${name}"`)
 }
 
 function roots(name: Name, value: string | undefined): string[] | undefined {

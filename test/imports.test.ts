@@ -13,7 +13,7 @@ const SECTIONS = 'src/contract/contact-settings.ts:type'
 const MAY: Record<string, string[]> = {
   'src/errors.ts': [],
   'src/log.ts': [],
-  'src/config.ts': [],
+  'src/config.ts': ['src/domain/time.ts'],
   'src/shown-settings.ts': ['src/config.ts'],
   'src/compare-settings.ts': ['src/config.ts', 'src/shown-settings.ts', 'src/store'],
   'src/root.ts': [],

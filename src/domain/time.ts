@@ -10,6 +10,18 @@ export type Zone = {
   offsetMs(at: number): number
 }
 
+/** An IANA name. An offset (+02:00), which Intl takes too, would not follow the summer time. */
+export function isZone(name: string): boolean {
+  // Every node knows it, and asking costs what a short command takes.
+  if (name === 'UTC') return true
+  if (/^[+-]/.test(name)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
 const zones = new Map<string, Zone>()
 
 export function zoneOf(name: string): Zone {

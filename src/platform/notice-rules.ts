@@ -11,6 +11,7 @@ import type { Fault } from '../domain/channel-rules.ts'
 import { networksOf } from '../domain/network/networks.ts'
 import { refusedBecause } from '../domain/network/webhook-addresses.ts'
 import { matchesWildcard } from '../domain/names/wildcard.ts'
+import { isZone } from '../domain/time.ts'
 import type { Findings } from './protocol-rules.ts'
 import { UNREAD } from './references.ts'
 import type { Platform, PlatformSubscription } from '../contract/administration/platform-file.ts'
@@ -134,12 +135,4 @@ function windowFaults({ from = '00:00', by, warnBefore }: Expectation): Fault[] 
 export function calendarReference(pointer: string, id: string, known: ReadonlySet<string>): Fault[] {
   if (known.has(id) || isBuiltIn(id)) return []
   return [{ pointer, message: `there is no calendar ${id}; built in are ${BUILT_IN_CALENDARS.join(', ')}` }]
-}
-
-function isZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
-  } catch {
-    return false
-  }
 }

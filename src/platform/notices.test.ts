@@ -191,6 +191,7 @@ expectations:
   - { id: a, channel: BANCO-ACME-OTRA, direction: EMISION, from: "18:00", by: "17:00", timezone: Madrid, calendar: none }
   - { id: b, channel: BANCO-ACME-NOMINA, direction: EMISION, by: "22:00", atLeast: 3, atMost: 2, warnBefore: 1d }
   - { id: c, channel: BANCO-ACME-NOMINA, direction: OUT, by: 22, days: [someday, 32] }
+  - { id: d, channel: BANCO-ACME-NOMINA, direction: EMISION, by: "22:00", timezone: "+02:00" }
 `
   assert.deepEqual(faults(wrong), [
     '8:5: /subscriptions/0 must have exactly one of webhook and mail',
@@ -215,6 +216,7 @@ expectations:
     '18:62: /expectations/2/by must be text (put it in quotes if it looks like a number, true or false)',
     '18:73: /expectations/2/days/0 must be mon to sun, 1 to 31, or last',
     '18:82: /expectations/2/days/1 must be at most 31',
+    '19:85: /expectations/3/timezone must be an IANA time zone such as Europe/Madrid',
   ])
 })
 

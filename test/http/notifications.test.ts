@@ -353,6 +353,7 @@ test('a year of a calendar, an expectation and a cron expression', async (t) => 
     {},
     { cron: 'nonsense' },
     { cron: '0 6 * * *', timezone: 'Nowhere' },
+    { cron: '0 6 * * *', timezone: '+02:00' },
     { cron: '* * * * *', channelCode: PLAIN },
   ])
     await assert.rejects(admin.cronYear(wrong), { status: 400 }, JSON.stringify(wrong))

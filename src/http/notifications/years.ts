@@ -8,7 +8,7 @@ import type { Day } from '../../domain/calendar/days.ts'
 import { dayAt } from '../../domain/calendar/local-time.ts'
 import { planOf, windowsOfYear } from '../../domain/calendar/windows.ts'
 import type { WorkingDays } from '../../domain/calendar/working-days.ts'
-import { showTime } from '../../domain/time.ts'
+import { isZone, showTime } from '../../domain/time.ts'
 import { NodeError } from '../../errors.ts'
 import type { Account } from '../../store/accounts.ts'
 import { listCalendars as readDefinitions, readCalendars } from '../../store/expectations/calendars.ts'
@@ -71,6 +71,11 @@ const calendarYear: PlatformHandler<'calendarYear'> = async (context, { input })
 const cronYear: PlatformHandler<'cronYear'> = async (context, { input, user }) => {
   const asked = await cronAsked(context, user, input)
   const { cron, calendar, onHoliday = 'skip', timezone = context.zone.name } = asked
+  if (!isZone(timezone))
+    throw new NodeError(
+      'bad_request',
+      'query parameter timezone must be an IANA time zone such as Europe/Madrid',
+    )
   const works = calendar === undefined ? undefined : await requireCalendar(context, calendar)
   const year = yearFor(context, input.year)
   const plan = { cron, timezone, working: works && { works, onHoliday } }
@@ -83,7 +88,7 @@ const cronYear: PlatformHandler<'cronYear'> = async (context, { input, user }) =
     )
       times.push(...cronTurnsOn(plan, day))
   } catch (cause) {
-    throw new NodeError('bad_request', 'cron or timezone cannot be read', { cause })
+    throw new NodeError('bad_request', 'cron cannot be read', { cause })
   }
   return {
     cron,
