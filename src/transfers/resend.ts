@@ -4,7 +4,7 @@
 import { lstat } from 'node:fs/promises'
 import { fileRootsOf } from '../domain/file-roots.ts'
 import type { TransferFileRecord, TransferRecord } from '../domain/transfer.ts'
-import { NodeError } from '../errors.ts'
+import { NodeError, systemCode } from '../errors.ts'
 import { hashFile } from '../files/hash.ts'
 import { exists, placeFile } from '../files/place.ts'
 import { confined } from '../files/roots.ts'
@@ -33,10 +33,10 @@ export async function requestResend(
     throw new NodeError('conflict', `an emission of channel ${channel.code} is ${active.state}: ${active.id}`)
   const local = await findLocalEntity(asking.store.db, channel.localCode)
   const roots = fileRootsOf(asking.fileRoots, local?.fileRoots)
-  const places: string[] = []
-  for (const file of completed.files) places.push(await placeOf(file, roots))
   const moved: [from: string, to: string][] = []
   try {
+    const places: string[] = []
+    for (const file of completed.files) places.push(await placeOf(file, roots))
     for (const [index, { path }] of completed.files.entries()) {
       const place = places[index] ?? path
       if (place === path) continue
@@ -55,8 +55,17 @@ export async function requestResend(
     })
   } catch (thrown) {
     for (const [from, to] of moved) await placeFile(to, from).catch(() => {})
-    throw thrown
+    throw isGone(thrown)
+      ? new NodeError('conflict', 'one of its files was moved or taken away meanwhile: try again', {
+          cause: thrown,
+        })
+      : thrown
   }
+}
+
+/** Somebody was faster, between two looks at it. */
+function isGone(thrown: unknown): boolean {
+  return (thrown instanceof NodeError && thrown.code === 'file_missing') || systemCode(thrown) === 'ENOENT'
 }
 
 /** Where the file lies now, unchanged. */

@@ -73,6 +73,17 @@ field('integrations.preEmisionFile', 'a non-zero exit fails the transfer and not
   assert.deepEqual(await rig.inbox(), [])
 })
 
+field('integrations.preEmisionFile', 'a file that it refuses holds up no other', async (t) => {
+  const rig = await rigWith(t, async (rig) => ({
+    preEmisionFile: await rig.script('pre', 'case "$1" in */b.txt) exit 3;; esac'),
+  }))
+  for (const name of ['b.txt', 'c.txt']) await rig.put(name, name)
+  const { state, error } = await rig.sendAndEnd()
+  assert.equal(state, 'FAILED')
+  assert.match(error ?? '', /^b\.txt: script .* exited with 3$/)
+  assert.deepEqual(await rig.inbox(), ['a.txt', 'c.txt'])
+})
+
 field(
   'integrations.preReceptionFile',
   'runs before a received file is put in place, and may refuse it',

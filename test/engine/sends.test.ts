@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -16,6 +17,7 @@ import { NodeError } from '../../src/errors.ts'
 import { sealChannel, updateChannel } from '../../src/store/channels.ts'
 import { takeReceipt } from '../../src/engine/sessions/receipts.ts'
 import { requestSend, wasSent } from '../../src/transfers/request.ts'
+import { requestResend } from '../../src/transfers/resend.ts'
 import { requestRetry } from '../../src/transfers/retry.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { claimDue } from '../../src/store/transfers/claims.ts'
@@ -80,6 +82,25 @@ for (const [what, count] of [
     assert.deepEqual((await rig.inbox()).sort(), names.toSorted())
     assert.deepEqual(await readdir(join(rig.place.files, 'out')), [])
   })
+
+test('a file that is taken away while it is asked to be sent once more is a conflict', async (t) => {
+  const { rig } = await lineRig(t, {})
+  const path = await rig.put('a.txt', 'a')
+  const { id } = await rig.sendAndEnd()
+  const asking = {
+    store: rig.store,
+    fileRoots: rig.context.roots.fileRoots,
+    requestedBy: null,
+    // Asked for when the file has been found and compared.
+    now: () => {
+      rmSync(path)
+      return rig.context.now()
+    },
+  }
+  await assert.rejects(requestResend(asking, await rig.channel(), await rig.transfer(id), 'lost there'), {
+    code: 'conflict',
+  })
+})
 
 testOnBoth(
   'a reset during a send stops it at once and leaves nothing at the partner’s',

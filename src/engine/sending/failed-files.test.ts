@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError, fromFileError, naming } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import { translate } from '../../store/database/driver-errors.ts'
 import { FailedFiles } from './failed-files.ts'
 
@@ -23,6 +24,25 @@ test('a fault of the node, and one that ended the session, end the attempt', () 
   const cut = new FailedFiles()
   cut.add({ name: 'a.txt' }, fromFileError(badBlock, '/out/a.txt'), true)
   assert.equal(cut.signal.aborted, true)
+})
+
+test('faults that are surely the files’ own never end the attempt, others do after ten where none has gone', () => {
+  const added = (code: ErrorCode, count: number) => {
+    const failed = new FailedFiles()
+    for (let at = 0; at < count; at++) failed.add({ name: `${at}.txt` }, new NodeError(code, `${at}.txt`))
+    return failed
+  }
+  for (const code of ['name_taken', 'file_changed', 'file_missing', 'no_rights'] as const)
+    assert.equal(added(code, 100).signal.aborted, false, code)
+  assert.match(added('name_taken', 100).failure()?.message ?? '', /^0\.txt \(and 99 more files\)$/)
+  for (const code of ['remote_refused', 'script_failed', 'file_refused'] as const) {
+    assert.equal(added(code, 9).signal.aborted, false, code)
+    const failed = added(code, 10)
+    assert.equal(failed.signal.aborted, true, code)
+    assert.equal(failed.cut.aborted, false, 'those under way may finish')
+  }
+  const broken = added('connection_lost', 1)
+  assert.deepEqual([broken.signal.aborted, broken.cut.aborted], [true, true])
 })
 
 const noRoom = () => new NodeError('no_space', 'quota exceeded')

@@ -72,7 +72,7 @@ export async function sendFiles(
   // Cutting such a session in the middle of a file would end it for every transfer on it. So files under way may finish.
   const signal = capabilities.oneFileAtATime
     ? emission.signal
-    : AbortSignal.any([emission.signal, failed.signal])
+    : AbortSignal.any([emission.signal, failed.cut])
   const sending = { ...emission, signal, firstTry }
   const alone = await sendTogether(sending, left, { progress, failed })
   const small = new SmallFiles(sending, alone, { progress, failed })
