@@ -53,9 +53,12 @@ export async function requestSend(
       : await filesToSend(asking, channel, type)
     const now = asking.now()
     const before = type === 'AUTOMATIC' ? await failedFiles(asking, channel, isUndelivered) : NONE
+    const scripted = channel.config.integrations?.preEmisionFile
+      ? await failedFiles(asking, channel, ({ phase }) => phase !== 'WAITING')
+      : NONE
     const files = found.map((candidate, index) => {
       const file = Object.assign(newFile(candidate, index), keyOf(now, index))
-      return Object.assign(file, goneOnWith(file, before))
+      return Object.assign(file, goneOnWith(file, before), afterScript(file, scripted))
     })
     return { type, files, now, retryOf: null }
   })
@@ -149,6 +152,19 @@ function goneOnWith(file: FileAsFound, before: FilesByPath): Partial<TransferFil
     ...(maybeVisible && { wireHash }),
     ...(stagedPath === null && { position }),
   }
+}
+
+/** Of a file that was sent before, and lies there as it was sent: the script before sending is not run on it again. */
+export function firstPhase({ config }: ChannelRecord): 'WAITING' | 'STAGED' {
+  return config.integrations?.preEmisionFile ? 'STAGED' : 'WAITING'
+}
+
+/**
+ * It lies there as the script of the failed emission has left it: to run the script on it again would, say, add a second
+ * trailer.
+ */
+function afterScript(file: FileAsFound, scripted: FilesByPath): Partial<TransferFileRecord> {
+  return sameIn(scripted, file).length > 0 ? { phase: 'STAGED' } : {}
 }
 
 function isSameKey(one: TransferFileRecord, other: TransferFileRecord): boolean {

@@ -11,7 +11,7 @@ import { confined } from '../files/roots.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findLocalEntity } from '../store/contacts.ts'
 import { activeTransfers } from '../store/transfers/transfers.ts'
-import { insert, keyOf, newFile, requireOpen } from './request.ts'
+import { firstPhase, insert, keyOf, newFile, requireOpen } from './request.ts'
 import type { Asking } from './request.ts'
 
 export async function requestResend(
@@ -44,7 +44,10 @@ export async function requestResend(
       moved.push([place, path])
     }
     const now = asking.now()
-    const files = await Promise.all(completed.files.map((file, index) => again(file, index, now)))
+    const phase = firstPhase(channel)
+    const files = await Promise.all(
+      completed.files.map(async (file, index) => ({ ...(await again(file, index, now)), phase })),
+    )
     return await insert(asking, channel, {
       type: 'MANUAL',
       files,

@@ -11,7 +11,7 @@ import { lastEnded, lastRetriable, lastUnsettled } from '../store/transfers/fail
 import type { Ended } from '../store/transfers/failures.ts'
 import { lastSent } from '../store/transfers/sent-files.ts'
 import { activeTransfers, findTransfer } from '../store/transfers/transfers.ts'
-import { hashIfSent, keyOf, lookAndInsert, requireOpen } from './request.ts'
+import { firstPhase, hashIfSent, keyOf, lookAndInsert, requireOpen } from './request.ts'
 import type { Asking, Insertion } from './request.ts'
 
 export function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
@@ -32,7 +32,8 @@ async function lookForRetry(asking: Asking, channel: ChannelRecord): Promise<Ins
   const now = asking.now()
   const found = (await findTransfer(asking.store.db, id))?.files ?? []
   if (direction === 'EMISION') for (const file of found) await requireSendable(asking, channel, id, file)
-  const files = found.map((file) => toTryAgain(file, now))
+  const begins = firstPhase(channel)
+  const files = found.map((file) => toTryAgain(file, begins, now))
   const receiptsSeen = found.filter(({ receipt }) => receipt === 'AWAITED').length
   return { type: 'RETRY', files, now, retryOf: failed, receiptsSeen }
 }
@@ -63,9 +64,9 @@ function stateOf({ state, settled }: Ended): string {
  * key, because the partner knows the old one. If a received file could not be put in place, its bytes are gone and it is
  * fetched again.
  */
-function toTryAgain(file: TransferFileRecord, now: number): TransferFileRecord {
+function toTryAgain(file: TransferFileRecord, begins: 'WAITING' | 'STAGED', now: number): TransferFileRecord {
   if (file.receipt === 'NEGATIVE')
-    return { ...file, ...ANEW, phase: 'WAITING', ...NO_RECEIPT, ...keyOf(now, file.index) }
+    return { ...file, ...ANEW, phase: begins, ...NO_RECEIPT, ...keyOf(now, file.index) }
   return file.phase === 'WHOLE' ? { ...file, ...ANEW, phase: 'MOVING', path: '' } : file
 }
 

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFile, readdir, symlink } from 'node:fs/promises'
+import { readFile, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { TestContext } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
 import { NodeError } from '../../src/errors.ts'
+import { requestResend } from '../../src/transfers/resend.ts'
 import { exists } from '../../src/files/place.ts'
 import { waitFor } from '../support/harness.ts'
 import { field } from './field.ts'
@@ -14,14 +16,17 @@ import { Line } from './line.ts'
 import { CODE, channelOf, startRig } from './rig.ts'
 import type { Rig } from './rig.ts'
 
+const TRAILER = 'echo more >> "$1"'
+
 type Integrations = NonNullable<Channel['integrations']>
 
 async function rigWith(
   t: TestContext,
   make: (rig: Rig) => Integrations | Promise<Integrations>,
+  more: Channel = {},
 ): Promise<Rig> {
   const rig = await startRig(t)
-  await rig.putChannel(CODE, channelOf(rig, { integrations: await make(rig) }))
+  await rig.putChannel(CODE, channelOf(rig, { ...more, integrations: await make(rig) }))
   await rig.put('a.txt', 'a file')
   return rig.run()
 }
@@ -71,6 +76,44 @@ field('integrations.preEmisionFile', 'a non-zero exit fails the transfer and not
   assert.match(error ?? '', /exited with 3: said by pre/)
   assert.match(await rig.output(id), /said by pre/)
   assert.deepEqual(await rig.inbox(), [])
+})
+
+field('integrations.preEmisionFile', 'runs once for a file, however often that is tried', async (t) => {
+  const compressed = { connection: { advancedConfigurationTransmission: { compression: 'LZW' as const } } }
+  for (const [form, name] of [
+    [{}, 'a.txt'],
+    [compressed, 'a.txt.gz'],
+  ] as const)
+    for (const how of ['send', 'retry'] as const) {
+      const rig = await rigWith(
+        t,
+        async (rig) => ({ preEmisionFile: await rig.script('pre', TRAILER) }),
+        form,
+      )
+      const taken = await rig.put(name, 'of somebody else', rig.place.inbox)
+      assert.equal((await rig.sendAndEnd()).state, 'FAILED')
+      for (let time = 0; time < 2; time++)
+        assert.equal((await rig.ended((await rig[how]()).id)).state, 'FAILED')
+      await rm(taken)
+      const { state, error } = await rig.ended((await rig[how]()).id)
+      assert.equal(state, 'COMPLETED', error ?? '')
+      const delivered = await rig.delivered(name)
+      const text = name === 'a.txt' ? delivered : gunzipSync(delivered)
+      assert.equal(text.toString(), 'a filemore\n', `${name}, ${how}`)
+    }
+})
+
+field('integrations.preEmisionFile', 'is not run on what it has made, when that is sent again', async (t) => {
+  const rig = await rigWith(t, async (rig) => ({ preEmisionFile: await rig.script('pre', TRAILER) }))
+  const { id, state } = await rig.sendAndEnd()
+  assert.equal(state, 'COMPLETED')
+  await rm(join(rig.place.inbox, 'a.txt'))
+  const { store, context } = rig
+  const asking = { store, fileRoots: context.roots.fileRoots, requestedBy: null, now: context.now }
+  await requestResend(asking, await rig.channel(), await rig.transfer(id), 'lost there')
+  rig.wake()
+  await waitFor('the file', async () => (await rig.inbox()).length === 1)
+  assert.equal((await rig.delivered('a.txt')).toString(), 'a filemore\n')
 })
 
 field('integrations.preEmisionFile', 'a file that it refuses holds up no other', async (t) => {

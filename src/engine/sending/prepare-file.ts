@@ -30,7 +30,10 @@ export async function prepareFile(
   const about = { ...emission, directory, codePage, policy }
   const form = outgoingForm(about)
   const id = () => formId(about)
-  return (await restoredForm(emission, file, form, id)) ?? (await prepare(emission, file, form, id))
+  // Whatever has become of the form since. Run again, the script would work on what it has made.
+  const isScripted = file.phase === 'STAGED'
+  const restored = await restoredForm(emission, file, form, id)
+  return restored ?? prepare(emission, file, { form, id, isScripted })
 }
 
 /**
@@ -74,8 +77,7 @@ export function isPlain(form: WireForm): boolean {
 async function prepare(
   emission: Emission,
   file: TransferFileRecord,
-  form: WireForm,
-  id: () => string,
+  { form, id, isScripted }: { form: WireForm; id: () => string; isScripted: boolean },
 ): Promise<WireForm> {
   const { context, plan, signal } = emission
   if (file.content === 'CERTIFICATE') return prepareCertificate(emission, file, form, id)
@@ -86,7 +88,7 @@ async function prepare(
     file.phase = 'STAGED'
     return form
   }
-  if (before) await runBeforeSending(emission, before, file)
+  if (before && !isScripted) await runBeforeSending(emission, before, file)
   await using source = await FileSource.open(file.path, {
     size: file.size ?? 0,
     modifiedAt: file.modifiedAt ?? 0,
@@ -94,8 +96,7 @@ async function prepare(
   if (form.check) await drainSteps(piecesOf(source, signal), [form.check])
   if (isPlain(form)) {
     if (form.check) await source.requireUnchanged()
-    // All there is to record is that the script has run. Without a script that is not worth a write.
-    if (before) await record(emission, file, { phase: 'STAGED' })
+    // Not worth a write: if a script has run, that is recorded.
     file.phase = 'STAGED'
     return form
   }
@@ -110,7 +111,8 @@ async function prepare(
 
 /**
  * The script may change the file: what it leaves is what is sent, and from then on that must not change. Before it runs,
- * the file must still be the one that was picked up.
+ * the file must still be the one that was picked up. That it has run is recorded at once: a script that adds a trailer must
+ * not add another one because the form could not be written.
  */
 async function runBeforeSending(emission: Emission, script: string, file: TransferFileRecord): Promise<void> {
   const pickedUp = { size: file.size ?? 0, modifiedAt: file.modifiedAt ?? 0 }
@@ -120,8 +122,8 @@ async function runBeforeSending(emission: Emission, script: string, file: Transf
     throw fromFileError(thrown, file.path)
   })
   const modifiedAt = Math.floor(mtimeMs)
-  if (size !== file.size || modifiedAt !== file.modifiedAt)
-    await record(emission, file, { size, modifiedAt, ...NOTHING_SENT })
+  const isChanged = size !== file.size || modifiedAt !== file.modifiedAt
+  await record(emission, file, { phase: 'STAGED', ...(isChanged && { size, modifiedAt, ...NOTHING_SENT }) })
 }
 
 const neverStep: NonNullable<WireForm['optional']> = (source) => source
