@@ -45,7 +45,7 @@ import { makeChannelAccess } from './store/channel-access.ts'
 import { noteSessionSeen } from './store/sessions.ts'
 import { noteTokenUse } from './store/tokens.ts'
 import { MOST_SKEW_MS, clockSkew } from './store/database/clock.ts'
-import { openStore } from './store/database/open.ts'
+import { nodeDeadlines, openStore } from './store/database/open.ts'
 import type { Store } from './store/database/store.ts'
 import { timedWrites } from './store/watching/timed-writes.ts'
 import { mendErrors } from './store/transfers/failures.ts'
@@ -76,7 +76,7 @@ export async function startNode(config: Config, options: StartOptions = {}): Pro
   process.umask(0o077)
   makeFolders(config)
   const metrics = makeMetrics()
-  const store = timedWrites(await openStore(config), metrics.wrote)
+  const store = timedWrites(await openStore({ ...config, deadlines: nodeDeadlines(config) }), metrics.wrote)
   const opened: Opened = { store, log, owner }
   try {
     return await start(config, opened, { ...options, metrics })

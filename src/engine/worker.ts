@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { noteReader, readMasterKey } from '../files/secrets.ts'
 import { measureLag } from '../event-loop-lag.ts'
 import { makeLog } from '../log.ts'
-import { openStore } from '../store/database/open.ts'
+import { nodeDeadlines, openStore } from '../store/database/open.ts'
 import { makeSeal } from '../store/seal.ts'
 import { livingOwners } from '../store/transfers/signs-of-life.ts'
 import { startNodeUpkeep } from '../upkeep/node-upkeep.ts'
@@ -20,7 +20,7 @@ const port = parentPort
 const say = (message: FromEngine) => port.postMessage(message)
 
 const log = makeLog(config.logLevel, owner)
-const store = await openStore(config)
+const store = await openStore({ ...config, deadlines: nodeDeadlines(config) })
 const master = readMasterKey(config)
 const seal = makeSeal(master)
 // Before the first sign of life: whoever exchanges a key asks each node at work whether it hears of that.

@@ -16,8 +16,9 @@ export function isBusy(thrown: unknown): boolean {
 /** Also where another process is just putting its log in order, as after a crash (SQLITE_BUSY_RECOVERY). */
 const BUSY = /^SQLITE_BUSY(_|$)/
 
-/** Messages of pg that have no code: the connection is gone, or none came free in time. */
-const GONE = /^(connection terminated|client (has encountered|was closed)|timeout exceeded when trying)/i
+/** Messages of pg that have no code: the connection is gone, none came free in time, or no answer came. */
+const GONE =
+  /^(connection terminated|client (has encountered|was closed)|timeout exceeded when trying|timeout expired|query read timeout)/i
 
 const SILENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -32,9 +33,9 @@ const SILENT: ReadonlySet<string> = new Set([
 ])
 /**
  * PostgreSQL: a broken connection, a server that stops or starts, too many connections, a session or a transaction left
- * idle.
+ * idle, a statement that took too long.
  */
-const SILENT_POSTGRES = /^(08...|57P0[1-35]|53300|25P03)$/
+const SILENT_POSTGRES = /^(08...|57P0[1-35]|57014|53300|25P03)$/
 /** It answers, and takes no writes: it was told so, or has become another one's copy. */
 const READ_ONLY = '25006'
 /**

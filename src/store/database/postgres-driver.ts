@@ -36,7 +36,7 @@ export function forgetPlans(): void {
 }
 
 export function openPool(settings: pg.PoolConfig, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...settings, max, connectionTimeoutMillis: 10_000, pipeline: true })
+  const pool = new pg.Pool({ ...settings, max })
   // A connection may break at any moment. Only a query that is using it gets the error. Without a listener it would end
   // the process.
   const unheard = () => {}
@@ -76,7 +76,7 @@ export class PooledConnection implements DatabaseConnection {
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, rowCount, command } = await this.#client
       .query<Row>(sql, parameters as unknown[])
-      .catch(raise)
+      .catch(this.#failed)
     const changed = CHANGES.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}
     return { ...changed, rows: rows as R[] } // what the builder knows of the statement
   }
@@ -86,7 +86,7 @@ export class PooledConnection implements DatabaseConnection {
    * none in a transaction that has failed. The write's own fault tells, which is the first.
    */
   async ask(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#client.query<Row>(named(text, values)).catch(raise)).rows
+    return (await this.#client.query<Row>(named(text, values)).catch(this.#failed)).rows
   }
 
   streamQuery(): never {
@@ -95,7 +95,13 @@ export class PooledConnection implements DatabaseConnection {
 
   /** What the server says that it did: a transaction that a statement has failed in is rolled back, whatever is asked. */
   async tell(command: string): Promise<string> {
-    return (await this.#client.query(command).catch(raise)).command
+    return (await this.#client.query(command).catch(this.#failed)).command
+  }
+
+  /** Without the server's word on a statement, nobody may be given the connection any more. */
+  readonly #failed = (thrown: unknown): never => {
+    if (!(thrown instanceof pg.DatabaseError)) this.#isBroken = true
+    return raise(thrown)
   }
 
   async rollback(): Promise<void> {

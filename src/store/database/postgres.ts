@@ -2,13 +2,14 @@
 // LISTEN.
 
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely'
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { systemCode } from '../../errors.ts'
 import { translate } from './driver-errors.ts'
 import { PostgresDriver, askPool, forgetPlans, isStalePlan, openPool } from './postgres-driver.ts'
 import type { PooledConnection } from './postgres-driver.ts'
 import { runDirectly } from './prepared-queries.ts'
-import type { Db, Dialect, Store, Tx } from './store.ts'
+import type { Deadlines, Db, Dialect, Store, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
 const POSTGRES: Dialect = {
@@ -23,14 +24,22 @@ const POOL_SIZE = 10
 const URGENT_SIZE = 2
 const TRIES = 5
 const KEEP_ALIVE_MS = 30_000
+const CONNECT_MS = 10_000
 
-export function openPostgres(url: string, leaseSeconds: number | undefined): Store {
+type Limits = { leaseSeconds?: number | undefined; deadlines?: Deadlines | undefined }
+
+export function openPostgres(url: string, { leaseSeconds, deadlines }: Limits): Store {
   // bigint columns hold milliseconds and sizes, all below 2^53.
   const types = { getTypeParser: (oid: number) => (oid === 20 ? Number : pg.types.getTypeParser(oid)) }
+  const sockets = new Set<Socket>()
   const settings = {
     connectionString: url,
     types,
     application_name: 'esclusa',
+    // Only then pg itself closes a connection on which an answer is overdue.
+    pipeline: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    stream: () => openSocket(sockets),
     // A listener asks nothing: without this it would never notice that the other end went away without a word.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -38,21 +47,37 @@ export function openPostgres(url: string, leaseSeconds: number | undefined): Sto
       idle_in_transaction_session_timeout: Math.max(1000, leaseSeconds * 500),
     }),
   }
-  const [pool, aside] = [openPool(settings, POOL_SIZE), openPool(settings, URGENT_SIZE)]
+  const ordinary = { ...settings, ...within(deadlines?.ordinaryMs) }
+  const pool = openPool(ordinary, POOL_SIZE)
+  const aside = openPool({ ...settings, ...within(deadlines?.urgentMs) }, URGENT_SIZE)
   const [db, urgent] = [builderOn(pool), builderOn(aside)]
   return {
     db,
     dialect: POSTGRES,
     write: (change) => writeAgain(db, change, TRIES),
     urgent: { db: urgent, write: (change) => writeAgain(urgent, change, TRIES) },
-    listen: (channel, heard) => listenForever(settings, channel, heard),
+    listen: (channel, heard) => listenForever(ordinary, channel, heard),
     notify: async (channel, payload) =>
       void (await sql`select pg_notify(${channel}, ${payload})`.execute(db)),
     close: async () => {
       await Promise.all([db.destroy(), urgent.destroy()])
       await Promise.all([pool.end(), aside.end()])
+      // On a dead line the other end's goodbye never comes: the process need not wait for it.
+      for (const socket of sockets) socket.unref()
     },
   }
+}
+
+function openSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket()
+  sockets.add(socket)
+  return socket.once('close', () => sockets.delete(socket))
+}
+
+/** The server gives up a little sooner: a statement that is merely slow costs no connection, and does not go on alone. */
+function within(deadlineMs: number | undefined): pg.ClientConfig {
+  if (deadlineMs === undefined) return {}
+  return { query_timeout: deadlineMs, statement_timeout: Math.ceil(deadlineMs * 0.8) }
 }
 
 function builderOn(pool: pg.Pool): Db {
@@ -102,18 +127,27 @@ async function withItsConnection<T>(tx: Tx, change: (tx: Tx) => Promise<T>): Pro
 
 /**
  * LISTEN on its own connection, which is opened again whenever it breaks. After each opening, `heard` is called with
- * ''.
+ * ''. Where answers have a deadline it is asked now and then, to see whether it still stands.
  */
 async function listenForever(settings: pg.ClientConfig, channel: string, heard: (payload: string) => void) {
   let stopped = false
   let client: pg.Client | undefined
-  let retry: NodeJS.Timeout | undefined
+  let next: NodeJS.Timeout | undefined
   async function open(): Promise<void> {
     const fresh = new pg.Client(settings)
     const again = () => {
       if (client !== fresh) return
       client = undefined
-      if (!stopped) retry = setTimeout(() => void open().catch(again), 1000)
+      clearTimeout(next)
+      if (!stopped) next = setTimeout(() => void open(), 1000)
+    }
+    const leave = () => {
+      again()
+      void fresh.end().catch(() => {})
+    }
+    const watch = () => {
+      if (client !== fresh || stopped || !settings.query_timeout) return
+      next = setTimeout(() => void fresh.query('select 1').then(watch, leave), settings.query_timeout)
     }
     client = fresh
     fresh.on('error', again)
@@ -123,15 +157,16 @@ async function listenForever(settings: pg.ClientConfig, channel: string, heard: 
       await fresh.connect()
       await fresh.query(`listen ${channel}`)
       heard('')
+      watch()
     } catch {
-      again()
-      await fresh.end().catch(() => {})
+      leave()
     }
   }
   await open()
   return async () => {
     stopped = true
-    clearTimeout(retry)
-    await client?.end().catch(() => {})
+    clearTimeout(next)
+    // Nobody waits for its end, which on a dead line does not come.
+    void client?.end().catch(() => {})
   }
 }

@@ -23,6 +23,12 @@ export type Dialect = {
   now: string
 }
 
+/**
+ * PostgreSQL: how long the answer to a statement may take. After that its connection counts as dead, as one does whose other
+ * end went away without a word.
+ */
+export type Deadlines = { ordinaryMs: number; urgentMs: number }
+
 export type Store = {
   readonly db: Db
   readonly dialect: Dialect
