@@ -29,10 +29,10 @@ class MemoryOutbox implements Outbox {
   #count = 0
   readonly #taken = new Set<string>()
 
-  put(application: string, name: string, bytes: Buffer): void {
+  put(application: string, name: string, bytes: Buffer, channel = application): void {
     const entry = {
       id: `${++this.#count}`,
-      channel: application,
+      channel,
       name,
       size: bytes.length,
       mtimeMs: 1_700_000_000_000,

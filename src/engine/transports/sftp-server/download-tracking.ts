@@ -2,10 +2,10 @@
 // it was read and the file closed. A broken connection proves nothing of what it carried, until the client comes back
 // and reads on from a position: then it holds what lies before.
 //
-// State, for each file: the octets proven to be at the partner (`proven`), and those sent on connections that broke
-// (`sent`). Beside it the names that were taken a moment ago.
-// Moves: a connection opens a `Reading` and reports its end by `closed` or `lost`. `closed` proves what was read, and
-// takes the file when that is all of it. `lost` proves nothing, but remembers what was sent.
+// State, for each file that was opened: the octets proven to be at the partner (`proven`), and those sent on connections
+// that broke (`sent`). Beside it the names that were taken a moment ago.
+// Moves: a connection opens a `Reading`, reports that by `opened` and its end by `closed` or `lost`. `closed` proves what
+// was read, and takes the file when that is all of it. `lost` proves nothing, but remembers what was sent.
 // Callers: the file sessions of one partner share one object. It lives as long as `isEmpty` is false or one of them does.
 
 import type { Outbox, OutgoingEntry, OutgoingFile } from '../outbox.ts'
@@ -92,13 +92,21 @@ function copyFrom(all: Uint8Array, position: number, into: Uint8Array): number {
   return some.length
 }
 
+/** What a client calls a file. Files of several channels may have the same name, one after the other. */
+const textKey = (application: string, name: string) => `${application}/${name}`
+
 export class DownloadTracking {
   readonly #progress = new Map<string, Progress>()
-  readonly #taken = new Map<string, string>()
+  /** By what the client calls them: whether it has removed what it took under that name. */
+  readonly #taken = new Map<string, 'read' | 'removed'>()
 
   /** Whether anything would be forgotten if this object were. */
   get isEmpty(): boolean {
     return this.#progress.size === 0 && this.#taken.size === 0
+  }
+
+  opened({ entry }: Reading): void {
+    this.#of(entry.id)
   }
 
   /** The client has closed the file. Resolves when a taken file is recorded as such. */
@@ -111,9 +119,22 @@ export class DownloadTracking {
     if (reading.first !== undefined && progress.sent.covers(0, reading.first))
       progress.proven.add(0, reading.first)
     if (reading.first === undefined || !progress.proven.covers(0, entry.size)) return
-    await outbox.taken(application, entry, 'read')
+    await this.#take(outbox, application, entry)
     this.#progress.delete(entry.id)
-    this.#remember(entry)
+  }
+
+  /** Remembered before it is gone: a removal sent behind the close may already find the next file of that name. */
+  async #take(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
+    const key = textKey(application, entry.name)
+    const before = this.#taken.get(key)
+    this.#remember(key)
+    try {
+      await outbox.taken(application, entry, 'read')
+    } catch (thrown) {
+      if (before === undefined) this.#taken.delete(key)
+      else this.#taken.set(key, before)
+      throw thrown
+    }
   }
 
   async lost(reading: Reading): Promise<void> {
@@ -125,11 +146,23 @@ export class DownloadTracking {
   }
 
   /** A client that reads a file and then removes it must not be told that the file is gone already. */
-  wasTaken(channel: string, name: string): boolean {
-    return this.#taken.has(`${channel}/${name}`)
+  removedWhatItTook(application: string, name: string): boolean {
+    const key = textKey(application, name)
+    if (!this.#taken.has(key)) return false
+    this.#taken.set(key, 'removed')
+    return true
   }
 
+  /**
+   * A client that has read a file and removes it then means that one. It went when it was closed, and another may have come
+   * under its name since, which nobody has opened: that one stays. The next removal means it.
+   */
   async removed(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
+    const key = textKey(application, entry.name)
+    if (this.#taken.get(key) === 'read' && !this.#progress.has(entry.id)) {
+      this.#taken.set(key, 'removed')
+      return
+    }
     await outbox.taken(application, entry, 'removed')
     this.#progress.delete(entry.id)
   }
@@ -144,8 +177,10 @@ export class DownloadTracking {
     return progress
   }
 
-  #remember(entry: OutgoingEntry): void {
-    this.#taken.set(`${entry.channel}/${entry.name}`, entry.id)
+  #remember(key: string): void {
+    // Anew at the end: the oldest is dropped first.
+    this.#taken.delete(key)
+    this.#taken.set(key, 'read')
     if (this.#taken.size > MOST_FILES) dropOldest(this.#taken)
   }
 }

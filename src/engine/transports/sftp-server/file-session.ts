@@ -197,13 +197,15 @@ export class FileSession {
   }
 
   async #openReading(place: FilePlace): Promise<Reading | ReadBack> {
-    const { inbox, outbox } = this.#parts.files
+    const { inbox, outbox, downloads } = this.#parts.files
     const { application, name } = place
     if (place.side === 'in')
       return this.#tree.inChannel([place], (channel) => inbox.readBack(this.#at(channel, place)))
     const entry = await outbox.find(application, name)
     if (entry === undefined) throw missing()
-    return new Reading(application, entry, await outbox.open(application, entry))
+    const reading = new Reading(application, entry, await outbox.open(application, entry))
+    downloads.opened(reading)
+    return reading
   }
 
   async #close(id: number, written: Buffer): Promise<void> {
@@ -312,7 +314,8 @@ export class FileSession {
         if (!this.#tree.mayGet) throw refused()
         const entry = await outbox.find(application, name)
         if (entry !== undefined) return downloads.removed(outbox, application, entry)
-        if (!downloads.wasTaken(await this.#tree.channelOf(application), name)) throw missing()
+        await this.#tree.channelOf(application)
+        if (!downloads.removedWhatItTook(application, name)) throw missing()
       })
     this.#ok(id)
   }

@@ -550,6 +550,69 @@ test('a file counts as taken only when all of it was read and it was closed', { 
   assert.deepEqual(server.outbox.takenLog, ['read NOMINA/file', 'read NOMINA/empty'])
 })
 
+async function get(client: RawClient, path: string, bytes: number): Promise<void> {
+  const handle = await client.open(path, OPEN.READ)
+  await read(client, handle, 0, bytes)
+  assert.equal(await client.status(TYPE.CLOSE, handle), OK)
+}
+
+test('who removes what it has read does not remove the next file of that name', { skip }, async () => {
+  const path = '/NOMINA/out/file'
+  const client = await signedIn()
+  const { outbox } = server
+  outbox.put('NOMINA', 'file', Buffer.from('first'))
+  await get(client, path, 10)
+  // The next one is there before the client comes to remove what it has, be it of the same channel or of another one.
+  for (const channel of ['NOMINA', 'NOMINA2']) {
+    outbox.put('NOMINA', 'file', Buffer.from('next'), channel)
+    assert.equal(await client.status(TYPE.REMOVE, path), OK)
+    assert.equal(await client.sizeOf(path), 4, `the next file, of ${channel}, is gone and nobody has read it`)
+    await get(client, path, 10)
+  }
+  assert.deepEqual(outbox.takenLog.splice(0), Array(3).fill('read NOMINA/file'))
+  assert.equal(await client.status(TYPE.REMOVE, path), OK)
+  assert.equal(await client.status(TYPE.REMOVE, path), OK, 'what it took is gone, and that is no fault')
+  // It has removed what it took. Whoever removes now means what lies there.
+  outbox.put('NOMINA', 'file', Buffer.from('unwanted'))
+  assert.equal(await client.status(TYPE.REMOVE, path), OK)
+  assert.deepEqual(outbox.takenLog.splice(0), ['removed NOMINA/file'])
+})
+
+test('one removal after a file was read leaves the next one; a second takes it away', { skip }, async () => {
+  const path = '/NOMINA/out/file'
+  const client = await signedIn()
+  const { outbox } = server
+  outbox.put('NOMINA', 'file', Buffer.from('first'))
+  await get(client, path, 10)
+  outbox.put('NOMINA', 'file', Buffer.from('next'))
+  const later = await signedIn()
+  assert.equal(await later.status(TYPE.REMOVE, path), OK)
+  assert.deepEqual(outbox.takenLog.splice(0), ['read NOMINA/file'])
+  assert.equal(await later.status(TYPE.REMOVE, path), OK)
+  assert.deepEqual(outbox.takenLog.splice(0), ['removed NOMINA/file'])
+  outbox.put('NOMINA', 'file', Buffer.from('opened'))
+  await get(client, path, 10)
+  outbox.put('NOMINA', 'file', Buffer.from('opened'))
+  await read(later, await later.open(path, OPEN.READ), 0, 10)
+  assert.equal(await later.status(TYPE.REMOVE, path), OK)
+  assert.deepEqual(outbox.takenLog.splice(0), ['read NOMINA/file', 'removed NOMINA/file'])
+})
+
+test('a file that nobody could close does not keep the next one from being removed', { skip }, async () => {
+  const path = '/NOMINA/out/file'
+  const client = await signedIn()
+  const { outbox } = server
+  outbox.put('NOMINA', 'file', Buffer.from('first'))
+  const handle = await client.open(path, OPEN.READ)
+  await read(client, handle, 0, 10)
+  outbox.files.clear()
+  assert.notEqual(await client.status(TYPE.CLOSE, handle), OK)
+  assert.notEqual(await client.status(TYPE.REMOVE, path), OK, 'it was withdrawn, not taken')
+  outbox.put('NOMINA', 'file', Buffer.from('again'))
+  assert.equal(await client.status(TYPE.REMOVE, path), OK)
+  assert.deepEqual(outbox.takenLog, ['removed NOMINA/file'])
+})
+
 test(
   'the ways of a session are kept: a sender takes nothing in, a receiver shows nothing',
   { skip },
