@@ -242,6 +242,17 @@ test('scp copies both ways', { skip: need('scp') }, async () => {
   assert.deepEqual(server.outbox.takenLog.splice(0), ['read NOMINA/scp-down.bin'])
 })
 
+test('scp sends one name again and again, and empty files too', { skip: need('scp') }, async () => {
+  const options = await sshOptions(server.port)
+  const contents = ['first', 'other', 'a longer one', 'short', '', '', 'last']
+  for (const content of contents) {
+    await local('scp-again', Buffer.from(content))
+    const { code, out } = await run('scp', ['-s', ...options, 'scp-again', 'acme@127.0.0.1:/NOMINA/in/'])
+    assert.equal(code, 0, out)
+  }
+  assert.deepEqual((await server.host.bytesOf('scp-again')).map(String), contents)
+})
+
 test('scp by the old protocol, commands and shells are refused', { skip: need('scp', 'ssh') }, async () => {
   await local('old', Buffer.from('old'))
   const options = await sshOptions(server.port)

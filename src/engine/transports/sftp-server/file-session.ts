@@ -10,14 +10,13 @@ import type { Reach, Reached } from '../transport.ts'
 import { FOLDER_ATTRS, errorPacket, fileAttrs, namePacket, statusPacket } from './answers.ts'
 import type { ChannelIo } from './channel-io.ts'
 import { Handles, refused } from './handles.ts'
-import { HandedOver } from './inbox.ts'
 import type { UploadPlace } from './inbox.ts'
 import type { SftpServerLimits } from './limits.ts'
 import { canonicalPath } from './paths.ts'
 import { Reading } from './download-tracking.ts'
 import { Tree, missing } from './tree.ts'
 import type { FilePlace, SessionFiles } from './tree.ts'
-import { ReadBack, Upload } from './upload.ts'
+import { HandedOver, ReadBack, Upload } from './upload.ts'
 
 export interface FileSessionParts {
   io: ChannelIo
@@ -174,8 +173,8 @@ export class FileSession {
     if (place.side === 'in' ? !this.#tree.mayPut : writes || !this.#tree.mayGet) throw refused()
     const written = await this.#handles.add(async () => {
       const handle = await (writes ? this.#openUpload(place, flags) : this.#openReading(place))
-      if (handle instanceof Upload && attrs.size !== undefined && attrs.size > 0)
-        handle.announced = attrs.size
+      const isWritten = handle instanceof Upload || handle instanceof HandedOver
+      if (isWritten && attrs.size !== undefined && attrs.size > 0) handle.announced = attrs.size
       if (this.#state !== 'over') return handle
       // The channel ended while the engine was asked: nobody will close this one.
       if (handle instanceof Reading) await this.#parts.files.downloads.lost(handle)
@@ -196,6 +195,25 @@ export class FileSession {
     )
   }
 
+  /**
+   * Where a request that writes goes. With an upload that is known at once: what is sent behind it, the CLOSE above all,
+   * must not overtake it.
+   */
+  #uploadFor(written: Buffer, begins: boolean): Upload | Promise<Upload> {
+    const handle = this.#handles.writable(written)
+    return handle instanceof Upload ? handle : handle.next(begins, () => this.#openAnew(handle))
+  }
+
+  async #openAnew(handedOver: HandedOver): Promise<Upload> {
+    const { application, name, announced } = handedOver
+    const place: FilePlace = { kind: 'file', side: 'in', application, name }
+    const upload = await this.#tree.inChannel([place], (channel) =>
+      this.#parts.files.inbox.openAnew(this.#at(channel, place)),
+    )
+    upload.announced = announced
+    return upload
+  }
+
   async #openReading(place: FilePlace): Promise<Reading | ReadBack> {
     const { inbox, outbox, downloads } = this.#parts.files
     const { application, name } = place
@@ -209,7 +227,8 @@ export class FileSession {
   }
 
   async #close(id: number, written: Buffer): Promise<void> {
-    const handle = this.#handles.close(written)
+    const closed = this.#handles.close(written)
+    const handle = closed instanceof HandedOver ? await closed.closed() : closed
     const { inbox, outbox, downloads } = this.#parts.files
     if (handle instanceof Upload)
       await this.#tree.inTurn([{ side: 'in', application: handle.application, name: handle.name }], () =>
@@ -235,7 +254,8 @@ export class FileSession {
   }
 
   async #write(id: number, written: Buffer, position: number, bytes: Buffer): Promise<void> {
-    const upload = this.#handles.upload(written)
+    const found = this.#uploadFor(written, position === 0)
+    const upload = found instanceof Upload ? found : await found
     if (!Number.isSafeInteger(position + bytes.length))
       throw new NodeError('conflict', 'no file reaches as far as that')
     await upload.write(bytes, position)
@@ -243,7 +263,8 @@ export class FileSession {
   }
 
   async #sync(id: number, written: Buffer): Promise<void> {
-    await this.#handles.upload(written).settled()
+    const found = this.#uploadFor(written, false)
+    await (found instanceof Upload ? found : await found).settled()
     this.#ok(id)
   }
 
@@ -254,7 +275,8 @@ export class FileSession {
 
   async #fstat(id: number, written: Buffer): Promise<void> {
     const found = this.#handles.find(written)
-    const handle = found instanceof ReadBack ? found.upload : found
+    const begun = found instanceof HandedOver ? await found.begun : undefined
+    const handle = found instanceof ReadBack ? found.upload : (begun ?? found)
     let attrs = FOLDER_ATTRS
     if (handle instanceof Upload) {
       await handle.settled()
@@ -277,8 +299,10 @@ export class FileSession {
   }
 
   async #setStatOpen(id: number, written: Buffer, attrs: Attrs): Promise<void> {
-    if (attrs.size === undefined && this.#handles.find(written) instanceof HandedOver) return this.#ok(id)
-    const upload = this.#handles.upload(written)
+    const handle = this.#handles.writable(written)
+    if (handle instanceof HandedOver && handle.isUnchangedBy(attrs)) return this.#ok(id)
+    const found = this.#uploadFor(written, true)
+    const upload = found instanceof Upload ? found : await found
     if (attrs.size !== undefined) await upload.resize(attrs.size)
     else await upload.settled()
     if (attrs.mtime !== undefined) upload.mtime = attrs.mtime

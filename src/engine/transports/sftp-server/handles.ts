@@ -4,8 +4,7 @@
 import { NodeError } from '../../../errors.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
 import { Reading } from './download-tracking.ts'
-import { HandedOver } from './inbox.ts'
-import { ReadBack, Upload } from './upload.ts'
+import { HandedOver, ReadBack, Upload } from './upload.ts'
 
 export type Listing = { entries: { name: string; attrs: Attrs }[] }
 export type Handle = Upload | ReadBack | HandedOver | Reading | Listing
@@ -95,10 +94,9 @@ export class Handles {
     return handle
   }
 
-  upload(written: Buffer): Upload {
+  writable(written: Buffer): Upload | HandedOver {
     const handle = this.find(written)
-    if (handle instanceof HandedOver) throw new NodeError('forbidden', 'the file was handed over already')
-    if (!(handle instanceof Upload)) throw refused()
+    if (!(handle instanceof Upload || handle instanceof HandedOver)) throw refused()
     return handle
   }
 

@@ -10,26 +10,11 @@ import type { Incoming, Reach, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from '../outbox.ts'
 import { isTemporaryName } from './paths.ts'
-import { ReadBack, Upload } from './upload.ts'
+import { HandedOver, ReadBack, Upload } from './upload.ts'
+import type { Look } from './upload.ts'
 
 export const REMEMBER_MS = 10 * 60_000
 const MOST_REMEMBERED = 5000
-
-export interface Look {
-  size: number
-  mtime: number
-}
-
-/**
- * A file opened again after it was handed over. A client whose line broke before it heard that asks for the size, has
- * nothing left to send, and closes. That is allowed; writing is not.
- */
-export class HandedOver {
-  readonly look: Look
-  constructor(look: Look) {
-    this.look = look
-  }
-}
 
 type Kept = Look & { channel: string; name: string }
 
@@ -115,25 +100,36 @@ export class Inbox {
     at: UploadPlace,
     how: { create: boolean; truncate: boolean; exclusive: boolean; append: boolean },
   ): Promise<Upload | HandedOver> {
-    const { channel, name, owner } = at
+    const { channel, name } = at
     await this.#load(channel)
     const key = textKey(channel, name)
     await this.#handing.get(key)
-    const running = this.#uploads.get(key)
-    if (running?.state === 'open' && running.owner === owner)
-      throw new NodeError('conflict', 'the file is open already')
-    const there = running !== undefined || this.#kept.has(key)
+    const there = this.#uploads.has(key) || this.#kept.has(key)
     if (how.exclusive && (there || (await this.look(channel, name))))
       throw new NodeError('conflict', 'the file is there already')
     const handedOver = this.#handedOver.get(key)
-    if (!there && !how.truncate && handedOver) return new HandedOver(handedOver)
+    if (!there && !how.truncate && handedOver) return new HandedOver(at, handedOver, how.append)
     if (!there && !how.create) throw new NodeError('not_found', 'there is no such file')
-    // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
-    if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
-    const restartFrom = how.truncate ? 0 : (this.#kept.get(key)?.size ?? 0)
-    const upload = await this.#begin({ ...at, restartFrom })
+    const upload = await this.#openUpload(at, !how.truncate)
     upload.appends = how.append
     return upload
+  }
+
+  /** A client writes to a file that was handed over: another one begins, as if it had been opened to be cut to nothing. */
+  async openAnew(at: UploadPlace): Promise<Upload> {
+    await this.#load(at.channel)
+    await this.#handing.get(textKey(at.channel, at.name))
+    return this.#openUpload(at, false)
+  }
+
+  async #openUpload(at: UploadPlace, goesOn: boolean): Promise<Upload> {
+    const key = textKey(at.channel, at.name)
+    const running = this.#uploads.get(key)
+    if (running?.state === 'open' && running.owner === at.owner)
+      throw new NodeError('conflict', 'the file is open already')
+    // A connection that came later wins: the earlier one is most likely dead and does not know it yet.
+    if (running !== undefined) await this.leave(running, new NodeError('connection_lost', 'taken over'))
+    return this.#begin({ ...at, restartFrom: goesOn ? (this.#kept.get(key)?.size ?? 0) : 0 })
   }
 
   /** An upload that waits for its rename, or the half of one that an earlier connection left, to be read back. */

@@ -11,6 +11,12 @@ import type { Incoming } from '../transport.ts'
 
 import { ByteRanges } from './byte-ranges.ts'
 
+/** What a client is shown of a file. */
+export interface Look {
+  size: number
+  mtime: number
+}
+
 export class Upload {
   /** The code of the channel that takes it, and what the client calls that. */
   readonly channel: string
@@ -150,5 +156,59 @@ export class ReadBack {
   readonly upload: Upload
   constructor(upload: Upload) {
     this.upload = upload
+  }
+}
+
+/**
+ * A file opened again after it was handed over, by a client that did not ask for it to be cut to nothing. One whose line
+ * broke before it heard that its file was taken asks for the size, has nothing left to send, and closes: that changes
+ * nothing. Others (scp) write the next file of that name in this way, from its start; where it is empty, they only set
+ * the size. What is neither is refused, and so is everything after it: a client may believe that the rest was taken.
+ */
+export class HandedOver {
+  readonly application: string
+  readonly name: string
+  readonly look: Look
+  /** The size that a client announced, in case that it writes. */
+  announced: number | undefined
+  readonly #appends: boolean
+  #refused = false
+  #anew: Promise<Upload> | undefined
+
+  constructor({ application, name }: { application: string; name: string }, look: Look, appends: boolean) {
+    this.application = application
+    this.name = name
+    this.look = look
+    this.#appends = appends
+  }
+
+  /** Whether what is set says no more than that the file is there. An empty one may be the next: nothing else comes of it. */
+  isUnchangedBy({ size }: { size?: number | undefined }): boolean {
+    if (this.#anew !== undefined || (size !== undefined && (size === 0 || size !== this.look.size)))
+      return false
+    this.announced = size ?? this.announced
+    return true
+  }
+
+  /** The next file of that name, for a request that begins one, or that comes when it is begun. */
+  next(begins: boolean, open: () => Promise<Upload>): Promise<Upload> {
+    if (this.#anew === undefined && (!begins || this.#appends)) this.#refused = true
+    this.#check()
+    return (this.#anew ??= open())
+  }
+
+  /** Undefined: none was begun. */
+  get begun(): Promise<Upload> | undefined {
+    return this.#anew
+  }
+
+  /** The one that was begun, to be closed; undefined where none was, and nothing refused. */
+  async closed(): Promise<Upload | undefined> {
+    this.#check()
+    return this.#anew
+  }
+
+  #check(): void {
+    if (this.#refused) throw new NodeError('forbidden', 'the file was handed over already')
   }
 }
