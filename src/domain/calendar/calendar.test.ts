@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import Holidays from 'date-holidays'
 import { test } from 'node:test'
-import { nextCronTurn, cronTurnsOn } from './cron-turns.ts'
+import { cronFault, cronTurnsByDay, nextCronTurn } from './cron-turns.ts'
+import type { CronPlan } from './cron-turns.ts'
 import { addDays, easterOf, isDay, weekdayOf } from './days.ts'
 import type { Day } from './days.ts'
 import { daysMovedTo, nextDayOf } from './moved-days.ts'
@@ -157,6 +158,10 @@ test('weekdays, dates and the last of the month', () => {
   assert.deepEqual(days([1], { calendar: 'target', onHoliday: 'next' }).slice(0, 2), ['01-04', '02-01'])
 })
 
+function cronTurnsOn(plan: CronPlan, day: Day): number[] {
+  return [...cronTurnsByDay(plan, { from: day, to: day, most: 10_000 })].flat()
+}
+
 test('a cron expression with a calendar keeps the time of day and moves the day', () => {
   const works = target
   const plan = (cron: string, onHoliday: 'skip' | 'previous' | 'next') => ({
@@ -186,6 +191,50 @@ test('a cron expression with a calendar keeps the time of day and moves the day'
     ),
     undefined,
   )
+})
+
+test('a cron expression has five fields', () => {
+  for (const right of ['0 6 * * 1-5', '*/5 8-18 * * MON-FRI', '0 6 L * *', '@daily'])
+    assert.equal(cronFault(right), undefined)
+  for (const long of ['* * * * * *', '0 0 6 * * *', '0 0 6 * * * 2030'])
+    assert.match(cronFault(long) ?? '', /^must have five fields/)
+  for (const wrong of ['at six', '0 6 * *', '0 25 * * *', '2030-01-01T06:00:00'])
+    assert.match(cronFault(wrong) ?? '', /^is not a cron expression/)
+})
+
+test('the first turn of many is found without the others, and what is never due is found to be so at once', (t) => {
+  const after = Date.parse('2026-04-02T21:30:00Z')
+  for (const onHoliday of ['skip', 'previous', 'next'] as const) {
+    const working = { works: target, onHoliday }
+    const asked = (cron: string, count: number) => {
+      const plan = { cron, timezone: 'Europe/Madrid', working }
+      const begun = process.threadCpuUsage()
+      let at: number | undefined = after
+      for (let nth = 0; at !== undefined && nth < count; nth++) at = nextCronTurn(plan, at)
+      const { user, system } = process.threadCpuUsage(begun)
+      const took = (user + system) / 1000
+      t.diagnostic(`${cron} ${onHoliday}: ${took.toFixed(0)} ms`)
+      assert.ok(took < 2000, `${took} ms`)
+      return at
+    }
+    // Older databases may hold one by the second.
+    assert.equal(asked('* * * * * *', 20), after + 20_000)
+    assert.equal(asked('0 0 30 2 *', 1), undefined)
+  }
+})
+
+test('on days on which clocks change a cron expression is due as croner says, also after holidays', () => {
+  const works = (day: Day) => !['2026-03-29', '2026-10-25'].includes(day)
+  const shown = (onHoliday: 'skip' | 'next' | undefined, day: Day) =>
+    cronTurnsOn(
+      { cron: '30 1-3 * * *', timezone: 'Europe/Madrid', working: onHoliday && { works, onHoliday } },
+      day,
+    ).map((at) => new Date(at).toISOString().slice(8, 16))
+  assert.deepEqual(shown(undefined, '2026-03-28'), ['28T00:30', '28T01:30', '28T02:30'])
+  assert.deepEqual(shown(undefined, '2026-03-29'), ['29T00:30', '29T01:30'])
+  assert.deepEqual(shown(undefined, '2026-10-25'), ['24T23:30', '25T00:30', '25T01:30', '25T02:30'])
+  assert.deepEqual(shown('skip', '2026-10-25'), [])
+  assert.deepEqual(shown('next', '2026-10-26'), ['26T00:30', '26T01:30', '26T02:30'])
 })
 
 test('a date is one that exists', () => {

@@ -1,8 +1,9 @@
 // What calendars, expectations and cron expressions mean in a year.
 
+import { setImmediate } from 'node:timers/promises'
 import { BUILT_IN_CALENDARS } from '../../contract/calendar.ts'
 import type { Expectation } from '../../contract/calendar.ts'
-import { cronTurnsOn } from '../../domain/calendar/cron-turns.ts'
+import { cronFault, cronTurnsByDay } from '../../domain/calendar/cron-turns.ts'
 import { addDays, weekdayOf, yearOf } from '../../domain/calendar/days.ts'
 import type { Day } from '../../domain/calendar/days.ts'
 import { dayAt } from '../../domain/calendar/local-time.ts'
@@ -81,12 +82,16 @@ const cronYear: PlatformHandler<'cronYear'> = async (context, { input, user }) =
   const plan = { cron, timezone, working: works && { works, onHoliday } }
   const times: number[] = []
   try {
-    for (
-      let day = `${year}-01-01`;
-      day <= `${year}-12-31` && times.length <= MOST_TURNS;
-      day = addDays(day, 1)
-    )
-      times.push(...cronTurnsOn(plan, day))
+    for (const turns of cronTurnsByDay(plan, {
+      from: `${year}-01-01`,
+      to: `${year}-12-31`,
+      most: MOST_TURNS + 1,
+    })) {
+      times.push(...turns)
+      if (times.length > MOST_TURNS) break
+      // A year of turns takes some tenths of a second.
+      await setImmediate()
+    }
   } catch (cause) {
     throw new NodeError('bad_request', 'cron cannot be read', { cause })
   }
@@ -112,7 +117,11 @@ async function cronAsked(
   const { channelCode, cron } = input
   if ((channelCode === undefined) === (cron === undefined))
     throw new NodeError('bad_request', 'exactly one of the query parameters channelCode and cron is needed')
-  if (cron !== undefined) return { ...input, cron }
+  if (cron !== undefined) {
+    const fault = cronFault(cron)
+    if (fault) throw new NodeError('bad_request', `query parameter cron ${fault}`)
+    return { ...input, cron }
+  }
   const { automation } = await reachChannel(context, user, channelCode ?? '')
   if (automation?.cron === undefined)
     throw new NodeError('not_found', `channel ${channelCode ?? ''} has no cron expression`)
