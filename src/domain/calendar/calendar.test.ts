@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import Holidays from 'date-holidays'
 import { test } from 'node:test'
-import { cronFault, cronTurnsByDay, nextCronTurn } from './cron-turns.ts'
+import { cronTurnsByDay, nextCronTurn } from './cron-turns.ts'
 import type { CronPlan } from './cron-turns.ts'
 import { addDays, easterOf, isDay, weekdayOf } from './days.ts'
 import type { Day } from './days.ts'
@@ -191,15 +191,6 @@ test('a cron expression with a calendar keeps the time of day and moves the day'
     ),
     undefined,
   )
-})
-
-test('a cron expression has five fields', () => {
-  for (const right of ['0 6 * * 1-5', '*/5 8-18 * * MON-FRI', '0 6 L * *', '@daily'])
-    assert.equal(cronFault(right), undefined)
-  for (const long of ['* * * * * *', '0 0 6 * * *', '0 0 6 * * * 2030'])
-    assert.match(cronFault(long) ?? '', /^must have five fields/)
-  for (const wrong of ['at six', '0 6 * *', '0 25 * * *', '2030-01-01T06:00:00'])
-    assert.match(cronFault(wrong) ?? '', /^is not a cron expression/)
 })
 
 test('the first turn of many is found without the others, and what is never due is found to be so at once', (t) => {

@@ -3,7 +3,6 @@
 // day on which the expression is due: on a day without a change of clocks the times are those of the expression.
 
 import { Cron, CronPattern } from 'croner'
-import type { CronMode } from 'croner'
 import type { OnHoliday } from '../../contract/calendar.ts'
 import { DAY_MS, zoneOf } from '../time.ts'
 import type { Zone } from '../time.ts'
@@ -24,31 +23,6 @@ type Span = { from: Day; to: Day; after?: number | undefined; most: number }
 
 /** Farther ahead nobody plans. */
 const DAYS_AHEAD = 800
-
-const NO_EXPRESSION = 'is not a cron expression such as "0 6 * * 1-5"'
-
-/** What is wrong with a channel's expression. One that is never due is wrong, too. */
-export function automationCronFault(expression: string): string | undefined {
-  const never = () => new Cron(expression, { paused: true }).nextRun() === null
-  return cronFault(expression) ?? (never() ? NO_EXPRESSION : undefined)
-}
-
-/** What is wrong with an expression; undefined: it can be read. */
-export function cronFault(expression: string): string | undefined {
-  if (!isReadable(expression)) return NO_EXPRESSION
-  // By the second a plan would keep the node busy with itself.
-  return isReadable(expression, '5-part')
-    ? undefined
-    : 'must have five fields (minute, hour, day, month, weekday), without seconds or a year'
-}
-
-function isReadable(expression: string, mode: CronMode = 'auto'): boolean {
-  try {
-    return new CronPattern(expression, undefined, { mode }).minute.includes(1)
-  } catch {
-    return false
-  }
-}
 
 /** The first turn after that instant; undefined where none comes. Throws where the expression cannot be read. */
 export function nextCronTurn(plan: CronPlan, after: number): number | undefined {
