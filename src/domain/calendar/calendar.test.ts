@@ -101,6 +101,13 @@ test('a country or region that is not known is named', () => {
   assert.match(unknownPlace({ country: 'DE', region: 'BY.Q' }) ?? '', /no region BY.Q/)
 })
 
+test('a year so far ahead that a country’s own calendar is not known for it has weekends alone', () => {
+  const iran = workingDaysOf({ holidays: { country: 'IR' } })
+  const [open, closed] = ['9998-06-01', '9998-06-05']
+  assert.deepEqual([weekdayOf(open), weekdayOf(closed)], [1, 5])
+  assert.deepEqual([iran(open), iran(closed)], [true, false])
+})
+
 test('a day that is no working day is left out, or moved to the nearest one before or after', () => {
   // Good Friday to Easter Monday 2026.
   const planned = (day: Day) => day.endsWith('-04')

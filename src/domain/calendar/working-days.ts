@@ -41,11 +41,16 @@ export function workingDaysOf({ holidays, closed = [], open = [] }: Omit<Calenda
 
 type Country = NonNullable<Calendar['holidays']>
 
+// Of the Persian calendar the data know no more than the next twelve centuries, and throw.
+const LAST_YEAR = 3000
+const NONE: ReadonlySet<Day> = new Set()
+
 function countryDays({ country, region }: Country): WorkingDays {
   const weekend = new Set(weekendOf(country))
   const data = new (holidaysData())(region === undefined ? country : `${country}.${region}`)
   const years = new Map<number, ReadonlySet<Day>>()
   const holidaysOf = (year: number) => {
+    if (year > LAST_YEAR) return NONE
     let days = years.get(year)
     if (!days) years.set(year, (days = wholeDays(data, year)))
     return days
