@@ -16,6 +16,8 @@ import type { NotifyParts } from './parts.ts'
 const MAIL_EVERY_MS = 5 * 60_000
 /** In one mail; more follow in the next. */
 const MOST = 1000
+/** A stop waits no longer for the mail that is on its way. */
+const STOP_MS = 5000
 
 type NamedMail = { subscription: SubscriptionRecord; some: DueDelivery[]; batch: string }
 
@@ -26,6 +28,7 @@ export class MailRunner {
   #heldUntil: number
   #sending: Promise<void> | undefined
   #stopped = false
+  readonly #cut = new AbortController()
 
   constructor(
     parts: NotifyParts,
@@ -91,7 +94,7 @@ export class MailRunner {
       { language, zone, publicUrl: this.#publicUrl, subscriptionId: this.#id },
     )
     const { ok, ...answer } = mailer
-      ? await mailer.send({ to, ...letter, messageId: `<${batch}@esclusa>` })
+      ? await mailer.send({ to, ...letter, messageId: `<${batch}@esclusa>` }, this.#cut.signal)
       : { ok: false, error: 'no mail server is set: ESCLUSA_SMTP_URL and ESCLUSA_MAIL_FROM' }
     const attempt = { at, tookMs: Math.round(performance.now() - began), ...answer }
     const made = some.map((delivery): Attempted => ({
@@ -115,9 +118,15 @@ export class MailRunner {
     return settings.mail !== undefined
   }
 
+  /** A mail that is cut off is sent again, as the same mail, by whoever holds the subscription next. */
   async stop(): Promise<void> {
     this.#stopped = true
+    const late = setTimeout(
+      () => this.#cut.abort(new Error('a mail was cut off: the node tells this subscription no longer')),
+      STOP_MS,
+    )
     await this.#sending?.catch(() => {})
+    clearTimeout(late)
   }
 }
 

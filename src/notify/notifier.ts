@@ -56,6 +56,8 @@ export type NotifierOptions = {
   version: string
   /** How long an endpoint has to answer, where it is not the usual time. */
   postMs?: number
+  /** How long a mail may take, where it is not the usual time. */
+  mailMs?: number
   /** The certificates that callers of this node are shown. */
   listeners?: NotifyParts['listeners']
   /** Told after events got their place. */
@@ -68,6 +70,8 @@ export class Notifier {
   readonly #parts: NotifyParts
   readonly #options: NotifierOptions
   readonly #runners = new Map<string, Runner>()
+  /** Stopped, and not done yet: until then nothing else tells the subscription here. */
+  readonly #leaving = new Map<string, Promise<void>>()
   #clockOffset = 0
   #timer: NodeJS.Timeout | undefined
   #nudged = false
@@ -96,7 +100,7 @@ export class Notifier {
       poster: makePoster(networksOf(config.webhookNetworks), `Esclusa/${version}`, {
         limitMs: options.postMs,
       }),
-      mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom) : undefined,
+      mailer: smtpUrl && mailFrom ? makeMailer(smtpUrl, mailFrom, options.mailMs) : undefined,
     }
     this.#tracer = makeTracer(config.otlpEndpoint, store.db, log)
     this.#upkeep = makeUpkeep(this.#parts, config.keepEventsDays)
@@ -174,7 +178,7 @@ export class Notifier {
     const { store, owner, leaseMs, now } = this.#parts
     const due = await subscriptionsDue(store.db, now())
     for (const [id, runner] of this.#runners) if (runner.idle && !due.includes(id)) this.#runners.delete(id)
-    const wanted = [...new Set([...due, ...this.#runners.keys()])]
+    const wanted = [...new Set([...due, ...this.#runners.keys()])].filter((id) => !this.#leaving.has(id))
     const lapsing = wanted.filter((id) => (this.#runners.get(id)?.heldUntil ?? 0) < now() + leaseMs / 2)
     if (lapsing.length > 0) {
       const until = now() + leaseMs
@@ -194,15 +198,11 @@ export class Notifier {
   /** undefined: it is another's, or off. */
   async #hold(id: string, until: number | undefined): Promise<void> {
     const known = this.#runners.get(id)
-    if (until === undefined) {
-      this.#runners.delete(id)
-      await known?.stop()
-      return
-    }
+    if (until === undefined) return this.#letGo(id)
     const subscription = await findSubscription(this.#parts.store.db, id)
     if (known && subscription && known.refresh(subscription, until)) return
-    this.#runners.delete(id)
-    await known?.stop()
+    // What it has told and not noted yet must not be told again: the next one begins after it.
+    if (known) return this.#letGo(id)
     if (!subscription) return
     const runner = subscription.settings.mail
       ? new MailRunner(this.#parts, { id, publicUrl: this.#options.config.publicUrl, heldUntil: until })
@@ -210,11 +210,24 @@ export class Notifier {
     this.#runners.set(id, runner)
   }
 
+  /** Nobody waits for it: other subscriptions are told meanwhile. */
+  #letGo(id: string): void {
+    const runner = this.#runners.get(id)
+    if (!runner) return
+    this.#runners.delete(id)
+    const left = runner.stop().finally(() => {
+      this.#leaving.delete(id)
+      this.nudge()
+    })
+    this.#leaving.set(id, left)
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#working
-    await Promise.all([...this.#runners.values()].map((runner) => runner.stop()))
+    for (const id of this.#runners.keys()) this.#letGo(id)
+    await Promise.all(this.#leaving.values())
     const { store, zone, owner, poster, mailer } = this.#parts
     await takeEvents(store, zone, this.#parts.now(), this.#tracer?.taken).catch(() => {})
     await this.#tracer?.stop()

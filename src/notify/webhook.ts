@@ -10,9 +10,12 @@ import { messageOf } from '../errors.ts'
 import type { Try } from '../store/events/deliveries.ts'
 import { guardedLookup, requireAllowed } from './guarded-lookup.ts'
 import { signatureOf } from './signature.ts'
+import { untilAborted } from './until-aborted.ts'
 
 const TIME_LIMIT_MS = 15_000
 const ANSWER_KEPT = 1024
+/** After it comes another protocol, and nothing of this answer. */
+const SWITCHING = 101
 
 export type Post = {
   url: string
@@ -71,7 +74,7 @@ export function makePoster(
             'webhook-signature': signatureOf({ id, timestamp, body }, what.secrets),
           },
         })
-        return { ...(await answerTo(call, body)), ...took() }
+        return { ...(await untilAborted(signal, answerTo(call, body))), ...took() }
       } catch (thrown) {
         what.signal.throwIfAborted()
         const late = signal.aborted && `no answer within ${limitMs / 1000} s`
@@ -88,11 +91,17 @@ export function makePoster(
 async function answerTo(call: ClientRequest, body: string): Promise<Omit<Posted, 'at' | 'tookMs'>> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   call.once('response', resolve)
+  // With nobody who listens for it, the connection of an upgrade goes without an answer and without an error.
+  call.once('upgrade', (response, socket) => {
+    socket.destroy()
+    resolve(response)
+  })
   call.once('error', reject)
+  call.once('close', () => reject(new Error('the connection was closed without an answer')))
   call.end(body)
   const response = await promise
-  const answer = await firstOf(response)
   const status = response.statusCode ?? 0
+  const answer = status === SWITCHING ? '' : await firstOf(response)
   const verdict = status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'gone' : 'failed'
   const seconds = Number(response.headers['retry-after'] ?? Number.NaN)
   return {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -7,7 +8,7 @@ import { zoneOf } from '../../src/domain/time.ts'
 import { takeEvents } from '../../src/notify/take-events.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
-import { findSubscription } from '../../src/store/events/subscriptions.ts'
+import { findSubscription, switchOff } from '../../src/store/events/subscriptions.ts'
 import { closeAfter, sqlite, testOnBoth, waitFor, withStore } from '../support/harness.ts'
 import { SECRET, startReceiver } from './receiver.ts'
 import { found, happen, startNotifier, subscribe } from './scene.ts'
@@ -53,7 +54,7 @@ async function startPost(t: TestContext, login?: { user: string; password: strin
   return post
 }
 
-const settingsFor = ({ port }: Post, login = '') => ({
+const settingsFor = ({ port }: Pick<Post, 'port'>, login = '') => ({
   ESCLUSA_SMTP_URL: `smtp://${login}127.0.0.1:${port}`,
   ESCLUSA_MAIL_FROM: 'Esclusa <esclusa@banco.example>',
   ESCLUSA_PUBLIC_URL: 'https://esclusa.banco.example/',
@@ -298,6 +299,84 @@ test('a mail whose sending was cut off is sent again as the same mail', async (t
   assert.equal(header(again, 'Message-ID'), id)
   assert.equal(header(again, 'Subject'), '[Esclusa] 2 events: 2 transfers failed')
 })
+
+/** A mail server that takes everything, and never comes to the end of its answer. */
+async function startEndlessPost(t: TestContext): Promise<{ port: number; mails: number; open: number }> {
+  const post = { port: 0, mails: 0, open: 0 }
+  const server = createServer((socket) => {
+    let [text, isData] = ['', false]
+    let saying: NodeJS.Timeout | undefined
+    post.open += 1
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        post.open -= 1
+        clearInterval(saying)
+      })
+    socket.write('220 here\r\n')
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+      if (isData) {
+        if (!text.endsWith('\r\n.\r\n') || saying) return
+        post.mails += 1
+        saying = setInterval(() => socket.write('250-wait\r\n'), 50)
+        return
+      }
+      for (let end = text.indexOf('\r\n'); end >= 0; end = text.indexOf('\r\n')) {
+        isData ||= text.startsWith('DATA')
+        socket.write(isData ? '354 go on\r\n' : '250 good\r\n')
+        text = text.slice(end + 2)
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  post.port = (server.address() as AddressInfo).port
+  closeAfter(t, () => new Promise<void>((resolve) => server.close(() => resolve())))
+  return post
+}
+
+test('a mail that the server never comes to the end of has failed', { timeout: 60_000 }, async (t) => {
+  const store = await withStore(t, sqlite)
+  const post = await startEndlessPost(t)
+  for (const id of ['night', 'day', 'noon'])
+    await subscribe(store, id, { mail: { to: [`${id}@banco.example`], language: 'en' } })
+  await startNotifier(t, store, { settings: settingsFor(post), mailMs: 1000 })
+  await fail(store, 1)
+  // The third goes when one of the others has failed.
+  await waitFor('the failures', async () => {
+    const all = await pending(store)
+    return all.length === 3 && all.every(({ attempts }) => attempts === 1)
+  })
+  for (const { tries } of await pending(store))
+    assert.match(tries, /the mail server has not taken the mail within 1 s/)
+  await waitFor('the connections to be closed', () => post.open === 0)
+})
+
+test(
+  'a mail that does not end holds up neither other subscriptions nor the end of a node',
+  { timeout: 60_000 },
+  async (t) => {
+    const store = await withStore(t, sqlite)
+    const [post, receiver] = [await startEndlessPost(t), await startReceiver(t)]
+    await subscribe(store, 'night', { mail: { to: ['night@banco.example'], language: 'en' } })
+    const settings = { ...settingsFor(post), ESCLUSA_LEASE_SECONDS: '1' }
+    const notifier = await startNotifier(t, store, { settings })
+    await fail(store, 1)
+    await waitFor('the mail to be on its way', () => post.mails === 1)
+    await store.write((tx) => switchOff(tx, 'night', Date.now(), 'enough'))
+    await subscribe(store, 'hook', { webhook: { url: receiver.url } }, [SECRET])
+    await fail(store, 1)
+    await waitFor('the webhook', () => receiver.heard.length === 1)
+    // A second look after its hold has lapsed.
+    await fail(store, 1)
+    await waitFor('the webhook again', () => receiver.heard.length === 2)
+    await notifier.stop()
+    assert.deepEqual(
+      (await pending(store)).map(({ attempts }) => attempts),
+      [0],
+    )
+  },
+)
 
 test('a server that asks for it gets TLS and a login', async (t) => {
   const store = await withStore(t, sqlite)

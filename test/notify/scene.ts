@@ -14,7 +14,12 @@ import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 export const MASTER_KEY = '0'.repeat(32)
 export const seal = makeSeal(MASTER_KEY)
 
-export type SceneOptions = { settings?: Record<string, string>; owner?: string; postMs?: number }
+export type SceneOptions = {
+  settings?: Record<string, string>
+  owner?: string
+  postMs?: number
+  mailMs?: number
+}
 
 export async function startNotifier(
   t: TestContext,
@@ -29,10 +34,11 @@ export async function startNotifier(
     ...options.settings,
   })
   const log = makeLog('silent', 'test')
-  const { owner = 'one', postMs } = options
+  const { owner = 'one', postMs, mailMs } = options
   const notifier = new Notifier({
     ...{ config, store, seal, log, owner, version: '0' },
     ...(postMs !== undefined && { postMs }),
+    ...(mailMs !== undefined && { mailMs }),
   })
   notifier.start()
   closeAfter(t, () => notifier.stop())

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { addEvent } from '../../src/store/events/outbox.ts'
@@ -206,6 +207,41 @@ test('an endpoint that does not answer in its time has failed', async (t) => {
   assert.equal(attempt?.error, 'no answer within 1 s')
   assert.ok(attempt.tookMs >= 990, String(attempt.tookMs))
 })
+
+for (const [what, answer, error] of [
+  [
+    'goes over to another protocol',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+    'answered 101',
+  ],
+  ['closes the connection in the middle of an answer', 'HTTP/1.1 200 OK\r\nContent-Le', 'socket hang up'],
+] as const)
+  test(
+    `an endpoint that ${what} has failed, and holds up neither others nor the end of a node`,
+    { timeout: 60_000 },
+    async (t) => {
+      const store = await withStore(t, sqlite)
+      const receiver = await startReceiver(t)
+      const server = createTcpServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.end(answer))
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      closeAfter(t, () => new Promise<void>((resolve) => server.close(() => resolve())))
+      const { port } = server.address() as AddressInfo
+      await subscribe(store, 'odd', { webhook: { url: `http://127.0.0.1:${port}/` } }, [SECRET])
+      await subscribe(store, 'hook', { webhook: { url: receiver.url } }, [SECRET])
+      const notifier = await startNotifier(t, store)
+      await happen(store, ['A-B-C'])
+      const failed = await found('the failure', async () =>
+        (await deliveries(store, 'odd')).find(({ attempts }) => attempts > 0),
+      )
+      const [attempt] = JSON.parse(failed.tries) as { error: string }[]
+      assert.equal(attempt?.error, error)
+      await waitFor('the other', () => receiver.heard.length === 1)
+      await notifier.stop()
+    },
+  )
 
 test('a redirection counts as a failure and is not followed', async (t) => {
   const store = await withStore(t, sqlite)
