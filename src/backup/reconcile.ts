@@ -1,8 +1,9 @@
 // Makes a restored database safe to work on. Since the backup files were sent and received of which it knows nothing:
 //
-//   - What the database before it still knows is brought over: memories against duplicates, events, how far the
-//     transfers got that were active, and what was still open (open-ends.ts). If it cannot be read, or does not go on from
-//     the backup, nothing is known. If it was itself restored since, it does not know what lay in outbound directories.
+//   - What the database before it still knows is brought over: memories against duplicates, events, what they mean for
+//     subscriptions and expectations, how far the transfers got that were active, and what was still open (open-ends.ts).
+//     If it cannot be read, or does not go on from the backup, nothing is known. If it was itself restored since, it does
+//     not know what lay in outbound directories.
 //   - An emission of which nothing is known ends as FAILED (`restored`): a retry sends it, a reset gives it up. One that
 //     only waits for receipts goes on waiting. A reception ends likewise; the partner sends again what it has no
 //     receipt for.
@@ -36,6 +37,8 @@ import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
 import { tryInside } from '../store/database/savepoint.ts'
 import type { Tx } from '../store/database/store.ts'
+import { bringEvents } from '../store/events/after-restore.ts'
+import { bringDays } from '../store/expectations/after-restore.ts'
 import { heldIn, holdFile, holdInOutbox } from '../store/held-files.ts'
 import { allWaitingFiles } from '../store/transfers/outbox.ts'
 import { sentHashes } from '../store/transfers/sent-files.ts'
@@ -97,6 +100,8 @@ async function bringWhatIsKnown(
 async function bringRows(tx: Tx, work: Reconciling, before: Before) {
   const knowsAll = !(await restoredSince(tx, before))
   await bringOver(tx, before)
+  await bringEvents(tx, before)
+  await bringDays(tx, before)
   for (const id of await activeIds(tx)) {
     const known = await knownBefore(before, id)
     if (known) await catchUp(tx, id, known)

@@ -1,6 +1,6 @@
 // What a restored database must be told before a node works on it: who ran what is over, paths may begin otherwise, and
 // whatever the database before it still knows (if it can be read) is brought over: memories against duplicates, ends of
-// transfers, events, and what was still open.
+// transfers, and what was still open. Events and expectations have modules of their own.
 
 import { sql } from 'kysely'
 import type { TransferStatus } from '../contract/transfer.ts'
@@ -74,7 +74,7 @@ export async function movePaths(tx: Tx, from: string, to: string): Promise<void>
   }
 }
 
-/** Memories and events of channels that both databases have, where the restored one lacks them. */
+/** The memories of channels that both databases have, where the restored one lacks them, and the trail. */
 export async function bringOver(tx: Tx, before: Before): Promise<void> {
   const codes = await idsOf(tx, 'channel')
   for (const table of ['sent_file', 'received_file'] as const)
@@ -85,7 +85,6 @@ export async function bringOver(tx: Tx, before: Before): Promise<void> {
           .values(some.map((row) => only(row, MEMORY[table])) as never) // rows of the very same table
           .onConflict((conflict) => conflict.doNothing())
           .execute()
-  if (before.tables.has('event')) await bringEvents(tx, before)
   if (before.tables.has('audit')) await bringAudit(tx, before)
 }
 
@@ -95,7 +94,7 @@ const MEMORY = {
 } as const
 
 /** A newer database may have columns that this program does not know, an older one may lack some. */
-function only(row: Row, columns: Iterable<string>): Row {
+export function only(row: Row, columns: Iterable<string>): Row {
   return Object.fromEntries([...columns].flatMap((name) => (name in row ? [[name, row[name]]] : [])))
 }
 
@@ -204,29 +203,6 @@ export async function forgetTakenOfUnknown(tx: Tx): Promise<void> {
     .where('transfer_id', 'not in', tx.selectFrom('transfer').select('id'))
     .where('id', 'not in', undecided)
     .execute()
-}
-
-/** Whoever has read up to a position must not find another event there. */
-async function bringEvents(tx: Tx, { db }: Before): Promise<void> {
-  const columns = ['position', 'id', 'at', 'type', 'channel_code', 'contact_id', 'body'] as const
-  const newest = await tx
-    .selectFrom('event')
-    .select((eb) => eb.fn.max('position').as('position'))
-    .executeTakeFirst()
-  const rows = await db
-    .selectFrom('event')
-    .select(columns)
-    .where('position', '>', newest?.position ?? 0)
-    .orderBy('position')
-    .execute()
-  for (const some of batches(rows)) await tx.insertInto('event').values(some).execute()
-  const last = await db
-    .selectFrom('meta')
-    .select('value')
-    .where('name', '=', 'event_position')
-    .executeTakeFirstOrThrow()
-  if (rows.length > 0)
-    await tx.updateTable('meta').set({ value: last.value }).where('name', '=', 'event_position').execute()
 }
 
 /** The trail that is there is the beginning of the one that was: all of it is taken, with its signed points. */
