@@ -263,6 +263,28 @@ testOnBoth(
   },
 )
 
+testOnBoth('a changed expectation tells nothing more of a day that is decided', async (t, database) => {
+  const store = await withStore(t, database)
+  await platform(store, {})
+  await tick(store, at('2026-01-13T12:00'))
+  for (const minute of [30, 40]) {
+    await file(store, at(`2026-01-13T18:${minute}`))
+    await tick(store, at(`2026-01-13T18:${minute}`))
+  }
+  assert.deepEqual(short(await told(store)), ['2026-01-13 met'])
+  for (const [nth, change] of [{ warnBefore: '15m' }, { atMost: 1 }].entries()) {
+    await store.write((tx) => putExpectations(tx, [{ ...BASE, ...change }]))
+    await tick(store, at(`2026-01-13T19:0${nth}`))
+  }
+  const day = await findDay(store.db, 'payroll', '2026-01-13')
+  assert.deepEqual([day?.state, day?.count, day?.atMost], ['met', 2, null])
+  assert.deepEqual(short(await told(store)), ['2026-01-13 met'])
+  await file(store, at('2026-01-14T18:30'))
+  await file(store, at('2026-01-14T18:31'))
+  await tick(store, at('2026-01-14T18:32'))
+  assert.deepEqual(short(await told(store)).slice(1), ['2026-01-14 met', '2026-01-14 excess'])
+})
+
 testOnBoth('a changed expectation or calendar plans anew what is not decided', async (t, database) => {
   const store = await withStore(t, database)
   await platform(store, { calendar: 'madrid' })

@@ -44,8 +44,8 @@ async function planOne(
   const made = daysToMake(expectation, plan, plannedThrough, now)
   const last = made.at(-1)
   const told = await countPast(tx, made, now)
-  await addDays(tx, made)
-  for (const day of made) await tellDay(tx, day, told.get(day.day) ?? [], zone, now)
+  // A day that was decided under what the expectation said before stays so, and nothing is told of it again.
+  for (const day of await addDays(tx, made)) await tellDay(tx, day, told.get(day.day) ?? [], zone, now)
   await setPlanned(tx, expectation.id, {
     plannedThrough: last?.day ?? plannedThrough,
     // Where no day comes for years: perhaps its calendar will be another one tomorrow.

@@ -7,14 +7,18 @@ import { batches } from '../database/batches.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { ExpectationDayRow } from '../database/tables.ts'
 
-/** A day that is there already stays as it is. */
-export async function addDays(tx: Tx, days: readonly ExpectationDay[]): Promise<void> {
+/** A day that is there already stays as it is. Returns those that were not. */
+export async function addDays(tx: Tx, days: readonly ExpectationDay[]): Promise<ExpectationDay[]> {
+  const added: ExpectationDay[] = []
   for (const some of batches(days))
-    await tx
+    for (const row of await tx
       .insertInto('expectation_day')
       .values(some.map(toRow))
       .onConflict((conflict) => conflict.doNothing())
-      .execute()
+      .returningAll()
+      .execute())
+      added.push(toDay(row))
+  return added
 }
 
 export async function updateDay(tx: Tx, day: ExpectationDay): Promise<void> {
