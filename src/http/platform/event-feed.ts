@@ -42,8 +42,11 @@ export class EventFeed {
     while (this.#again && this.#position !== undefined) {
       this.#again = false
       // Where the database does not answer, the next look goes on from the same place.
-      const some = await eventsAfter(this.#store.db, this.#position, AT_ONCE).catch(() => [])
-      this.#position = some.at(-1)?.position ?? this.#position
+      const from: number = this.#position
+      const some = await eventsAfter(this.#store.db, from, AT_ONCE).catch(() => [])
+      // All streams have left meanwhile: those that come now begin anew.
+      if (this.#position !== from) continue
+      this.#position = some.at(-1)?.position ?? from
       this.#newest = [...this.#newest, ...some].slice(-KEPT)
       if (some.length > 0) for (const wake of this.#streams) wake()
       if (some.length === AT_ONCE) this.#again = true
@@ -53,7 +56,7 @@ export class EventFeed {
 
   /** `wake` is called whenever the position has grown. */
   async join(wake: () => void): Promise<() => void> {
-    if (this.#position === undefined) {
+    if (this.#timer === undefined) {
       const { last } = await eventSpan(this.#store.db)
       this.#position ??= last
       this.#timer ??= setInterval(() => this.poke(), LOOK_MS)
