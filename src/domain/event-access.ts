@@ -1,6 +1,7 @@
 // Who may see which events: nothing that the interface would not show the same user.
 
 import type { EventType } from '../contract/event-types.ts'
+import { channelsIn } from './event.ts'
 import type { EventRecord } from './event.ts'
 import { hasAuth, isAdministrator } from './user.ts'
 import type { User } from './user.ts'
@@ -16,7 +17,7 @@ const NEEDS = {
 
 export function maySeeEvent(
   user: User,
-  event: Pick<EventRecord, 'type' | 'channelCode'>,
+  event: Pick<EventRecord, 'type' | 'channelCode' | 'data'>,
   reaches: (code: string) => boolean,
 ): boolean {
   const kind = kindOf(event.type)
@@ -26,7 +27,8 @@ export function maySeeEvent(
     if (!hasAuth(user, NEEDS[kind as keyof typeof NEEDS])) return false
   } else if (kind !== 'channel' && user.role === 'ROLE_CONTROLATOR') return false
   // A channel that is gone is open to nobody but administrators.
-  return event.channelCode === null || reaches(event.channelCode) || isAdministrator(user)
+  const codes = event.channelCode === null ? channelsIn(event) : [event.channelCode]
+  return codes.length === 0 || codes.some(reaches) || isAdministrator(user)
 }
 
 function kindOf(type: EventType): string {

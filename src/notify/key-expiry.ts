@@ -22,6 +22,8 @@ export type Certificate = {
   use: string
   channelCode?: string
   contactId?: string
+  /** Where several channels use it, or the node and channels. */
+  channels?: readonly string[]
 }
 
 type Parts = Pick<NotifyParts, 'store' | 'seal' | 'listeners'>
@@ -30,20 +32,19 @@ export async function tellExpiringKeys(parts: NotifyParts, now: number): Promise
   for await (const certificate of certificatesInUse(parts)) await tellIfSoon(parts, certificate, now)
 }
 
-/** Each once, where it is found first. */
+/** Each once, where it is found first, with the channels that use it. */
 export async function* certificatesInUse(parts: Parts): AsyncGenerator<Certificate> {
-  const seen = new Set<string>()
-  for (const found of [ofNodeAndPartners, ofChannels])
-    for (const certificate of await found(parts)) {
-      if (seen.has(certificate.fingerprint)) continue
-      seen.add(certificate.fingerprint)
-      yield certificate
-    }
+  const found = [...(await ofNodeAndPartners(parts)), ...(await ofChannels(parts))]
+  for (const uses of Map.groupBy(found, ({ fingerprint }) => fingerprint).values()) {
+    const [first] = uses
+    const channels = [...new Set(uses.flatMap(({ channelCode }) => channelCode ?? []))]
+    if (first) yield { ...first, ...(channels.length > 0 && { channels }) }
+  }
 }
 
 async function tellIfSoon(
   { store, zone }: NotifyParts,
-  { use, channelCode, contactId, fingerprint, subject, endsAt }: Certificate,
+  { use, fingerprint, subject, endsAt, ...place }: Certificate,
   now: number,
 ): Promise<void> {
   const days = Math.max(0, Math.floor((endsAt - now) / DAY_MS))
@@ -52,8 +53,20 @@ async function tellIfSoon(
   await store.write(async (tx) => {
     if (!(await noteKey(tx, fingerprint, within, now))) return
     const data = { fingerprint, name: subject, use, expiresAt: showTime(endsAt, zone), days }
-    await addEvent(tx, { type: 'key.expiring', at: now, channelCode, contactId, data })
+    await addEvent(tx, { type: 'key.expiring', at: now, ...whose(place), data })
   })
+}
+
+/** One of a partner is told as the partner's, and to whoever watches any of its channels. */
+function whose({
+  channelCode,
+  contactId,
+  channels = [],
+}: Pick<Certificate, 'channelCode' | 'contactId' | 'channels'>) {
+  const isPartners = channelCode === undefined && contactId !== undefined
+  return isPartners || channels.length === 0 || (channels.length === 1 && channelCode !== undefined)
+    ? { channelCode, contactId }
+    : { channels }
 }
 
 async function ofNodeAndPartners({ store, listeners }: Parts): Promise<Certificate[]> {

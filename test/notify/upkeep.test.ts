@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { channelsIn, showEvent } from '../../src/domain/event.ts'
+import { maySeeEvent } from '../../src/domain/event-access.ts'
 import { zoneOf } from '../../src/domain/time.ts'
+import type { User } from '../../src/domain/user.ts'
 import { readConfig } from '../../src/config.ts'
 import { readListenerCertificates } from '../../src/files/listener-certificates.ts'
 import { makeLog } from '../../src/log.ts'
@@ -11,6 +14,7 @@ import { takeEvents } from '../../src/notify/take-events.ts'
 import { makeUpkeep } from '../../src/notify/upkeep.ts'
 import { putContact, putLocalEntity } from '../../src/store/contacts.ts'
 import type { Store } from '../../src/store/database/store.ts'
+import { eventsAfter } from '../../src/store/events/list.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
 import { signLife } from '../../src/store/transfers/signs-of-life.ts'
 import { makeTestKey } from '../support/cms-keys.ts'
@@ -84,6 +88,53 @@ testOnBoth(
     )
     assert.match(String(all[0]?.name), /Acme/)
     assert.equal(all[0]?.use, 'security.rsaRemoteKey')
+  },
+)
+
+testOnBoth(
+  'a certificate of several channels is told once to whoever watches any of them',
+  async (t, database) => {
+    const store = await withStore(t, database)
+    const { certificatePem } = await makeTestKey('Banco') // for 30 days
+    await store.write(async (tx) => {
+      await putLocalEntity(tx, { code: 'BANCO', name: 'Banco', oftp2Id: null })
+      for (const code of ['ACME', 'BETA']) {
+        await putContact(tx, contactOf(code.toLowerCase(), code, []))
+        await seedChannel(tx, seal, `BANCO-${code}-A`, code.toLowerCase(), {
+          security: { rsaRemoteKey: certificatePem },
+        })
+      }
+    })
+    for (const [id, channels] of [
+      ['first', ['BANCO-ACME-*']],
+      ['second', ['BANCO-BETA-*']],
+      ['both', ['BANCO-*']],
+      ['other', ['CAJA-*']],
+      ['all', undefined],
+    ] as const)
+      await subscribe(store, id, {
+        webhook: { url: 'http://127.0.0.1:9/' },
+        events: ['key.*'],
+        ...(channels && { channels: [...channels] }),
+      })
+    await upkeepOf(store).look(Date.now())
+    await takeEvents(store, ZONE, Date.now())
+    const made = await store.db.selectFrom('delivery').select('subscription_id').execute()
+    assert.deepEqual(made.map((one) => one.subscription_id).toSorted(), ['all', 'both', 'first', 'second'])
+    const event = (await eventsAfter(store.db, 0, 10)).find(({ type }) => type === 'key.expiring')
+    assert.ok(event)
+    assert.deepEqual(channelsIn(event), ['BANCO-ACME-A', 'BANCO-BETA-A'])
+    const sees = (codes: string[], svcFF = true) =>
+      maySeeEvent(
+        { role: 'ROLE_USER', auths: { svcFF } } as unknown as User, // all that it asks for
+        event,
+        (code) => codes.includes(code),
+      )
+    assert.deepEqual(
+      [sees(['BANCO-BETA-A']), sees(['BANCO-BETA-A'], false), sees(['CAJA-BETA-A'])],
+      [true, false, false],
+    )
+    assert.equal(JSON.stringify(showEvent(event, ZONE)).includes('BANCO-'), false)
   },
 )
 

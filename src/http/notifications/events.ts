@@ -56,7 +56,7 @@ export function positionAt(id: string | undefined, parameter: string): number | 
 export async function sightOf(
   context: Context,
   user: Account,
-): Promise<(event: Pick<EventRecord, 'type' | 'channelCode'>) => boolean> {
+): Promise<(event: Pick<EventRecord, 'type' | 'channelCode' | 'data'>) => boolean> {
   const codes = new Set((await context.channelAccess(context.store.db, user)).codes)
   return (event) => maySeeEvent(user, event, (code) => codes.has(code))
 }

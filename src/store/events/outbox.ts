@@ -13,6 +13,8 @@ export type NewEvent = {
     at: number
     channelCode?: string | undefined
     contactId?: string | undefined
+    /** Where it is about several: it is told to whoever watches any of them, and shown without them. */
+    channels?: readonly string[] | undefined
     data: EventData<T>
   }
 }[EventType]
@@ -45,12 +47,12 @@ export async function addEvents(tx: Tx, events: readonly NewEvent[]): Promise<vo
   for (const some of batches(events)) await tx.insertInto('event_outbox').values(some.map(toRow)).execute()
 }
 
-function toRow({ at, type, channelCode, contactId, data }: NewEvent): Row {
+function toRow({ at, type, channelCode, contactId, channels, data }: NewEvent): Row {
   return {
     at,
     type,
     channel_code: channelCode ?? null,
     contact_id: contactId ?? null,
-    body: JSON.stringify(data),
+    body: JSON.stringify({ ...data, channels }),
   }
 }
