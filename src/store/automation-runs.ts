@@ -1,5 +1,5 @@
 // When the automation of each channel ran last, which node holds its turn now, and how long it waits after automatic
-// emissions that failed.
+// emissions and automatic fetches that failed.
 
 import { automaticPauseMs } from '../domain/retry-schedule.ts'
 import { hot } from './database/prepared-queries.ts'
@@ -112,4 +112,69 @@ const clearPause = hot((db, arg: Arg<{ code: string }>) =>
 
 export async function noteTried(tx: Tx, code: string, tried: string): Promise<void> {
   await tx.updateTable('automation_run').set({ tried }).where('channel_code', '=', code).execute()
+}
+
+/** Automatic fetches that failed in a row, with which revision of the channel, and when the next one is due. */
+export type FetchPause = { failures: number; revision: number; waitUntil: number }
+
+/** Undefined: the last automatic fetch did not fail. */
+export async function findFetchPause(db: Db, code: string): Promise<FetchPause | undefined> {
+  const row = await db
+    .selectFrom('automation_run')
+    .select(['fetch_failures', 'fetch_revision', 'fetch_wait_until'])
+    .where('channel_code', '=', code)
+    .where('fetch_failures', '>', 0)
+    .executeTakeFirst()
+  return (
+    row && { failures: row.fetch_failures, revision: row.fetch_revision, waitUntil: row.fetch_wait_until }
+  )
+}
+
+/**
+ * An automatic fetch failed. With `pauses` the next ones wait, longer each time. True: it is the first one that failed, or
+ * the first one since the channel changed.
+ */
+export async function noteFetchFailed(
+  tx: Tx,
+  { code, revision }: { code: string; revision: number },
+  { now, pauses }: { now: number; pauses: boolean },
+): Promise<boolean> {
+  const before = await findFetchPause(tx, code)
+  const known = before?.revision === revision ? before.failures : 0
+  const failures = Math.max(1, pauses ? known + 1 : known)
+  const noted = await tx
+    .updateTable('automation_run')
+    .set({
+      fetch_failures: failures,
+      fetch_revision: revision,
+      fetch_wait_until: pauses ? now + automaticPauseMs(failures) : 0,
+    })
+    .where('channel_code', '=', code)
+    .executeTakeFirst()
+  return noted.numUpdatedRows === 1n && known === 0
+}
+
+const NO_FETCH_PAUSE = { fetch_failures: 0, fetch_wait_until: 0 }
+
+/** A fetch succeeded, or somebody has dealt with the failure. False: none had failed. */
+export async function endFetchPause(tx: Tx, code: string): Promise<boolean> {
+  const ended = await tx
+    .updateTable('automation_run')
+    .set(NO_FETCH_PAUSE)
+    .where('channel_code', '=', code)
+    .where('fetch_failures', '>', 0)
+    .executeTakeFirst()
+  return ended.numUpdatedRows === 1n
+}
+
+/** How the partner is called has changed. */
+export async function endFetchPausesOf(tx: Tx, contactId: string): Promise<void> {
+  await tx
+    .updateTable('automation_run')
+    .set(NO_FETCH_PAUSE)
+    .where('fetch_failures', '>', 0)
+    .where('channel_code', 'in', (eb) =>
+      eb.selectFrom('channel').select('code').where('contact_id', '=', contactId),
+    )
+    .execute()
 }

@@ -3,6 +3,7 @@
 import type { Selectable } from 'kysely'
 import type { Contact } from '../contract/contact.ts'
 import type { ContactSections, ProtocolName } from '../contract/contact-settings.ts'
+import { endFetchPausesOf } from './automation-runs.ts'
 import { batches } from './database/batches.ts'
 import { parseOnce } from './database/parse-once.ts'
 import { hot } from './database/prepared-queries.ts'
@@ -87,6 +88,7 @@ export async function putContact(tx: Tx, contact: ContactRecord): Promise<void> 
     .values(row)
     .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
     .execute()
+  await endFetchPausesOf(tx, contact.id)
 }
 
 /** Only if its secrets are still as they were read. */

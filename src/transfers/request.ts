@@ -24,7 +24,7 @@ import { newId } from '../store/database/ids.ts'
 import type { Store, Tx } from '../store/database/store.ts'
 import { countAwaited } from '../store/transfers/receipts.ts'
 import { sentHashes, wasSentSince } from '../store/transfers/sent-files.ts'
-import { endPause, findPause } from '../store/automation-runs.ts'
+import { endFetchPause, endPause, findPause } from '../store/automation-runs.ts'
 import { failedEmissions, settle } from '../store/transfers/failures.ts'
 import { countTransfers } from '../store/transfers/transfer-pages.ts'
 import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
@@ -405,6 +405,7 @@ export async function insert(
     })
     // Somebody deals with the failure: automation need not wait any longer.
     if (made.retryOf && direction === 'EMISION') await endPause(tx, channel.code)
+    if (direction === 'RECEPCION') await endFetchPause(tx, channel.code)
     const event = made.retryOf ? 'TRANSFER_RETRIED' : 'TRANSFER_REQUESTED'
     const auditId = await asking.audited?.(tx, id)
     // An automatic emission that is tried again after failures leaves one entry, when it ends.

@@ -6,7 +6,7 @@ import { addHistory, lockChannel } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import type { HistoryEntry } from '../store/channels.ts'
 import type { Store, Tx } from '../store/database/store.ts'
-import { endPause } from '../store/automation-runs.ts'
+import { endFetchPause, endPause } from '../store/automation-runs.ts'
 import { lastUnsettled, settleAll } from '../store/transfers/failures.ts'
 import { activeTransfers, moveTransfer } from '../store/transfers/transfers.ts'
 
@@ -24,6 +24,7 @@ export async function resetChannel(
   return store.write(async (tx) => {
     await lockChannel(tx, store.dialect, channel.code)
     await endPause(tx, channel.code)
+    await endFetchPause(tx, channel.code)
     const settled = (await lastUnsettled(tx, channel.code))?.id
     await settleAll(tx, channel.code)
     const cancelled = await cancelActive(tx, channel.code, now, by)

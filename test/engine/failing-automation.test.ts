@@ -1,4 +1,5 @@
-// Automatic emissions that fail: not at every look, one entry in the history for each, and nothing left behind.
+// Automatic emissions that fail: not at every look, one entry in the history for each, and nothing left behind. Automatic
+// fetches that fail: told once, and a partner that refuses the call is not called at every look.
 
 import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +11,10 @@ import { createFolder } from '../../src/engine/transports/folder/folder.ts'
 import { clearLeftovers } from '../../src/engine/staging/leftovers.ts'
 import type { Transport } from '../../src/engine/transports/transport.ts'
 import type { FolderSettings } from '../../src/contract/contact-settings.ts'
+import { NodeError } from '../../src/errors.ts'
+import { findContact, putContact } from '../../src/store/contacts.ts'
 import type { TransferRecord } from '../../src/domain/transfer.ts'
+import { requestFetch } from '../../src/transfers/fetch.ts'
 import { testOnBoth, waitFor } from '../support/harness.ts'
 import type { TestDatabase } from '../support/harness.ts'
 import { CODE, channelOf, startRig, withDirectories } from './rig.ts'
@@ -224,4 +228,116 @@ test('what earlier versions left is swept at a start, but not what may be retrie
   await rig.reset()
   await waitFor('a reset removes the rest', async () => (await outgoing(rig)).length === 0, PATIENCE_MS)
   await waitFor('and the half file', async () => (await rig.hidden()).join() === strange, PATIENCE_MS)
+})
+
+type Refusing = { rig: Rig; calls: () => number; answerWith: (fault: NodeError | undefined) => void }
+
+/** Calls for files at each look, and is refused until the partner is told otherwise. */
+async function refused(t: TestContext, database?: TestDatabase): Promise<Refusing> {
+  let fault: NodeError | undefined = new NodeError('login_refused', 'the password is wrong')
+  let calls = 0
+  const refusing: Transport<FolderSettings> = {
+    ...folderTransport,
+    connect: (call, host) => {
+      calls++
+      return fault ? Promise.reject(fault) : folderTransport.connect(call, host)
+    },
+  }
+  const rig = await startRig(t, { transports: [refusing], ...(database && { database }) })
+  await rig.putChannel(CODE, channelOf(rig), { automation: { watch: true } })
+  rig.run().automate(t)
+  return { rig, calls: () => calls, answerWith: (next) => (fault = next) }
+}
+
+async function fetchPause(rig: Rig): Promise<{ failures: number; until: number }> {
+  const row = await rig.store.db.selectFrom('automation_run').selectAll().executeTakeFirst()
+  return { failures: row?.fetch_failures ?? 0, until: row?.fetch_wait_until ?? 0 }
+}
+
+function fetchFailed(rig: Rig, times: number): Promise<unknown> {
+  return waitFor(
+    `${times} failed fetches`,
+    async () => (await fetchPause(rig)).failures >= times,
+    PATIENCE_MS,
+  )
+}
+
+async function details(rig: Rig): Promise<string[]> {
+  const rows = await rig.store.db
+    .selectFrom('history')
+    .select(['event', 'detail'])
+    .orderBy('position')
+    .execute()
+  return rows.map(({ event, detail }) => `${event} ${detail ?? ''}`)
+}
+
+const REFUSED = 'TRANSFER_FAILED automatic fetch: the password is wrong'
+const AGAIN = 'TRANSFER_COMPLETED automatic fetch: it works again'
+
+testOnBoth('a partner that refuses the call is called after 1, 2, 4 … minutes', async (t, database) => {
+  let from = Date.now()
+  const { rig, calls, answerWith } = await refused(t, database)
+  for (const times of [1, 2, 3]) {
+    const pauseMs = 2 ** (times - 1) * MINUTE
+    await fetchFailed(rig, times)
+    const { until } = await fetchPause(rig)
+    assert.ok(until >= from + pauseMs && until <= rig.context.now() + pauseMs, `${times} failures`)
+    await looked(rig)
+    await looked(rig)
+    if (rig.context.now() < until) assert.equal(calls(), times, 'it was called before the pause was over')
+    rig.setAhead(pauseMs)
+    from = rig.context.now()
+  }
+  await fetchFailed(rig, 4)
+  assert.deepEqual(await details(rig), [REFUSED], 'told once')
+  answerWith(undefined)
+  await rig.offer('b.txt', 'b')
+  rig.setAhead(8 * MINUTE)
+  await waitFor('it is fetched', async () => (await rig.list('in')).includes('b.txt'), PATIENCE_MS)
+  await waitFor('it is told', async () => (await details(rig)).includes(AGAIN), PATIENCE_MS)
+  assert.equal((await fetchPause(rig)).failures, 0)
+})
+
+test('another configuration of channel or partner, a fetch, a reset: the partner is called at once', async (t) => {
+  const { rig, calls } = await refused(t)
+  const { store } = rig
+  await fetchFailed(rig, 1)
+  const calledAtOnce = async (change: () => Promise<unknown>) => {
+    const [before, { until }] = [calls(), await fetchPause(rig)]
+    await change()
+    await waitFor('another call', () => calls() > before, PATIENCE_MS)
+    assert.ok(rig.context.now() < until)
+    // It failed as well, and waits from its beginning.
+    const anew = async () => {
+      const pause = await fetchPause(rig)
+      return pause.failures === 1 && pause.until !== until
+    }
+    await waitFor('its end', anew, PATIENCE_MS)
+  }
+  await calledAtOnce(() => store.write((tx) => tx.updateTable('channel').set({ revision: 7 }).execute()))
+  await calledAtOnce(() => rig.reset())
+  await calledAtOnce(async () => {
+    const { contactId } = await rig.channel()
+    const contact = await findContact(store.db, contactId)
+    assert.ok(contact)
+    await store.write((tx) => putContact(tx, contact))
+  })
+  await calledAtOnce(async () => {
+    const asking = { store, fileRoots: [], now: rig.context.now, requestedBy: 'tester' }
+    const { id } = await requestFetch(asking, await rig.channel())
+    rig.wake()
+    await rig.ended(id)
+  })
+  assert.equal((await details(rig)).filter((one) => one === REFUSED).length, 5)
+})
+
+test('a partner that does not answer is left to the circuit breaker, and that is told once', async (t) => {
+  const { rig, calls, answerWith } = await refused(t)
+  await fetchFailed(rig, 1)
+  answerWith(new NodeError('connect_failed', 'nobody answers'))
+  await rig.reset()
+  await waitFor('three more calls, at one look after the other', () => calls() >= 4, PATIENCE_MS)
+  const told = (await details(rig)).filter((one) => one.includes('nobody answers'))
+  assert.deepEqual(told, ['TRANSFER_FAILED automatic fetch: nobody answers'])
+  assert.deepEqual(await fetchPause(rig), { failures: 1, until: 0 })
 })

@@ -6,14 +6,17 @@ import { CLOCKS_APART_MS } from '../../domain/set-back.ts'
 import type { ChannelRecord } from '../../store/channels.ts'
 import {
   automationRuns,
+  endFetchPause,
+  findFetchPause,
   findPause,
   giveAutomationRunBack,
   insertAutomationRun,
+  noteFetchFailed,
   noteTried,
   takeAutomationRun,
 } from '../../store/automation-runs.ts'
 import type { AutomaticPause, AutomationRun } from '../../store/automation-runs.ts'
-import { automatedChannels, channelsOfContact, findChannel } from '../../store/channels.ts'
+import { addHistory, automatedChannels, channelsOfContact, findChannel } from '../../store/channels.ts'
 import { closedBecause, directoriesFor, goes } from '../../domain/channel.ts'
 import { automaticPauseMs } from '../../domain/retry-schedule.ts'
 import { isOpenAt } from '../../domain/time.ts'
@@ -21,7 +24,7 @@ import { nextCronTurn } from '../../domain/calendar/cron-turns.ts'
 import { spanMs } from '../../domain/calendar/windows.ts'
 import type { Calendars } from '../../domain/calendar/working-days.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
-import { NodeError } from '../../errors.ts'
+import { NodeError, toNodeError } from '../../errors.ts'
 import { contactsOwed, contactsOwing } from '../../store/transfers/receipts.ts'
 import { livingOwners } from '../../store/transfers/signs-of-life.ts'
 import { activeTransfers } from '../../store/transfers/transfers.ts'
@@ -29,6 +32,7 @@ import { filesToSend, requestSend, triedWith } from '../../transfers/request.ts'
 import type { Asking } from '../../transfers/request.ts'
 import { callNotBefore } from '../sessions/circuit-breaker.ts'
 import type { OwedReceipts } from '../sessions/owed-receipts.ts'
+import type { Lent } from '../sessions/session-pool.ts'
 import { channelsOwed } from '../sessions/receipts.ts'
 import { isSpooled } from '../sending/outbox-spool.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
@@ -219,7 +223,10 @@ async function send(context: EngineContext, channel: ChannelRecord, wake: () => 
 }
 
 /** What is left is never longer than the pause itself, unless the clock was set back. */
-function waits({ failures, waitUntil }: AutomaticPause, now: number): boolean {
+function waits(
+  { failures, waitUntil }: Pick<AutomaticPause, 'failures' | 'waitUntil'>,
+  now: number,
+): boolean {
   return now < waitUntil && waitUntil <= now + automaticPauseMs(failures)
 }
 
@@ -239,14 +246,65 @@ async function fetch(runner: Runner, channel: ChannelRecord, signal: AbortSignal
     await callAndListen(runner, channel, signal)
 }
 
-/** Calls the partner and gives it the turn. The receipts that we owe go with the call. */
+/** Calls the partner and gives it the turn, unless it waits after a failure. The receipts that we owe go with the call. */
 async function callAndListen(runner: Runner, channel: ChannelRecord, signal: AbortSignal): Promise<void> {
-  const { context, sessions, receptions } = runner
-  if (channel.config.deactivateChannel || (await callNotBefore(context, channel.contactId)) > 0) return
+  const { context } = runner
+  const pause = await findFetchPause(context.store.db, channel.code)
+  if (pause?.revision === channel.revision && waits(pause, context.now())) return
+  let lent: Lent | undefined
+  try {
+    lent = await call(runner, channel)
+    if (!lent) return
+    await listen(runner, lent, signal)
+  } catch (thrown) {
+    if (signal.aborted || context.stopping.aborted) throw thrown
+    // A partner that refuses the call would refuse each one. The circuit breaker has those that do not answer. Once it
+    // has let us in, a file that fails does not hold up the next ones, and to look for them is no more than it expects.
+    await fetchFailed(context, channel, { error: toNodeError(thrown), isCalled: lent !== undefined })
+    return
+  }
+  if (pause) await fetchSucceeded(context, channel)
+}
+
+/** Told once, until a fetch succeeds or somebody does something about it: it may fail at every look. */
+async function fetchFailed(
+  { store, log, now }: EngineContext,
+  channel: ChannelRecord,
+  { error, isCalled }: { error: NodeError; isCalled: boolean },
+): Promise<void> {
+  const at = now()
+  const isFirst = await store.write(async (tx) => {
+    const first = await noteFetchFailed(tx, channel, { now: at, pauses: !isCalled && !error.retry })
+    const detail = `automatic fetch: ${error.message}`
+    if (first) await addHistory(tx, channel.code, [{ at, event: 'TRANSFER_FAILED', detail }])
+    return first
+  })
+  log[isFirst ? 'warn' : 'debug'](
+    { channel: channel.code, code: error.code, err: error },
+    'an automatic fetch failed',
+  )
+}
+
+async function fetchSucceeded({ store, now }: EngineContext, { code }: ChannelRecord): Promise<void> {
+  const detail = 'automatic fetch: it works again'
+  await store.write(async (tx) => {
+    if (await endFetchPause(tx, code))
+      await addHistory(tx, code, [{ at: now(), event: 'TRANSFER_COMPLETED', detail }])
+  })
+}
+
+/** Undefined: it may not be called, or not now. */
+async function call(runner: Runner, channel: ChannelRecord): Promise<Lent | undefined> {
+  const { context, sessions } = runner
+  if (channel.config.deactivateChannel || (await callNotBefore(context, channel.contactId)) > 0)
+    return undefined
   const plan = await makeTransferPlan(context.store.db, context.seal, snapshotOf(channel))
   const protocol = protocolFor(runner, plan)
-  if (isSpooled(plan, protocol) || !(mayCall(channel) || protocol.capabilities.nobodyCalls)) return
-  const lent = await sessions.lend(plan, 0, 'fetch')
+  if (isSpooled(plan, protocol) || !(mayCall(channel) || protocol.capabilities.nobodyCalls)) return undefined
+  return sessions.lend(plan, 0, 'fetch')
+}
+
+async function listen({ receptions }: Runner, lent: Lent, signal: AbortSignal): Promise<void> {
   let ok = false
   try {
     await lent.session.fetch(signal)

@@ -69,6 +69,9 @@ export type Tables = {
     failures: Generated<number>
     wait_until: Generated<number>
     tried: string | null
+    fetch_failures: Generated<number>
+    fetch_revision: Generated<number>
+    fetch_wait_until: Generated<number>
   }
   outbox_file: {
     id: string
