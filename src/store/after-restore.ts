@@ -90,7 +90,7 @@ export async function bringOver(tx: Tx, before: Before): Promise<void> {
 
 const MEMORY = {
   sent_file: ['channel_code', 'name', 'hash', 'size'],
-  received_file: ['channel_code', 'key_name', 'key_date', 'key_time', 'transfer_id', 'size'],
+  received_file: ['channel_code', 'key_name', 'key_date', 'key_time', 'transfer_id', 'size', 'wire_hash'],
 } as const
 
 /** A newer database may have columns that this program does not know, an older one may lack some. */

@@ -1,6 +1,8 @@
 // Receptions that somebody asks for, where this node calls: the engine takes what the partner has, in one transfer.
 
 import assert from 'node:assert/strict'
+import { link, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Channel } from '../../src/contract/channel.ts'
 import type { SessionHost } from '../../src/engine/transports/transport.ts'
@@ -103,6 +105,35 @@ test('a fetch during which the database stops answering goes on when it answers 
   assert.deepEqual(files.map(({ name }) => name).sort(), ['a.txt', 'b.txt', 'c.txt'])
   assert.deepEqual(await rig.list('in'), ['a.txt', 'b.txt', 'c.txt'])
 })
+
+testOnBoth(
+  'another file with the inode, size and time of one that was fetched is read before it is removed',
+  async (t, database) => {
+    const rig = await runningRig(t, channelOf, { database })
+    // Whoever removes a file gives its inode to the next one.
+    const inode = join(rig.place.files, 'inode')
+    const put = async (text: string) => {
+      await writeFile(inode, text)
+      await utimes(inode, 1_700_000_000, 1_700_000_000)
+      await link(inode, join(rig.place.outbox, 'a.txt'))
+      const { state } = await fetch(rig)
+      assert.deepEqual([state, await readdir(rig.place.outbox)], ['COMPLETED', []])
+    }
+    const taken = async () => {
+      const path = join(rig.place.files, 'in', 'a.txt')
+      const text = await readFile(path, 'utf8').catch(() => undefined)
+      await rm(path, { force: true })
+      return text
+    }
+    await put('first')
+    assert.equal(await taken(), 'first')
+    await put('other')
+    assert.equal(await taken(), 'other')
+    await put('first')
+    await put('other')
+    assert.equal(await taken(), undefined)
+  },
+)
 
 test('a fetch that is cut off between two files calls again for the rest', async (t) => {
   const rig = await runningRig(t, channelOf)

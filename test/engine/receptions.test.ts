@@ -731,7 +731,11 @@ testOnBoth(
     const taken = async (name: string) => {
       const offer = offerOf(name, { size: BYTES.length, restartFrom: 0, reach })
       const key = { channelCode: CODE, ...offer.key }
-      beforeNextWrite(rig, () => rig.store.write((tx) => putReceived(tx, key, 'of another node', 1)))
+      beforeNextWrite(rig, () =>
+        rig.store.write((tx) =>
+          putReceived(tx, key, { transferId: 'of another node', size: 1, wireHash: null }),
+        ),
+      )
       await assert.rejects(rig.host().offer(offer), { code: 'duplicate_file' })
     }
     await taken('begins.bin')
@@ -756,7 +760,9 @@ testOnBoth(
     await second.write(Buffer.from('b'), 0)
     // What a killed node had whole is finished by the next one, here and now.
     const key = { channelCode: CODE, ...again.key }
-    await rig.store.write((tx) => putReceived(tx, key, 'of a killed node', 1))
+    await rig.store.write((tx) =>
+      putReceived(tx, key, { transferId: 'of a killed node', size: 1, wireHash: null }),
+    )
     await second.complete({ size: 1 })
     await first.write(Buffer.from('a'), 0)
     await first.complete({ size: 1 })
@@ -769,7 +775,9 @@ testOnBoth(
     const longer = offerOf('c.txt', { size: 2, restartFrom: 2, reach })
     const other = await rig.host().offer(longer)
     await other.write(Buffer.from('cc'), 0)
-    await rig.store.write((tx) => putReceived(tx, { ...key, ...longer.key }, 'of a killed node', 1))
+    await rig.store.write((tx) =>
+      putReceived(tx, { ...key, ...longer.key }, { transferId: 'of a killed node', size: 1, wireHash: null }),
+    )
     await assert.rejects(other.complete({ size: 2 }), { code: 'duplicate_file' })
   },
 )

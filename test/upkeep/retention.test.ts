@@ -502,7 +502,7 @@ testOnBoth(
     const key = { channelCode: PLAIN, name: 'new.txt', date: '20260615', time: '1200000001' }
     const sent = { channelCode: PLAIN, name: 'new.txt', hash: 'ab', size: 4 }
     await store.write(async (tx) => {
-      await putReceived(tx, key, long, 4)
+      await putReceived(tx, key, { transferId: long, size: 4, wireHash: null })
       await rememberSent(tx, sent)
       await forgetReceived(tx, PLAIN, NOW, 50)
     })

@@ -9,7 +9,7 @@ import { findReceived, removeHalfFile } from '../../store/transfers/receptions.t
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import { writeHeld } from '../held-writes.ts'
 import { removeReceived } from '../staging/staging.ts'
-import type { Part } from './part-file.ts'
+import type { Part, Whole } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import type { Reception } from './reception.ts'
@@ -19,6 +19,7 @@ export type Abandoned = {
   receiving: ReceivingContext
   key: FileKey
   name: string
+  fetched: boolean
   record: TransferFileRecord
   /** Undefined: it was not even opened. */
   file: Part | undefined
@@ -47,12 +48,18 @@ export async function abandonFile(abandoned: Abandoned, given: unknown, keep: bo
  * Whether another transfer has put the very same file in place while it came here: then nothing of it is needed, and it is
  * no reason to fail.
  */
-export async function isHereAlready(abandoned: Abandoned, reason: unknown, size: number): Promise<boolean> {
-  const { receiving, key, file, written } = abandoned
+export async function isHereAlready(
+  abandoned: Abandoned,
+  reason: unknown,
+  whole: Whole | undefined,
+): Promise<boolean> {
+  const { receiving, key, file, fetched, written } = abandoned
   if (!file || written() || !(reason instanceof NodeError) || reason.code !== 'duplicate_file') return false
   // A database that does not answer now does not say so.
   const received = await findReceived(receiving.context.store.db, key).catch(() => undefined)
-  if (received?.size !== size) return false
+  if (received === undefined || received.size !== whole?.size) return false
+  // Its name, size and time may be those of another file.
+  if (fetched && received.wireHash !== whole.sha256) return false
   await file.close()
   await remove(abandoned, file.path)
   return true

@@ -51,6 +51,7 @@ export class IncomingFile implements Incoming {
   #inbound: Inbound
   readonly #key: FileKey
   #file: Part | undefined
+  #came: Whole | undefined
   #reception: Reception | undefined
   #record: TransferFileRecord
   /** What is durable of it, as place-file.ts goes on with it. */
@@ -236,7 +237,7 @@ export class IncomingFile implements Incoming {
     try {
       if (await this.#put(await this.#whole(end))) return this.#settle()
     } catch (thrown) {
-      if (await isHereAlready(this.#abandoned(), thrown, end.size)) return this.#end()
+      if (await isHereAlready(this.#abandoned(), thrown, this.#came)) return this.#end()
       const unsure = this.#reception !== undefined && isUnavailable(thrown)
       if (this.#come.placed || unsure)
         return throwUnlessTaken(await this.#leaveToNext(thrown), this.#key, this.#come.placed)
@@ -253,7 +254,7 @@ export class IncomingFile implements Incoming {
 
   async #whole(end: { size: number; sha256?: string }): Promise<Whole> {
     const { name } = this.#offer
-    const whole = await this.#opened().finish()
+    const whole = (this.#came = await this.#opened().finish())
     await this.#awaitTurn()
     if (whole.size !== end.size)
       throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
@@ -377,6 +378,7 @@ export class IncomingFile implements Incoming {
       receiving: this.#receiving,
       key: this.#key,
       name: this.#offer.name,
+      fetched: this.#offer.fetched === true,
       record: this.#record,
       file: this.#file,
       reception: () => this.#reception,

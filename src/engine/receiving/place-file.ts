@@ -207,7 +207,10 @@ export async function recordPlaced(
   const write = async (tx: Tx) => {
     if (phase === 'DONE') await recordDone(tx, running, file, { pathPost: null, owesReceipts })
     else await updateFile(tx, held, file.index, { phase, position: file.position }, file)
-    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, file.position)
+    if (namesOneFile(key)) {
+      const { position: size, wireHash } = file
+      await putReceived(tx, key, { transferId: transfer.id, size, wireHash })
+    }
     if (!isQuick(received)) await removeHalfFile(tx, key, received)
   }
   await writeHeld(context.store, held, write)

@@ -41,9 +41,9 @@ export async function proposeKey(
       receivedAt: now,
     })
     await addHistory(tx, plan.code, [{ at: now, event: 'KEY_RECEIVED', detail: fingerprint }])
-    const { size, hash, position } = file
+    const { size, hash, wireHash, position } = file
     await updateFile(tx, held, file.index, { phase: 'PLACED', size, hash, position })
-    if (namesOneFile(key)) await putReceived(tx, key, transfer.id, position)
+    if (namesOneFile(key)) await putReceived(tx, key, { transferId: transfer.id, size: position, wireHash })
     await removeHalfFile(tx, key, receivedPath(path))
   })
   file.phase = 'PLACED'

@@ -16,8 +16,8 @@
 // missed the acknowledgement and offers the file again is told that it is here.
 
 import { NodeError } from '../../errors.ts'
-import { findHalfFile, findReceived, removeHalfFile } from '../../store/transfers/receptions.ts'
-import type { FileKey } from '../../store/transfers/receptions.ts'
+import { findHalfFile, findReceived, hashInList, removeHalfFile } from '../../store/transfers/receptions.ts'
+import type { FileKey, ReceivedFile } from '../../store/transfers/receptions.ts'
 import { chooseInbound, refuseUnfit } from './route-offer.ts'
 import type { ReceivingContext } from './receiving-context.ts'
 import { makeTransferPlan, snapshotOf } from '../transfer-plan.ts'
@@ -51,7 +51,7 @@ export async function receiveOffer(receiving: ReceivingContext, offer: Offer): P
     if (before) {
       await dropHalf(context, key)
       await incoming.forget()
-      return receivedBefore(offer, before.size)
+      return await receivedBefore(context, offer, key, before)
     }
     const quota = await receiving.quotas.enter(plan, key, offer.size ?? offer.estimate ?? 0)
     void incoming.over.then(() => quota.leave())
@@ -71,13 +71,23 @@ async function dropHalf({ store }: EngineContext, key: FileKey): Promise<void> {
   await store.write((tx) => removeHalfFile(tx, key, half.path))
 }
 
-/** The file is here, but the partner missed that. If it can skip all the bytes, it does; if not, it is told. */
-function receivedBefore(offer: Offer, size: number): Incoming {
-  if (offer.size === undefined || offer.restartFrom < offer.size || offer.size !== size)
+/**
+ * The file is here, but the partner missed that. If it can skip all the bytes, it does; if not, it is told. Where this node
+ * fetches by itself, the key is what it has seen of the file: it is told the hash, to compare before it removes anything.
+ */
+async function receivedBefore(
+  { store }: EngineContext,
+  offer: Offer,
+  key: FileKey,
+  before: ReceivedFile,
+): Promise<Incoming> {
+  if (offer.size === undefined || offer.restartFrom < offer.size || offer.size !== before.size)
     throw new NodeError('duplicate_file', `${offer.name} was received before`)
+  const sha256 = offer.fetched && (before.wireHash ?? (await hashInList(store.db, key, before)))
   const nothing = () => Promise.resolve()
   return {
     position: offer.size,
+    known: { sha256 },
     read: () => Promise.resolve(0),
     truncate: nothing,
     write: nothing,

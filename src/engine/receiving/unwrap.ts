@@ -28,6 +28,7 @@ export type Unwrapped = {
   path: string
   size: number
   hash: string
+  /** What the receipt shows; without receipts what tells whether a file that is offered again is the same. */
   wireHash: string | null
   /** Another than it came under: it was gzip, and its name said so. */
   name?: string
@@ -93,7 +94,7 @@ async function unwrapChecked(
     throw new NodeError('bad_signature', `channel ${plan.code} takes signed files alone`, {
       cause: { flaw: 'unsigned' } satisfies FileFlaw,
     })
-  const wireHash = await receiptHash(received, offer, signal)
+  const wireHash = capabilities.receipts ? await receiptHash(received, offer, signal) : received.sha256
   const opened = openedName(offer.name)
   let name: string | undefined
   const isGzip = opened === undefined ? undefined : () => void (name = opened)

@@ -257,6 +257,12 @@ export interface Offer {
 export interface Incoming {
   /** Octets durably here from an earlier try of the same file, at most `Offer.restartFrom`; 0 otherwise. */
   readonly position: number
+  /**
+   * A file of this key is here, and nothing of it is needed. Where the key is no more than what was seen of a file (`fetched`)
+   * it may be another one: it is removed at the partner's only after its octets were read and have this hash. If they have
+   * another, or none is known, it is offered anew, with its own hash in its key.
+   */
+  readonly known?: { readonly sha256: string | undefined }
   /** Reads back what is already here; V restarts count records with it. */
   read(into: Uint8Array, position: number): Promise<number>
   /** Cuts what is here to `length` octets before writing goes on (a restart point in the middle of a record). */

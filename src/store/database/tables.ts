@@ -36,7 +36,12 @@ export type Tables = {
   transfer_hour: TransferHourRow
   transfer_trace: { transfer_id: string; traceparent: string }
   sent_file: { channel_code: string; name: string; hash: string; size: number; seen_at: Generated<number> }
-  received_file: FileKeyRow & { transfer_id: string; size: number; seen_at: Generated<number> }
+  received_file: FileKeyRow & {
+    transfer_id: string
+    size: number
+    seen_at: Generated<number>
+    wire_hash: Generated<string | null>
+  }
   partial_file: FileKeyRow & { path: string; position: number; updated_at: number }
   owed_receipt: {
     id: string

@@ -17,11 +17,11 @@ function keyColumns(key: FileKey) {
   return { channel_code: key.channelCode, key_name: key.name, key_date: key.date, key_time: key.time }
 }
 
-const receivedFile = hot<FileKey, { transfer_id: string; size: number }>(
+const receivedFile = hot<FileKey, { transfer_id: string; size: number; wire_hash: string | null }>(
   (db, arg) =>
     db
       .selectFrom('received_file')
-      .select(['transfer_id', 'size'])
+      .select(['transfer_id', 'size', 'wire_hash'])
       .where((eb) => eb.and(keyColumns(keyArguments(arg)))),
   'once',
 )
@@ -30,22 +30,44 @@ function keyArguments(arg: Arg<FileKey>): FileKey {
   return { channelCode: arg('channelCode'), name: arg('name'), date: arg('date'), time: arg('time') }
 }
 
-export async function findReceived(
+/** `wireHash`: of the octets as they came, where it was recorded. */
+export type ReceivedFile = { transferId: string; size: number; wireHash: string | null }
+
+export async function findReceived(db: Db, key: FileKey): Promise<ReceivedFile | undefined> {
+  const [row] = await receivedFile(db, key)
+  return row && { transferId: row.transfer_id, size: row.size, wireHash: row.wire_hash }
+}
+
+/** For memories of earlier versions: the hash in the transfer's list, which is that of the file as it was put in place. */
+export async function hashInList(
   db: Db,
   key: FileKey,
-): Promise<{ transferId: string; size: number } | undefined> {
-  const [row] = await receivedFile(db, key)
-  return row && { transferId: row.transfer_id, size: row.size }
+  { transferId }: ReceivedFile,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('transfer_file')
+    .select(['hash', 'wire_hash'])
+    .where('transfer_id', '=', transferId)
+    .where('key_name', '=', key.name)
+    .where('key_date', '=', key.date)
+    .where('key_time', '=', key.time)
+    .executeTakeFirst()
+  return row?.wire_hash ?? row?.hash ?? undefined
 }
 
-export async function putReceived(tx: Tx, key: FileKey, transferId: string, size: number): Promise<void> {
-  await insertReceived(tx, { ...key, transferId, size })
+export async function putReceived(tx: Tx, key: FileKey, received: ReceivedFile): Promise<void> {
+  await insertReceived(tx, { ...key, ...received })
 }
 
-const insertReceived = hot<FileKey & { transferId: string; size: number }, unknown>((db, arg) =>
+const insertReceived = hot<FileKey & ReceivedFile, unknown>((db, arg) =>
   db
     .insertInto('received_file')
-    .values({ ...keyColumns(keyArguments(arg)), transfer_id: arg('transferId'), size: arg('size') })
+    .values({
+      ...keyColumns(keyArguments(arg)),
+      transfer_id: arg('transferId'),
+      size: arg('size'),
+      wire_hash: arg('wireHash'),
+    })
     .onConflict((conflict) => conflict.doNothing()),
 )
 

@@ -6,6 +6,7 @@
 // the file away at once, and an attempt that finds `.done` knows that it was there (push-markers.ts). A crash leaves the
 // `.part`, the file and its `.part`, or the `.done`, never half a file under its real name.
 
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -20,9 +21,11 @@ import type { NodePlaces } from '../../../files/partner-folders.ts'
 import { isUntouched, removeIf } from '../../../files/place.ts'
 import type { SmallBatches } from '../small-batches.ts'
 import type { FileKey } from '../file-key.ts'
+import { FilesLeft } from '../files-left.ts'
 import type {
   Call,
   Capabilities,
+  Incoming,
   PartnerAnswer,
   PushProgress,
   PushResult,
@@ -55,6 +58,7 @@ const CAPABILITIES: Capabilities = {
 
 /** `places`: what the folders of partners must stay away from. */
 export function createFolder(places: NodePlaces): Transport<Settings> {
+  const left = new FilesLeft()
   return {
     protocol: 'folder',
     capabilities: CAPABILITIES,
@@ -71,7 +75,7 @@ export function createFolder(places: NodePlaces): Transport<Settings> {
         )
       for (const path of [folder.inbox, folder.outbox])
         if (path !== undefined) await requireFolder(path, places)
-      return new FolderSession(call, folder, host)
+      return new FolderSession(call, folder, host, left)
     },
     async discard({ inbox }, find) {
       if (inbox === undefined) return
@@ -114,9 +118,11 @@ class FolderSession implements Session {
   readonly #folder: Settings
   readonly #markers: PushMarkers | undefined
   readonly #host: SessionHost
+  readonly #left: FilesLeft
   readonly #applications: readonly string[]
 
-  constructor(call: Call<unknown>, folder: Settings, host: SessionHost) {
+  constructor(call: Call<unknown>, folder: Settings, host: SessionHost, left: FilesLeft) {
+    this.#left = left
     this.contactId = call.contactId
     this.reach = call.reach
     this.#folder = folder
@@ -206,14 +212,16 @@ class FolderSession implements Session {
     if (refused !== undefined) throw refused
   }
 
-  async #take(path: string, name: string, found: Stats, signal: AbortSignal): Promise<void> {
+  /** `sha256`: its octets were read and have this hash. */
+  #offer(name: string, found: Stats, sha256?: string): Promise<Incoming> {
     const digits = found.mtime.toISOString().replaceAll(/[^0-9]/g, '')
-    const incoming = await this.#host.offer({
+    // With the inode in its key, a replacement of the same name and time is another file. But inodes are used again.
+    const time = [digits.slice(8, 17), found.size, found.ino, ...(sha256 === undefined ? [] : [sha256])]
+    return this.#host.offer({
       contactId: this.contactId,
       application: this.#applications.length === 1 ? (this.#applications[0] ?? '') : '',
       name,
-      // With the inode in its key, a replacement of the same name and time is another file.
-      key: { name, date: digits.slice(0, 8), time: `${digits.slice(8, 17)}-${found.size}-${found.ino}` },
+      key: { name, date: digits.slice(0, 8), time: time.join('-') },
       format: { kind: 'U', recordLength: 0 },
       envelope: undefined,
       size: found.size,
@@ -222,27 +230,46 @@ class FolderSession implements Session {
       reach: this.reach,
       encryptedSession: false,
     })
+  }
+
+  async #take(path: string, name: string, found: Stats, signal: AbortSignal): Promise<void> {
+    let incoming = await this.#offer(name, found)
+    const id = `${path}/${found.size}/${found.mtimeMs}/${found.ino}`
+    const reason = incoming.known && this.#left.reasonOf(id, Date.now())
+    if (reason !== undefined) throw reason
+    let sha256: string | undefined
     try {
       await using file = await openSame(path, found)
-      const buffer = Buffer.allocUnsafe(Math.min(PIECE, found.size) || 1)
-      let position = incoming.position
-      while (position < found.size) {
-        signal.throwIfAborted()
-        const { bytesRead } = await file.read(buffer, 0, buffer.length, position)
-        if (bytesRead === 0) throw new NodeError('file_changed', `${path} became shorter while it was read`)
-        await incoming.write(buffer.subarray(0, bytesRead), position)
-        position += bytesRead
+      if (incoming.known) {
+        const hash = createHash('sha256')
+        await readOn(file, { path, from: 0, to: found.size, signal }, (bytes) => void hash.update(bytes))
+        sha256 = hash.digest('hex')
+        if (sha256 !== incoming.known.sha256)
+          incoming = await this.#offer(name, found, sha256).catch((thrown: unknown) => {
+            // It was read in vain.
+            if (thrown instanceof NodeError && !thrown.retry) this.#left.stays(id, thrown, Date.now())
+            throw thrown
+          })
       }
+      await readOn(file, { path, from: incoming.position, to: found.size, signal }, (bytes, position) =>
+        incoming.write(bytes, position),
+      )
       if (!isUntouched(await file.stat(), found))
         throw new NodeError('file_changed', `${path} changed while it was read`)
-      await incoming.complete({ size: found.size })
+      await incoming.complete({ size: found.size, ...(sha256 !== undefined && { sha256 }) })
     } catch (thrown) {
       const fault = fromFileError(thrown, path)
       await incoming.abandon(fault, fault.code !== 'file_changed')
       throw fault
     }
     // If it was replaced or written to meanwhile, it is another file, and fetched the next time.
-    removeIf(path, (now) => isUntouched(now, found))
+    try {
+      removeIf(path, (now) => isUntouched(now, found))
+      this.#left.gone(id)
+    } catch (thrown) {
+      this.#left.stays(id, thrown, Date.now())
+      throw thrown
+    }
   }
 
   async close(): Promise<void> {
@@ -300,6 +327,21 @@ async function readyFiles(outbox: string): Promise<Ready[]> {
     if (now && isUntouched(now, file.found)) ready.push(file)
   }
   return ready
+}
+
+async function readOn(
+  file: FileHandle,
+  { path, from, to, signal }: { path: string; from: number; to: number; signal: AbortSignal },
+  take: (bytes: Uint8Array, position: number) => Promise<void> | void,
+): Promise<void> {
+  const buffer = Buffer.allocUnsafe(Math.min(PIECE, to) || 1)
+  for (let position = from; position < to;) {
+    signal.throwIfAborted()
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - position), position)
+    if (bytesRead === 0) throw new NodeError('file_changed', `${path} became shorter while it was read`)
+    await take(buffer.subarray(0, bytesRead), position)
+    position += bytesRead
+  }
 }
 
 /** The file that was seen, not one that has taken its place since. */

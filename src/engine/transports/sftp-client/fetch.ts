@@ -1,6 +1,8 @@
 // Takes what lies in the partner's outbox. Each regular file that is neither hidden nor a `.part` is offered to the
 // engine, read, completed, and only then removed at the partner's end: a crash in between shows the same file again,
-// and its key (name, size, modification time) lets the engine recognise it.
+// and its key (name, size, modification time) lets the engine recognise it. Times are told in seconds, so that key may be
+// another file's too: a file that the engine recognises is read again, and removed only if its octets are the same. If they
+// are not, it is offered as a new file.
 //
 // A file that changes while it is read is left for the next time. Several files are under way at once, since a small
 // one costs round trips and nothing else.
@@ -11,9 +13,10 @@ import { NodeError } from '../../../errors.ts'
 import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
 import type { FileKey } from '../file-key.ts'
+import type { FilesLeft } from '../files-left.ts'
 import type { Incoming, SessionHost, Reach } from '../transport.ts'
 
-import { receiveBytes } from './byte-flow.ts'
+import { receiveBytes, sha256Of } from './byte-flow.ts'
 import { FILES_AT_ONCE } from './fetch-lines.ts'
 import type { FetchLines, Leave } from './fetch-lines.ts'
 import { abortReason } from './line.ts'
@@ -32,6 +35,7 @@ export interface FetchContext {
   lines: FetchLines
   host: SessionHost
   reach: Reach
+  left: FilesLeft
   /** Folders to look in, each with the application its files belong to ('' when the folder does not say). */
   outboxes: readonly { folder: string; application: string }[]
 }
@@ -181,35 +185,28 @@ interface Over {
   leave: Leave
 }
 
-async function takeFile(
-  { host, reach }: FetchContext,
-  file: RemoteFile & Over,
-  signal: AbortSignal,
-): Promise<void> {
+async function takeFile(context: FetchContext, file: RemoteFile & Over, signal: AbortSignal): Promise<void> {
   const { remote, leave } = file
+  const { left } = context
+  const id = `${context.reach.contactId} ${file.path}/${file.size}/${file.mtime}`
   let incoming: Incoming
   try {
-    incoming = await host.offer({
-      contactId: reach.contactId,
-      reach,
-      application: file.application,
-      name: file.name,
-      key: keyOf(file),
-      format: { kind: 'U', recordLength: 0 },
-      envelope: undefined,
-      size: file.size,
-      restartFrom: file.size,
-      fetched: true,
-      encryptedSession: true,
-    })
+    incoming = await offer(context, file)
+    if (incoming.known) throwIfThere(left.reasonOf(id, Date.now()))
   } catch (error) {
-    if (error instanceof NodeError && SKIPS_FILE.has(error.code)) return
+    if (skipsFile(error)) return
     throw error
   }
   let handle: Buffer | undefined
+  let sha256: string | undefined
   try {
     handle = await openListed(remote, file, signal)
-    await download(file, handle, incoming, signal)
+    if (incoming.known) {
+      sha256 = await sha256Of(remote, handle, file.size, signal)
+      checkSame(file, await remote.fstat(handle, signal))
+      if (sha256 !== incoming.known.sha256) incoming = await offer(context, file, sha256)
+    }
+    if (!incoming.known) await download(file, handle, incoming, signal)
   } catch (error) {
     if (handle) leave(handle)
     const fault = signal.aborted ? abortReason(signal) : error
@@ -217,23 +214,60 @@ async function takeFile(
     const cancelled = fault instanceof NodeError && fault.code === 'cancelled'
     await incoming.abandon(fault, !changed && !cancelled)
     if (changed) return
+    // It was read in vain.
+    if (incoming.known && skipsFile(fault)) return left.stays(id, fault, Date.now())
     throw fault
   }
   try {
-    await incoming.complete({ size: file.size })
+    await incoming.complete({ size: file.size, ...(sha256 !== undefined && { sha256 }) })
   } catch (error) {
     leave(handle)
     throw error
   }
   // Only now that it is safe here.
   remote.closeLater(handle)
-  await removeTaken(remote, file)
+  try {
+    await removeTaken(remote, file)
+    left.gone(id)
+  } catch (error) {
+    if (!endsFetch(error)) left.stays(id, error, Date.now())
+    throw error
+  }
 }
 
-/** '/' cannot be part of a name, so name and size cannot be mistaken for another pair. */
-export function keyOf(file: { name: string; size: number; mtime: number }): FileKey {
+/** `sha256`: its octets were read and have this hash. */
+function offer({ host, reach }: FetchContext, file: RemoteFile, sha256?: string): Promise<Incoming> {
+  return host.offer({
+    contactId: reach.contactId,
+    reach,
+    application: file.application,
+    name: file.name,
+    key: keyOf(file, sha256),
+    format: { kind: 'U', recordLength: 0 },
+    envelope: undefined,
+    size: file.size,
+    restartFrom: file.size,
+    fetched: true,
+    encryptedSession: true,
+  })
+}
+
+function skipsFile(error: unknown): boolean {
+  return error instanceof NodeError && SKIPS_FILE.has(error.code)
+}
+
+function throwIfThere(reason: unknown): void {
+  if (reason !== undefined) throw reason
+}
+
+/**
+ * '/' cannot be part of a name, so name and size cannot be mistaken for another pair. The hash is part of it where another
+ * file of that name, size and time was received.
+ */
+export function keyOf(file: { name: string; size: number; mtime: number }, sha256?: string): FileKey {
   const digits = new Date(file.mtime * 1000).toISOString().replace(/\D/g, '')
-  return { name: `${file.name}/${file.size}`, date: digits.slice(0, 8), time: `${digits.slice(8, 14)}0000` }
+  const name = `${file.name}/${file.size}${sha256 === undefined ? '' : `/${sha256}`}`
+  return { name, date: digits.slice(0, 8), time: `${digits.slice(8, 14)}0000` }
 }
 
 async function download(

@@ -862,6 +862,61 @@ test('files that the partner does not let be removed do not hide those behind th
   assert.deepEqual(host.received.map((one) => one.offer.name).sort(), names)
 })
 
+test(
+  'a file of the same name, size and second as one that was received is read before it is removed',
+  { skip },
+  async () => {
+    const { outbox, host } = await freshFolders()
+    host.remembers = true
+    const put = async (text: string) => {
+      await writeFile(join(outbox, 'X'), text)
+      await utimes(join(outbox, 'X'), 1_700_000_000, 1_700_000_000)
+      await withSession(callTo({ outbox }), host, (session) => session.fetch(never))
+      assert.deepEqual(await readdir(outbox), [])
+    }
+    const texts = async () => (await host.bytesOf('X')).map(String)
+    await put('first')
+    await put('other')
+    assert.deepEqual(await texts(), ['first', 'other'])
+    // As after a removal that failed: each of them is here, and goes without coming again.
+    await put('other')
+    await put('first')
+    assert.deepEqual(await texts(), ['first', 'other'])
+  },
+)
+
+test(
+  'a file that the partner does not let be removed comes once, and is not read at every fetch',
+  { skip },
+  async (t) => {
+    const { outbox, host } = await freshFolders()
+    host.remembers = true
+    const readOnly = await startOpenSsh('ForceCommand internal-sftp -R')
+    closeAfter(t, () => readOnly.stop())
+    const call = sftpCall(readOnly.port, { ...signInTo(readOnly), inbox: '/nowhere', outbox })
+    const put = async (text: string) => {
+      await writeFile(join(outbox, 'kept'), text)
+      await utimes(join(outbox, 'kept'), 1_700_000_000, 1_700_000_000)
+    }
+    await put('first')
+    const fetchBy = async (transport: ReturnType<typeof sftpClientTransport>) => {
+      const session = await transport.connect(call, host)
+      await assert.rejects(session.fetch(never), failsWith('remote_refused', 'remove'))
+      await session.close()
+    }
+    const node = sftpClientTransport()
+    for (let nth = 0; nth < 3; nth++) await fetchBy(node)
+    assert.equal(host.received.length, 1)
+    // Nobody has read it: otherwise this would have come.
+    await put('other')
+    await fetchBy(node)
+    assert.equal(host.received.length, 1)
+    // A node that has started over has compared nothing yet.
+    await fetchBy(sftpClientTransport())
+    assert.deepEqual((await host.bytesOf('kept')).map(String), ['first', 'other'])
+  },
+)
+
 test('a file that cannot be completed stays at the partner', { skip }, async () => {
   const { outbox, host } = await freshFolders()
   await writeFile(join(outbox, 'kept'), 'kept')

@@ -3,6 +3,7 @@
 // open until it is closed: whoever holds it may take long to make the next file ready.
 
 import { NodeError } from '../../../errors.ts'
+import { FilesLeft } from '../files-left.ts'
 import type { SmallBatches } from '../small-batches.ts'
 import type {
   Call,
@@ -38,12 +39,13 @@ export interface SftpClientOptions {
 
 export function sftpClientTransport(options: SftpClientOptions = {}): Transport<SftpSettings> {
   const inDoubt = new StepsInDoubt()
+  const left = new FilesLeft()
   return {
     ...SFTP,
     async connect(call, host) {
       const settings = checkSettings(call.settings)
       const opened = await openRemote({ ...call, settings })
-      return new SftpClientSession({ ...call, settings }, host, { ...opened, inDoubt, options })
+      return new SftpClientSession({ ...call, settings }, host, { ...opened, inDoubt, left, options })
     },
   }
 }
@@ -69,6 +71,7 @@ interface Parts {
   line: Line
   remote: Remote
   inDoubt: StepsInDoubt
+  left: FilesLeft
   options: SftpClientOptions
 }
 
@@ -137,7 +140,7 @@ class SftpClientSession implements Session {
         folder: folderFor(settings.outbox, 'outbox', application),
         application,
       }))
-      const { remote } = this.#parts
+      const { remote, left } = this.#parts
       // The session's end ends it, also where it goes on over a further connection.
       const over = AbortSignal.any([signal, this.ended])
       const lines = new FetchLines(this.#fetchLine, {
@@ -145,7 +148,7 @@ class SftpClientSession implements Session {
         hangUp: (opened) => this.#hangUp(opened),
       })
       try {
-        await fetchFiles({ remote, lines, host: this.#host, reach, outboxes }, over)
+        await fetchFiles({ remote, lines, host: this.#host, reach, left, outboxes }, over)
       } finally {
         await lines.end()
       }
