@@ -9,6 +9,7 @@ import { findReceived, removeHalfFile } from '../../store/transfers/receptions.t
 import { insertFiles } from '../../store/transfers/transfers.ts'
 import { writeHeld } from '../held-writes.ts'
 import { removeReceived } from '../staging/staging.ts'
+import type { Offer } from '../transports/transport.ts'
 import type { Part, Whole } from './part-file.ts'
 import { quarantine } from './quarantine.ts'
 import type { ReceivingContext } from './receiving-context.ts'
@@ -18,8 +19,7 @@ import { isUnavailable } from './refusal.ts'
 export type Abandoned = {
   receiving: ReceivingContext
   key: FileKey
-  name: string
-  fetched: boolean
+  offer: Pick<Offer, 'name' | 'fetched'>
   record: TransferFileRecord
   /** Undefined: it was not even opened. */
   file: Part | undefined
@@ -30,7 +30,7 @@ export type Abandoned = {
 }
 
 export async function abandonFile(abandoned: Abandoned, given: unknown, keep: boolean): Promise<void> {
-  const { receiving, key, name, file } = abandoned
+  const { receiving, key, offer, file } = abandoned
   const signal = abandoned.reception()?.running.signal
   const reason: unknown = signal?.aborted ? signal.reason : given
   const done = await putAway(abandoned, reason, keep)
@@ -39,7 +39,7 @@ export async function abandonFile(abandoned: Abandoned, given: unknown, keep: bo
   if (done && ours && file) await remove(abandoned, file.path)
   const reception = abandoned.reception()
   if (!reception) return
-  reception.refuse(naming(reason, name))
+  reception.refuse(naming(reason, offer.name))
   // A fetch goes on with the next file: closed, it would stand in the way of its own.
   if (keep) reception.letGo()
 }
@@ -53,13 +53,13 @@ export async function isHereAlready(
   reason: unknown,
   whole: Whole | undefined,
 ): Promise<boolean> {
-  const { receiving, key, file, fetched, written } = abandoned
+  const { receiving, key, file, offer, written } = abandoned
   if (!file || written() || !(reason instanceof NodeError) || reason.code !== 'duplicate_file') return false
   // A database that does not answer now does not say so.
   const received = await findReceived(receiving.context.store.db, key).catch(() => undefined)
   if (received === undefined || received.size !== whole?.size) return false
   // Its name, size and time may be those of another file.
-  if (fetched && received.wireHash !== whole.sha256) return false
+  if (offer.fetched && received.wireHash !== whole.sha256) return false
   await file.close()
   await remove(abandoned, file.path)
   return true
@@ -67,7 +67,7 @@ export async function isHereAlready(
 
 /** Keeps it for a resumption or puts it into quarantine. True: nobody needs the bytes here any more. */
 async function putAway(
-  { receiving, key, name, file, reception }: Abandoned,
+  { receiving, key, offer, file, reception }: Abandoned,
   reason: unknown,
   keep: boolean,
 ): Promise<boolean> {
@@ -80,7 +80,7 @@ async function putAway(
   if (!file || resumable || code === 'lease_lost' || isUnavailable(reason)) return false
   const transfer = reception()?.running.transfer
   if (transfer && (code === 'bad_signature' || code === 'bad_envelope'))
-    await quarantine(context, transfer, name, file.path, reason).catch((thrown: unknown) =>
+    await quarantine(context, transfer, offer.name, file.path, reason).catch((thrown: unknown) =>
       context.log.error({ err: thrown, path: file.path }, 'a refused file could not be put away'),
     )
   return true

@@ -259,10 +259,7 @@ export class IncomingFile implements Incoming {
     if (whole.size !== end.size)
       throw new NodeError('connection_lost', `${name}: ${whole.size} octets came of ${end.size}`)
     if (end.sha256 !== undefined && end.sha256 !== whole.sha256)
-      throw new NodeError(
-        'hash_mismatch',
-        `${name}: the partner sent SHA-256 ${end.sha256}, here arrived ${whole.sha256}`,
-      )
+      throw new NodeError('hash_mismatch', `${name}: SHA-256 sent ${end.sha256}, arrived ${whole.sha256}`)
     return whole
   }
 
@@ -377,8 +374,7 @@ export class IncomingFile implements Incoming {
     return {
       receiving: this.#receiving,
       key: this.#key,
-      name: this.#offer.name,
-      fetched: this.#offer.fetched === true,
+      offer: this.#offer,
       record: this.#record,
       file: this.#file,
       reception: () => this.#reception,

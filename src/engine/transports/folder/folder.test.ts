@@ -133,6 +133,17 @@ test('a file that replaces the fetched one before it is taken away is not lost',
   assert.equal(host.received.get('again.txt')?.toString(), 'second')
 })
 
+test('files under temporary names are not fetched', async (t) => {
+  const { outbox, connect, offer, offered } = await folderPartner(t)
+  const host = new MemoryHost()
+  const names = ['.hidden', 'a.part', 'b.filepart', 'c.partial', 'd.TMP', 'e.temp']
+  for (const name of names) await writeFile(join(outbox, name), 'x')
+  await offer('template.tmpl', Buffer.from('x'))
+  await (await connect(host)).fetch(never)
+  assert.deepEqual([...host.received.keys()], ['template.tmpl'])
+  assert.deepEqual((await offered()).sort(), names)
+})
+
 test('links in the outbox are not followed', async (t) => {
   const { outbox, connect } = await folderPartner(t)
   await symlink('/etc/hostname', join(outbox, 'link.txt'))

@@ -6,26 +6,20 @@
 // the file away at once, and an attempt that finds `.done` knows that it was there (push-markers.ts). A crash leaves the
 // `.part`, the file and its `.part`, or the `.done`, never half a file under its real name.
 
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import type { Stats } from 'node:fs'
-import { link, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FolderSettings } from '../../../contract/contact-settings.ts'
 import { NodeError, fromFileError, systemCode } from '../../../errors.ts'
 import { syncFolder } from '../../../files/folder-sync.ts'
 import { requirePartnerFolder } from '../../../files/partner-folders.ts'
 import type { NodePlaces } from '../../../files/partner-folders.ts'
-import { isUntouched, removeIf } from '../../../files/place.ts'
 import type { SmallBatches } from '../small-batches.ts'
 import type { FileKey } from '../file-key.ts'
 import { FilesLeft } from '../files-left.ts'
 import type {
   Call,
   Capabilities,
-  Incoming,
   PartnerAnswer,
   PushProgress,
   PushResult,
@@ -35,12 +29,13 @@ import type {
   WireFile,
   Reach,
 } from '../transport.ts'
-import { PIECE, copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { copyBytes, sameBytes, sha256Of } from './bytes.ts'
+import { folderFault, noFolder } from './folder-faults.ts'
 import { smallBatches } from './push-small.ts'
 import { isQuickHere, isSmall, placeSmall, writeSmall } from './small-files.ts'
 import { PushMarkers } from './push-markers.ts'
 import type { Names } from './push-markers.ts'
-import { FRESH_MS, SECOND_LOOK_MS } from '../../../files/send-set.ts'
+import { OutboxTaker } from './take-files.ts'
 
 /** Nothing, where the contact has no such section. */
 type Settings = Partial<FolderSettings>
@@ -94,18 +89,6 @@ async function requireFolder(path: string, places: NodePlaces): Promise<void> {
   requirePartnerFolder(path, places)
 }
 
-/** What the partner's folder itself throws. */
-function folderFault(thrown: unknown, path: string): NodeError {
-  const code = systemCode(thrown)
-  if (code === 'ENOENT')
-    return new NodeError('connect_failed', `the partner’s folder ${path} does not exist`, { cause: thrown })
-  return code === 'ENOTDIR' ? noFolder(path, thrown) : fromFileError(thrown, path)
-}
-
-function noFolder(path: string, cause?: unknown): NodeError {
-  return new NodeError('connect_failed', `the partner’s folder ${path} is not a folder`, { cause })
-}
-
 class FolderSession implements Session {
   readonly contactId: string
   readonly reach: Reach
@@ -117,12 +100,9 @@ class FolderSession implements Session {
   readonly #running = new Set<Promise<unknown>>()
   readonly #folder: Settings
   readonly #markers: PushMarkers | undefined
-  readonly #host: SessionHost
-  readonly #left: FilesLeft
-  readonly #applications: readonly string[]
+  readonly #taker: OutboxTaker
 
   constructor(call: Call<unknown>, folder: Settings, host: SessionHost, left: FilesLeft) {
-    this.#left = left
     this.contactId = call.contactId
     this.reach = call.reach
     this.#folder = folder
@@ -133,8 +113,7 @@ class FolderSession implements Session {
         during: (work) => this.#during(work),
         sync: () => syncInbox(inbox),
       })
-    this.#host = host
-    this.#applications = call.applications
+    this.#taker = new OutboxTaker(call, host, left)
   }
 
   get ended(): AbortSignal {
@@ -146,7 +125,9 @@ class FolderSession implements Session {
   }
 
   fetch(signal: AbortSignal): Promise<void> {
-    return this.#untilOver(signal, (either) => this.#fetch(either))
+    const { outbox } = this.#folder
+    if (outbox === undefined) return Promise.resolve()
+    return this.#untilOver(signal, (either) => this.#taker.takeAll(outbox, either))
   }
 
   /** Ends with the session too. */
@@ -195,83 +176,6 @@ class FolderSession implements Session {
     await this.#markers?.forget(key)
   }
 
-  async #fetch(signal: AbortSignal): Promise<void> {
-    const { outbox } = this.#folder
-    if (outbox === undefined) return
-    let refused: unknown
-    for (const { name, found } of await readyFiles(outbox)) {
-      signal.throwIfAborted()
-      try {
-        await this.#take(join(outbox, name), name, found, signal)
-      } catch (thrown) {
-        if (signal.aborted) throw signal.reason
-        // A refused file stays where it is and does not hold up the others.
-        if (!(thrown instanceof NodeError) || !LEFT_FOR_NOW.has(thrown.code)) refused ??= thrown
-      }
-    }
-    if (refused !== undefined) throw refused
-  }
-
-  /** `sha256`: its octets were read and have this hash. */
-  #offer(name: string, found: Stats, sha256?: string): Promise<Incoming> {
-    const digits = found.mtime.toISOString().replaceAll(/[^0-9]/g, '')
-    // With the inode in its key, a replacement of the same name and time is another file. But inodes are used again.
-    const time = [digits.slice(8, 17), found.size, found.ino, ...(sha256 === undefined ? [] : [sha256])]
-    return this.#host.offer({
-      contactId: this.contactId,
-      application: this.#applications.length === 1 ? (this.#applications[0] ?? '') : '',
-      name,
-      key: { name, date: digits.slice(0, 8), time: time.join('-') },
-      format: { kind: 'U', recordLength: 0 },
-      envelope: undefined,
-      size: found.size,
-      restartFrom: found.size,
-      fetched: true,
-      reach: this.reach,
-      encryptedSession: false,
-    })
-  }
-
-  async #take(path: string, name: string, found: Stats, signal: AbortSignal): Promise<void> {
-    let incoming = await this.#offer(name, found)
-    const id = `${path}/${found.size}/${found.mtimeMs}/${found.ino}`
-    const reason = incoming.known && this.#left.reasonOf(id, Date.now())
-    if (reason !== undefined) throw reason
-    let sha256: string | undefined
-    try {
-      await using file = await openSame(path, found)
-      if (incoming.known) {
-        const hash = createHash('sha256')
-        await readOn(file, { path, from: 0, to: found.size, signal }, (bytes) => void hash.update(bytes))
-        sha256 = hash.digest('hex')
-        if (sha256 !== incoming.known.sha256)
-          incoming = await this.#offer(name, found, sha256).catch((thrown: unknown) => {
-            // It was read in vain.
-            if (thrown instanceof NodeError && !thrown.retry) this.#left.stays(id, thrown, Date.now())
-            throw thrown
-          })
-      }
-      await readOn(file, { path, from: incoming.position, to: found.size, signal }, (bytes, position) =>
-        incoming.write(bytes, position),
-      )
-      if (!isUntouched(await file.stat(), found))
-        throw new NodeError('file_changed', `${path} changed while it was read`)
-      await incoming.complete({ size: found.size, ...(sha256 !== undefined && { sha256 }) })
-    } catch (thrown) {
-      const fault = fromFileError(thrown, path)
-      await incoming.abandon(fault, fault.code !== 'file_changed')
-      throw fault
-    }
-    // If it was replaced or written to meanwhile, it is another file, and fetched the next time.
-    try {
-      removeIf(path, (now) => isUntouched(now, found))
-      this.#left.gone(id)
-    } catch (thrown) {
-      this.#left.stays(id, thrown, Date.now())
-      throw thrown
-    }
-  }
-
   async close(): Promise<void> {
     this.#over.abort(new NodeError('connection_lost', 'the session was closed'))
     await Promise.allSettled(this.#running)
@@ -297,60 +201,6 @@ function mayGoOn(fault: unknown): boolean {
   return (
     fault instanceof NodeError && fault.retry && fault.code !== 'hash_mismatch' && fault.code !== 'disk_fault'
   )
-}
-
-/** Not now; or another fetch is at it. */
-const LEFT_FOR_NOW: ReadonlySet<string> = new Set(['conflict', 'duplicate_file'])
-
-type Ready = { name: string; found: Stats }
-
-/** What lies in the outbox and is not still being written. */
-async function readyFiles(outbox: string): Promise<Ready[]> {
-  const names = await readdir(outbox).catch((thrown: unknown) => {
-    throw folderFault(thrown, outbox)
-  })
-  const files: Ready[] = []
-  for (const name of names.sort()) {
-    if (name.startsWith('.') || name.toLowerCase().endsWith('.part')) continue
-    const found = await lstat(join(outbox, name)).catch(() => undefined)
-    if (found?.isFile()) files.push({ name, found })
-  }
-  const freshFrom = Date.now() - FRESH_MS
-  if (!files.some(({ found }) => found.mtimeMs > freshFrom)) return files
-  await delay(SECOND_LOOK_MS)
-  const ready: Ready[] = []
-  for (const file of files) {
-    const now =
-      file.found.mtimeMs > freshFrom
-        ? await lstat(join(outbox, file.name)).catch(() => undefined)
-        : file.found
-    if (now && isUntouched(now, file.found)) ready.push(file)
-  }
-  return ready
-}
-
-async function readOn(
-  file: FileHandle,
-  { path, from, to, signal }: { path: string; from: number; to: number; signal: AbortSignal },
-  take: (bytes: Uint8Array, position: number) => Promise<void> | void,
-): Promise<void> {
-  const buffer = Buffer.allocUnsafe(Math.min(PIECE, to) || 1)
-  for (let position = from; position < to;) {
-    signal.throwIfAborted()
-    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - position), position)
-    if (bytesRead === 0) throw new NodeError('file_changed', `${path} became shorter while it was read`)
-    await take(buffer.subarray(0, bytesRead), position)
-    position += bytesRead
-  }
-}
-
-/** The file that was seen, not one that has taken its place since. */
-async function openSame(path: string, seen: Stats): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  const { ino, dev } = await file.stat()
-  if (ino === seen.ino && dev === seen.dev) return file
-  await file.close()
-  throw new NodeError('file_changed', `${path} was replaced while it was read`)
 }
 
 /** The markers are gone, perhaps because somebody removed the hidden files. Then only the bytes can tell. */

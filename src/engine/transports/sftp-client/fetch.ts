@@ -1,4 +1,4 @@
-// Takes what lies in the partner's outbox. Each regular file that is neither hidden nor a `.part` is offered to the
+// Takes what lies in the partner's outbox. Each regular file that has no temporary name is offered to the
 // engine, read, completed, and only then removed at the partner's end: a crash in between shows the same file again,
 // and its key (name, size, modification time) lets the engine recognise it. Times are told in seconds, so that key may be
 // another file's too: a file that the engine recognises is read again, and removed only if its octets are the same. If they
@@ -14,6 +14,7 @@ import { OPEN, STATUS, isRegular } from '../ssh/sftp-packet.ts'
 import type { Attrs } from '../ssh/sftp-packet.ts'
 import type { FileKey } from '../file-key.ts'
 import type { FilesLeft } from '../files-left.ts'
+import { isTemporaryName } from '../temporary-name.ts'
 import type { Incoming, SessionHost, Reach } from '../transport.ts'
 
 import { receiveBytes, sha256Of } from './byte-flow.ts'
@@ -143,7 +144,7 @@ function isComplete({ permissions, size, mtime }: Attrs): boolean {
 }
 
 function isOffered(name: string): boolean {
-  return isPlainName(name) && !name.startsWith('.') && !name.toLowerCase().endsWith('.part')
+  return isPlainName(name) && !isTemporaryName(name)
 }
 
 /** Several at once. What ends the session, or the engine's stop, ends it. */

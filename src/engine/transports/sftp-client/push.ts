@@ -99,7 +99,7 @@ export async function pushFile(
     return { receipt: 'none', remoteSha256 }
   } catch (thrown) {
     const error = (await isTakenOver(job, thrown)) ? takenOver(job) : thrown
-    await giveUp(job, beginning, error)
+    await giveUp(job, beginning.handle, error)
     throw signal.aborted ? abortReason(signal) : error
   }
 }
@@ -168,20 +168,22 @@ async function begin(job: Job): Promise<Beginning> {
   if (handle.status === 'rejected') throw handle.reason
   if (target.status === 'fulfilled' && part.status === 'fulfilled' && !signal.aborted)
     return { target: target.value, part: part.value, handle: handle.value }
-  remote.closeLater(handle.value)
-  if (target.status === 'rejected') throw target.reason
-  throw part.status === 'rejected' ? part.reason : abortReason(signal)
+  const looked = [target, part].find((one) => one.status === 'rejected')
+  const error: unknown = looked === undefined ? abortReason(signal) : looked.reason
+  // It was made, or cut short, a moment ago.
+  await giveUp(job, handle.value, error)
+  throw error
 }
 
-/** Bytes that are not to be trusted need not be kept; bytes that may be must be read back first. */
-async function openPart({ remote, part, file, signal }: Job): Promise<Buffer> {
+/** Bytes that are not to be trusted need not be kept; bytes that may be must be read back first. `begin` closes it. */
+async function openPart({ remote, part, file }: Job): Promise<Buffer> {
   const anew = OPEN.WRITE | OPEN.CREAT | OPEN.TRUNC
-  if (file.restartFrom === 0) return remote.open(part, anew, signal)
+  if (file.restartFrom === 0) return remote.open(part, anew)
   try {
-    return await remote.open(part, OPEN.READ | OPEN.WRITE | OPEN.CREAT, signal)
+    return await remote.open(part, OPEN.READ | OPEN.WRITE | OPEN.CREAT)
   } catch (error) {
     if (!isRefusal(error)) throw error
-    return remote.open(part, anew, signal)
+    return remote.open(part, anew)
   }
 }
 
@@ -346,7 +348,7 @@ function keepsPart({ code, retryAfterSeconds }: NodeError): boolean {
 }
 
 /** Leaves the temporary file where a later attempt can use it, removes it where none will come. */
-async function giveUp(job: Job, { handle }: Beginning, error: unknown): Promise<void> {
+async function giveUp(job: Job, handle: Buffer, error: unknown): Promise<void> {
   const { remote, signal } = job
   if (remote.requests.ended.aborted) return
   remote.closeLater(handle)

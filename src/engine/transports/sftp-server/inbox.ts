@@ -9,7 +9,7 @@ import { NAME_ALONE } from '../transport.ts'
 import type { Incoming, Reach, SessionHost } from '../transport.ts'
 
 import type { KeptUpload } from '../outbox.ts'
-import { isTemporaryName } from './paths.ts'
+import { isTemporaryName } from '../temporary-name.ts'
 import { HandedOver, ReadBack, Upload } from './upload.ts'
 import type { Look } from './upload.ts'
 

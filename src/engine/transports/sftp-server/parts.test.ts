@@ -5,7 +5,8 @@ import { test } from 'node:test'
 
 import * as fc from 'fast-check'
 
-import { canonicalPath, isFileName, isTemporaryName, placeOf } from './paths.ts'
+import { isTemporaryName } from '../temporary-name.ts'
+import { canonicalPath, isFileName, placeOf } from './paths.ts'
 import { ByteRanges } from './byte-ranges.ts'
 import { PerNameQueue } from './per-name-queue.ts'
 

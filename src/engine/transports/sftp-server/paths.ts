@@ -58,10 +58,3 @@ export function placeOf(path: string | undefined, applications: readonly string[
   if (parts.length > 3 || !isFileName(name)) return undefined
   return { kind: 'file', application, side, name }
 }
-
-const TEMPORARY = /\.(?:part|filepart|partial|tmp|temp)$/i
-
-/** A name under which clients keep a file until it is whole; it is handed over when it gets another one. */
-export function isTemporaryName(name: string): boolean {
-  return name.startsWith('.') || TEMPORARY.test(name)
-}
