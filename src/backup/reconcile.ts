@@ -9,6 +9,7 @@
 //     receipt for.
 //   - Files that lie in outbound directories, or ready for a partner who calls, and may have been sent since, are held
 //     until a person decides (store/held-files.ts).
+//   - If nothing is known, events get positions beyond any that may have been given out: readers are told of the gap.
 //   - Half files that the backup lacks are forgotten: the partner begins anew.
 
 import { stat } from 'node:fs/promises'
@@ -36,8 +37,9 @@ import { addHistory, listChannels } from '../store/channels.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { newId } from '../store/database/ids.ts'
 import { tryInside } from '../store/database/savepoint.ts'
-import type { Tx } from '../store/database/store.ts'
+import type { Dialect, Tx } from '../store/database/store.ts'
 import { bringEvents } from '../store/events/after-restore.ts'
+import { skipPositions } from '../store/events/sequence.ts'
 import { bringDays } from '../store/expectations/after-restore.ts'
 import { heldIn, holdFile, holdInOutbox } from '../store/held-files.ts'
 import { allWaitingFiles } from '../store/transfers/outbox.ts'
@@ -50,6 +52,7 @@ import type { OpenEnds } from './open-ends.ts'
 
 export type Reconciling = {
   manifest: Manifest
+  dialect: Dialect
   dataDir: string
   /** Where the data folder's files lie until they are moved in. */
   unpacked: string
@@ -66,6 +69,7 @@ export async function reconcile(tx: Tx, work: Reconciling): Promise<void> {
   const known = work.before && (await bringWhatIsKnown(tx, work, work.before))
   if (known) await bringCopies(tx, known, work)
   else {
+    await skipPositions(tx, work.dialect)
     for (const id of await activeIds(tx)) await giveUp(tx, id, work)
     await holdWaiting(tx, work)
   }

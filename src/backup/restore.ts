@@ -166,7 +166,9 @@ async function buildSqlite(
         store.write((tx) => loadDatabase(tx, store.dialect, manifest, source)),
       )
     const before = old && (await readable(old))
-    await store.write((tx) => reconcile(tx, { ...parts, manifest, dataDir, unpacked, before }))
+    await store.write((tx) =>
+      reconcile(tx, { ...parts, dialect: store.dialect, manifest, dataDir, unpacked, before }),
+    )
     await parts.check(store, unpacked)
   } finally {
     await old?.close()
@@ -207,6 +209,7 @@ async function exchangeTables(
         }
         await reconcile(tx, {
           ...parts,
+          dialect: store.dialect,
           manifest,
           dataDir,
           unpacked,

@@ -42,7 +42,9 @@ const EventQuery = query({
   initialDate: optional(day('First day, yyyy-MM-dd, node’s time zone.')),
   endDate: optional(day('Last day, yyyy-MM-dd, included.')),
   before: text('Only events before the one with this id.'),
-  after: text('Only events after the one with this id, oldest first.'),
+  after: text(
+    'Only events after the one with this id, oldest first; all that are kept if the database does not know it, because a backup was restored.',
+  ),
   size,
 })
 

@@ -10,6 +10,8 @@ import { openStore } from '../../src/store/database/open.ts'
 import type { Store } from '../../src/store/database/store.ts'
 import { findDeliveries, recordOutcome } from '../../src/store/events/deliveries.ts'
 import { addEvent } from '../../src/store/events/outbox.ts'
+import { positionOf } from '../../src/store/events/event-id.ts'
+import { eventsAfter, findEvents, placeAfter } from '../../src/store/events/list.ts'
 import { putSubscription } from '../../src/store/events/subscriptions.ts'
 import { findDay } from '../../src/store/expectations/expectation-days.ts'
 import { putExpectations } from '../../src/store/expectations/expectations.ts'
@@ -18,6 +20,7 @@ import { testOnBoth } from '../support/harness.ts'
 import { SALARIES, setScene } from './scene.ts'
 
 const ZONE = zoneOf('UTC')
+const NEWEST = { order: 'desc', beyond: undefined, limit: 1 } as const
 const DAY = '2026-03-02'
 const at = (time: string) => Date.parse(`${DAY}T${time}Z`)
 
@@ -143,6 +146,38 @@ testOnBoth(
         .where('type', '=', 'node.stopped')
         .execute()
       assert.equal(events.length, 4)
+    })
+  },
+)
+
+testOnBoth(
+  'whoever has read events that the restored database does not know misses none that come after',
+  async (t, database) => {
+    const scene = await setScene(t, database)
+    const happens = async (store: Store, node: string) => {
+      await store.write((tx) => addEvent(tx, { type: 'node.stopped', at: at('12:00'), data: { node } }))
+      await takeEvents(store, ZONE, at('12:00'))
+    }
+    const newest = async (store: Store) => (await findEvents(store.db, {}, NEWEST))[0]
+    await withStore(scene.settings, (store) => happens(store, 'known'))
+    await scene.run('backup', scene.at('backup.tar.gz'))
+    const read = await withStore(scene.settings, async (store) => {
+      for (const node of ['lost', 'lost too']) await happens(store, node)
+      return (await newest(store))?.id ?? ''
+    })
+    await scene.lose('database')
+    await scene.run('restore', scene.at('backup.tar.gz'), '--replace')
+    await withStore(scene.settings, async (store) => {
+      for (const node of ['one', 'two', 'three', 'four']) await happens(store, node)
+      const place = await placeAfter(store.db, read)
+      assert.equal(place, positionOf(read))
+      const found = await eventsAfter(store.db, place, 100)
+      assert.deepEqual(
+        found.map(({ data }) => 'node' in data && data.node),
+        ['one', 'two', 'three', 'four'],
+      )
+      // A reader is told that there is a gap.
+      assert.ok((found[0]?.position ?? 0) > place + 1)
     })
   },
 )

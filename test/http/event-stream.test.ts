@@ -119,3 +119,20 @@ test('a stream has only what its user may see, and says when something is no lon
   )
   assert.equal((await open(t, node, 'admin', 'nonsense')).response.status, 400)
 })
+
+testOnBoth(
+  'a reader of events that the database does not know is told of a gap and gets all that is kept',
+  async (t, database) => {
+    const node = await startTestNode(t, { database })
+    await happen(node, 3)
+    const kept = async () => (await node.store.db.selectFrom('event').selectAll().execute()).length
+    await waitFor('the events', async () => (await kept()) >= 3)
+    for (const unknown of [makeEventId(1, 5000), makeEventId(1, 2)]) {
+      const stream = await open(t, node, 'admin', unknown)
+      await waitFor('all that is kept', async () => stream.stored().length >= (await kept()))
+      assert.equal(stream.messages[0]?.event, 'gap')
+      assert.equal(stream.messages.filter(({ event }) => event === 'gap').length, 1)
+      await stream.close()
+    }
+  },
+)

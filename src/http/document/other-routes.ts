@@ -66,7 +66,7 @@ export function otherPaths(): Record<string, Json> {
   return {
     '/events': read('liveEvents', 'Events', 'Events as they happen, as server-sent events', {
       description:
-        'A stream that stays open. Stored events come with their id and their type as `event`; with the header `Last-Event-ID` the stream goes on after that one (`event: gap` comes first if something in between is no longer kept). `event: state` tells that a transfer changed its state, and is durable before it is sent; `event: progress` tells how far one has come, and may be lost. A reader that is more than 1 MiB behind is cut off. Only what the user may see; not for ROLE_CONTROLATOR.',
+        'A stream that stays open. Stored events come with their id and their type as `event`; with the header `Last-Event-ID` the stream goes on after that one (`event: gap` comes first if something in between is no longer kept; after an event that the database does not know, because a backup was restored, all that is kept follows). `event: state` tells that a transfer changed its state, and is durable before it is sent; `event: progress` tells how far one has come, and may be lost. A reader that is more than 1 MiB behind is cut off. Only what the user may see; not for ROLE_CONTROLATOR.',
       parameters: [
         {
           name: 'Last-Event-ID',

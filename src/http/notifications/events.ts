@@ -8,7 +8,8 @@ import { matchesWildcard } from '../../domain/names/wildcard.ts'
 import { NodeError } from '../../errors.ts'
 import type { Account } from '../../store/accounts.ts'
 import { positionOf } from '../../store/events/event-id.ts'
-import { findEvents } from '../../store/events/list.ts'
+import type { Db } from '../../store/database/store.ts'
+import { findEvents, placeAfter } from '../../store/events/list.ts'
 import type { Context } from '../context.ts'
 import { spanOf } from '../integration/transfers.ts'
 import type { PlatformHandler } from '../platform/handler.ts'
@@ -27,12 +28,13 @@ export const listEvents: PlatformHandler<'listEvents'> = async (context, { input
   const types = type === undefined ? undefined : EVENT_TYPES.filter((one) => matchesWildcard(type, one))
   const filter = { types, channelCode, contactId, ...span }
   const order = after === undefined ? ('desc' as const) : ('asc' as const)
-  let beyond = positionAt(after ?? before, after === undefined ? 'before' : 'after')
+  const { db } = context.store
+  let beyond = after === undefined ? positionAt(before, 'before') : await placeAt(db, after, 'after')
   const sees = await sightOf(context, user)
   const found: EventRecord[] = []
   let last: EventRecord | undefined
   for (let look = 0; look < MOST_LOOKS; look++) {
-    const some = await findEvents(context.store.db, filter, { order, beyond, limit: LOOK_AHEAD })
+    const some = await findEvents(db, filter, { order, beyond, limit: LOOK_AHEAD })
     for (const event of some) {
       if (found.length >= size) break
       last = event
@@ -51,6 +53,12 @@ export function positionAt(id: string | undefined, parameter: string): number | 
   const position = positionOf(id)
   if (position === undefined) throw new NodeError('bad_request', `${parameter} must be the id of an event`)
   return position
+}
+
+/** Where to go on after an event, `placeAfter`. */
+export async function placeAt(db: Db, id: string, parameter: string): Promise<number> {
+  positionAt(id, parameter)
+  return placeAfter(db, id)
 }
 
 export async function sightOf(

@@ -14,7 +14,7 @@ import { authenticate } from '../guard.ts'
 import type { EventRecord } from '../../domain/event.ts'
 import { maySeeEvent } from '../../domain/event-access.ts'
 import { NodeError } from '../../errors.ts'
-import { positionAt } from '../notifications/events.ts'
+import { placeAt } from '../notifications/events.ts'
 import { EventFeed } from './event-feed.ts'
 import { sendStored } from './stored-events.ts'
 
@@ -77,8 +77,9 @@ export function addEventRoute(app: FastifyInstance, context: Context, hub: Event
   hub.onPoke(() => feed.poke())
   app.get(`${BASE_PATH}/events`, async (request, reply) => {
     const user = await requireReader(context, request)
-    const lastId = request.headers['last-event-id']
-    const after = positionAt(lastId === '' ? undefined : lastId?.toString(), 'the header Last-Event-ID')
+    const lastId = request.headers['last-event-id']?.toString() || undefined
+    const after =
+      lastId === undefined ? undefined : await placeAt(context.store.db, lastId, 'the header Last-Event-ID')
     const stream = new PassThrough()
     const reach = await reachOf(context, user)
     // Nothing waits between this and the listening: streams asked for together are counted one by one.

@@ -36,7 +36,7 @@ export async function sendStored(
   }
   const wake = () => void send().catch(() => stream.end())
   const leave = await feed.join(wake)
-  cursor = Math.min(after ?? feed.position, feed.position)
+  cursor = after ?? feed.position
   wake()
   return leave
 }

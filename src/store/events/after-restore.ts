@@ -9,6 +9,7 @@ import { columnsThere } from '../database/set-aside.ts'
 import { loadRows, rowsOf } from '../database/snapshot.ts'
 import type { Row } from '../database/snapshot.ts'
 import type { Tx } from '../database/store.ts'
+import { lastPosition } from './sequence.ts'
 
 export async function bringEvents(tx: Tx, before: Before): Promise<void> {
   if (!before.tables.has('event')) return
@@ -36,7 +37,8 @@ async function bringStored(tx: Tx, { db }: Before): Promise<void> {
     .select('value')
     .where('name', '=', 'event_position')
     .executeTakeFirstOrThrow()
-  if (rows.length > 0)
+  // Also where none has happened since: an earlier restore may have left positions out.
+  if ((await lastPosition(db)) > (await lastPosition(tx)))
     await tx.updateTable('meta').set({ value: last.value }).where('name', '=', 'event_position').execute()
 }
 

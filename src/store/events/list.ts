@@ -4,7 +4,8 @@ import { hot } from '../database/prepared-queries.ts'
 import type { Db, Tx } from '../database/store.ts'
 import type { Tables } from '../database/tables.ts'
 import type { EventRecord } from '../../domain/event.ts'
-import { toEvent } from './sequence.ts'
+import { positionOf } from './event-id.ts'
+import { lastPosition, toEvent } from './sequence.ts'
 
 type Row = Tables['event']
 
@@ -22,6 +23,24 @@ const last = hot<object, { position: number }>((db) =>
 const first = hot<object, { position: number }>((db) =>
   db.selectFrom('event').select('position').orderBy('position').limit(1),
 )
+
+const idAt = hot<{ position: number }, { id: string }>((db, arg) =>
+  db.selectFrom('event').select('id').where('position', '=', arg('position')),
+)
+
+/** Less than every position: whoever goes on from here gets all that is kept, as after a gap. */
+const BEFORE_ALL = -1
+
+/**
+ * Where somebody goes on who has read up to that event, which need not be kept any more. If another one stands in its place,
+ * or its place has not been given out, the database is an older one than the reader knew: then from the beginning.
+ */
+export async function placeAfter(db: Db, id: string): Promise<number> {
+  const position = positionOf(id) ?? BEFORE_ALL
+  const [there] = await idAt(db, { position })
+  if (there) return there.id === id ? position : BEFORE_ALL
+  return position <= (await lastPosition(db)) ? position : BEFORE_ALL
+}
 
 /** Those after that position, the oldest first. */
 export async function eventsAfter(db: Db, after: number, limit: number): Promise<EventRecord[]> {

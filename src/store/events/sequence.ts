@@ -70,6 +70,25 @@ export async function lockEvents(tx: Tx, dialect: Dialect): Promise<{ position: 
   return { position, at }
 }
 
+/** The last one that was given out, whether or not its event is kept. */
+export async function lastPosition(db: Db): Promise<number> {
+  const query = db.selectFrom('meta').select('value').where('name', '=', COUNTER)
+  return Number((await query.executeTakeFirstOrThrow()).value.split(' ')[0])
+}
+
+/** More events than there are between a backup and its restore; an id has room for 4,000 such steps. */
+const STEP = 2 ** 30
+
+/** Positions may have been given out that this database does not know of: none of them is given out again. */
+export async function skipPositions(tx: Tx, dialect: Dialect): Promise<void> {
+  const { position, at } = await lockEvents(tx, dialect)
+  await tx
+    .updateTable('meta')
+    .set({ value: `${position + STEP} ${at}` })
+    .where('name', '=', COUNTER)
+    .execute()
+}
+
 /** An event of a channel belongs to its partner too, as long as the channel is there. */
 async function contactsOf(
   tx: Tx,
