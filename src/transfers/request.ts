@@ -6,7 +6,7 @@
 // since the look, its files are sent and perhaps moved away: the transaction finds that out and the look is repeated.
 
 import { newest } from '../domain/newest.ts'
-import { hash, randomInt } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Channel } from '../contract/channel.ts'
 import type { TransferDirection, TransferType } from '../contract/transfer.ts'
 import { closedBecause, directoriesFor, goes, parseCode } from '../domain/channel.ts'
@@ -28,6 +28,7 @@ import { endFetchPause, endPause, findPause } from '../store/automation-runs.ts'
 import { failedEmissions, settle } from '../store/transfers/failures.ts'
 import { countTransfers } from '../store/transfers/transfer-pages.ts'
 import { activeTransfers, findTransfer, insertTransfer } from '../store/transfers/transfers.ts'
+import { keyOf } from './file-keys.ts'
 
 export type Asking = {
   store: Store
@@ -300,30 +301,6 @@ export function newFile(
     actionPost: null,
     pathPost: null,
   }
-}
-
-let counted = randomInt(9999)
-
-/**
- * What names a file end to end on protocols that need it: the date, and the time with a four-digit counter. The counter
- * goes on from transfer to transfer, so two transfers in the same second do not use the same names.
- */
-export function keyOf(now: number, index: number): { keyDate: string; keyTime: string } {
-  const second = digitsOf(Math.floor((now + Math.floor(index / 9999) * 1000) / 1000))
-  counted = (counted + 1) % 9999
-  const counter = counted + 1
-  return { keyDate: second.slice(0, 8), keyTime: second.slice(8) + String(counter).padStart(4, '0') }
-}
-
-let last = { second: -1, digits: '' }
-
-/** Most files of a transfer have that of the one before. */
-function digitsOf(second: number): string {
-  if (last.second !== second) {
-    const digits = new Date(second * 1000).toISOString().replaceAll(/[^0-9]/g, '')
-    last = { second, digits: digits.slice(0, 14) }
-  }
-  return last.digits
 }
 
 export type Insertion = {

@@ -11,7 +11,8 @@ import { confined } from '../files/roots.ts'
 import type { ChannelRecord } from '../store/channels.ts'
 import { findLocalEntity } from '../store/contacts.ts'
 import { activeTransfers } from '../store/transfers/transfers.ts'
-import { firstPhase, insert, keyOf, newFile, requireOpen } from './request.ts'
+import { keyOf } from './file-keys.ts'
+import { firstPhase, insert, newFile, requireOpen } from './request.ts'
 import type { Asking } from './request.ts'
 
 export async function requestResend(

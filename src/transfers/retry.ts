@@ -11,7 +11,8 @@ import { lastEnded, lastRetriable, lastUnsettled } from '../store/transfers/fail
 import type { Ended } from '../store/transfers/failures.ts'
 import { lastSent } from '../store/transfers/sent-files.ts'
 import { activeTransfers, findTransfer } from '../store/transfers/transfers.ts'
-import { firstPhase, hashIfSent, keyOf, lookAndInsert, requireOpen } from './request.ts'
+import { keyOf } from './file-keys.ts'
+import { firstPhase, hashIfSent, lookAndInsert, requireOpen } from './request.ts'
 import type { Asking, Insertion } from './request.ts'
 
 export function requestRetry(asking: Asking, channel: ChannelRecord): Promise<TransferRecord> {
