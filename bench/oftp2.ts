@@ -115,7 +115,7 @@ const SSH = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchM
 async function compare({ from, to, sshd, port, pem }: Place, { mib, files, rounds }: Amounts): Promise<void> {
   const call = {
     ...party(ENDS.own, ENDS.partner, pem),
-    applications: ['FILES'],
+    applications: async () => ['FILES'],
     host: '127.0.0.1',
     port,
     signal: never,

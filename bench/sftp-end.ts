@@ -103,7 +103,7 @@ function session(folders: { inbox: string; outbox: string }, syncFiles: boolean)
     localId: 'B',
     remoteId: 'A',
     settings: { username, privateKey, hostKeys: [fingerprint], ...folders },
-    applications: ['A'],
+    applications: async () => ['A'],
     reach: reachAll('c'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 30_000, idleMs: 60_000 },

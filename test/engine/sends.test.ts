@@ -645,7 +645,7 @@ function callLike(rig: Rig) {
     localId: 'BANCO',
     remoteId: 'ACME',
     settings: {},
-    applications: ['NOMINA'],
+    applications: async () => ['NOMINA'],
     ways: 'B' as const,
     timeouts: { connectMs: 1, syncMs: 1, ackMs: 1, idleMs: 1 },
     security: { ...security, rsaLocalKey: undefined, rsaRemoteKey: undefined },

@@ -36,7 +36,7 @@ export function callOf(change: Partial<Call<unknown>> = {}): Call<unknown> {
     localId: 'BANCO',
     remoteId: 'ACME',
     settings: {},
-    applications: ['NOMINA'],
+    applications: async () => ['NOMINA'],
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 1000, syncMs: 1000, ackMs: 1000, idleMs: 1000 },

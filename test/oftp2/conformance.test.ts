@@ -24,7 +24,7 @@ const never = new AbortController().signal
 
 const party = {
   settings: {},
-  applications: ['NOMINA'],
+  applications: async () => ['NOMINA'],
   ways: 'B' as const,
   timeouts: { connectMs: 60_000, syncMs: 60_000, ackMs: 60_000, idleMs: 120_000 },
   security: {

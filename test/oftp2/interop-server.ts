@@ -82,7 +82,7 @@ export async function withSession(change: Change, run: (session: Session) => Pro
     {
       ...PARTY,
       settings: { ...PARTY.settings, ...(change.suite && { suite: change.suite as Oftp2Settings['suite'] }) },
-      applications: [],
+      applications: async () => [],
       host: change.port === undefined ? host : '127.0.0.1',
       port: change.port ?? Number(port),
       security: { ...PARTY.security, ...change.security },

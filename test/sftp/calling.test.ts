@@ -10,6 +10,8 @@ import { sampleBytes, sha256 } from '../support/transport-ends.ts'
 import { makeKey, noOpenSsh, startCuttingProxy, startOpenSsh } from '../support/sftp/openssh.ts'
 import type { OpenSsh } from '../support/sftp/openssh.ts'
 import type { PlatformChannel } from '../../src/contract/administration/platform-file.ts'
+import { findChannel, insertChannels } from '../../src/store/channels.ts'
+import { newId } from '../../src/store/database/ids.ts'
 import { closeAfter, tempFolder, waitFor } from '../support/harness.ts'
 import { CODE, startSftpNode } from './node.ts'
 import type { SftpNode } from './node.ts'
@@ -118,6 +120,21 @@ test(
     assert.equal(await taken(), 'third')
   },
 )
+
+test('a channel that comes while the session is open is fetched for as well', { skip }, async (t) => {
+  const partner = await scene(t, { channel: () => ({ automation: { watch: true } }) })
+  await writeFile(join(partner.outbox, 'first.txt'), 'first')
+  await partner.arrived('first.txt')
+  const outbox = join(partner.outbox, '../../RECIBOS/out')
+  await mkdir(outbox, { recursive: true })
+  await writeFile(join(outbox, 'later.txt'), 'later')
+  const { store } = partner.node
+  const known = await findChannel(store.db, CODE)
+  assert.ok(known)
+  const code = CODE.replace('NOMINA', 'RECIBOS')
+  await store.write((tx) => insertChannels(tx, [{ ...known, id: newId(Date.now()), code }]))
+  assert.equal(String(await partner.arrived('later.txt')), 'later')
+})
 
 test('a push that breaks off is tried again and goes on', { skip }, async (t) => {
   const proxy = await startCuttingProxy(sshd.port)

@@ -270,7 +270,7 @@ function callOf(
     port,
     localId: plan?.localId ?? '',
     remoteId: plan?.remoteId ?? '',
-    applications: [],
+    applications: async () => [],
     reach: { contactId: plan?.contact.id ?? '', openedBy: 'node', refusal: () => notForFiles() },
     ways: 'B',
     timeouts: TIMEOUTS,

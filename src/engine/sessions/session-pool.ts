@@ -268,11 +268,12 @@ export class SessionPool {
       throw new NodeError('connect_failed', `this node has no transport for ${plan.contact.protocol}`)
     const reach = reachOfCall(this.#context.seal, plan, transport)
     const served = await channelsServed(this.#context, plan, reach)
+    const applications = () => applicationsNow(this.#context, reach)
     let last: unknown
     for (const address of addressesOf(plan, transport, attempt)) {
       try {
         return await transport.connect(
-          callOf(plan, transport, address, { signal, served, reach }) as Call<never>,
+          callOf(plan, transport, address, { signal, served, reach, applications }) as Call<never>,
           this.#hostOf(transport.protocol),
         )
       } catch (thrown) {
@@ -308,13 +309,19 @@ async function channelsServed(
   return channels.filter(({ code }) => code !== plan.code).filter((channel) => !reach.refusal(channel))
 }
 
-type Calling = Pick<Call<unknown>, 'signal' | 'reach'> & { served: readonly ChannelRecord[] }
+/** Asked at every fetch: a session that is used all the time stays open for long. */
+async function applicationsNow({ store }: EngineContext, reach: Reach): Promise<readonly string[]> {
+  const channels = await channelsOfContact(store.db, reach.contactId)
+  return [...new Set(channels.filter((channel) => !reach.refusal(channel)).map(applicationOf))]
+}
+
+type Calling = Pick<Call<unknown>, 'signal' | 'reach' | 'applications'> & { served: readonly ChannelRecord[] }
 
 function callOf(
   plan: TransferPlan,
   { sections, capabilities }: Protocol,
   { host, port }: Address,
-  { signal, served, reach }: Calling,
+  { signal, served, reach, applications }: Calling,
 ): Call<unknown> {
   return {
     contactId: plan.contact.id,
@@ -323,7 +330,7 @@ function callOf(
     localId: plan.localId,
     remoteId: plan.remoteId,
     settings: plan.settings[sections.calling] ?? {},
-    applications: [...new Set([plan.application, ...served.map(applicationOf)])],
+    applications,
     reach,
     ways: 'B',
     timeouts: plan.timeouts,

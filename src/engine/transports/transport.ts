@@ -191,7 +191,8 @@ export interface Call<Settings> {
   localId: string
   remoteId: string
   settings: Settings
-  applications: readonly string[]
+  /** Of the channels that would have opened this session, whatever their hours, as they are now: some may come while it is open. */
+  applications: () => Promise<readonly string[]>
   reach: Reach
   ways: 'S' | 'R' | 'B'
   timeouts: Timeouts

@@ -165,7 +165,7 @@ export class TrialEnds {
   async call(port?: number, signal: AbortSignal = this.#stop.signal): Promise<Session> {
     const call: Call<Oftp2Settings> = {
       ...this.#party('called', 'node', this.#options.caller ?? {}),
-      applications: ['PAY'],
+      applications: async () => ['PAY'],
       host: '127.0.0.1',
       port: port ?? (await this.listen()),
       localId: CALLER,

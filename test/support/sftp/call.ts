@@ -21,7 +21,7 @@ export function sftpCall(
     localId: 'BANCO',
     remoteId: 'ACME',
     settings,
-    applications: ['NOMINA'],
+    applications: async () => ['NOMINA'],
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: TIMEOUTS,

@@ -36,7 +36,7 @@ function callTo(
     localId: 'BANCO',
     remoteId: 'ACME',
     settings,
-    applications: ['NOMINA'],
+    applications: async () => ['NOMINA'],
     reach: reachAll('acme'),
     ways: 'B',
     timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },

@@ -37,7 +37,7 @@ async function openInbox(
       localId: 'BANCO',
       remoteId: 'ACME',
       settings: { inbox },
-      applications: ['NOMINA'],
+      applications: async () => ['NOMINA'],
       reach: reachAll('acme'),
       ways: 'S',
       timeouts: { connectMs: 5000, syncMs: 5000, ackMs: 5000, idleMs: 60_000 },

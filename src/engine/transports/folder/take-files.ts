@@ -28,11 +28,13 @@ export class OutboxTaker {
   }
 
   async takeAll(outbox: string, signal: AbortSignal): Promise<void> {
+    const applications = await this.#call.applications()
+    const application = applications.length === 1 ? (applications[0] ?? '') : ''
     let refused: unknown
     for (const { name, found } of await readyFiles(outbox)) {
       signal.throwIfAborted()
       try {
-        await this.#take(join(outbox, name), name, found, signal)
+        await this.#take(join(outbox, name), { name, found, application }, signal)
       } catch (thrown) {
         if (signal.aborted) throw signal.reason
         // A refused file stays where it is and does not hold up the others.
@@ -43,14 +45,13 @@ export class OutboxTaker {
   }
 
   /** `sha256`: its octets were read and have this hash. */
-  #offer(name: string, found: Stats, sha256?: string): Promise<Incoming> {
-    const { applications } = this.#call
+  #offer({ name, found, application }: Ready & { application: string }, sha256?: string): Promise<Incoming> {
     const digits = found.mtime.toISOString().replaceAll(/[^0-9]/g, '')
     // With the inode in its key, a replacement of the same name and time is another file. But inodes are used again.
     const time = [digits.slice(8, 17), found.size, found.ino, ...(sha256 === undefined ? [] : [sha256])]
     return this.#host.offer({
       contactId: this.#call.contactId,
-      application: applications.length === 1 ? (applications[0] ?? '') : '',
+      application,
       name,
       key: { name, date: digits.slice(0, 8), time: time.join('-') },
       format: { kind: 'U', recordLength: 0 },
@@ -63,29 +64,30 @@ export class OutboxTaker {
     })
   }
 
-  async #take(path: string, name: string, found: Stats, signal: AbortSignal): Promise<void> {
-    let incoming = await this.#offer(name, found)
+  async #take(path: string, file: Ready & { application: string }, signal: AbortSignal): Promise<void> {
+    const { found } = file
+    let incoming = await this.#offer(file)
     const id = `${path}/${found.size}/${found.mtimeMs}/${found.ino}`
     const reason = incoming.known && this.#left.reasonOf(id, Date.now())
     if (reason !== undefined) throw reason
     let sha256: string | undefined
     try {
-      await using file = await openSame(path, found)
+      await using opened = await openSame(path, found)
       if (incoming.known) {
         const hash = createHash('sha256')
-        await readOn(file, { path, from: 0, to: found.size, signal }, (bytes) => void hash.update(bytes))
+        await readOn(opened, { path, from: 0, to: found.size, signal }, (bytes) => void hash.update(bytes))
         sha256 = hash.digest('hex')
         if (sha256 !== incoming.known.sha256)
-          incoming = await this.#offer(name, found, sha256).catch((thrown: unknown) => {
+          incoming = await this.#offer(file, sha256).catch((thrown: unknown) => {
             // It was read in vain.
             if (thrown instanceof NodeError && !thrown.retry) this.#left.stays(id, thrown, Date.now())
             throw thrown
           })
       }
-      await readOn(file, { path, from: incoming.position, to: found.size, signal }, (bytes, position) =>
+      await readOn(opened, { path, from: incoming.position, to: found.size, signal }, (bytes, position) =>
         incoming.write(bytes, position),
       )
-      if (!isUntouched(await file.stat(), found))
+      if (!isUntouched(await opened.stat(), found))
         throw new NodeError('file_changed', `${path} changed while it was read`)
       await incoming.complete({ size: found.size, ...(sha256 !== undefined && { sha256 }) })
     } catch (thrown) {

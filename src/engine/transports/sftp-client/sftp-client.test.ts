@@ -712,7 +712,7 @@ test('an outbox named after the application is looked at for each of them', { sk
     await writeFile(join(outbox, application, 'file'), application)
   }
   await withSession(
-    callTo({ outbox: `${outbox}/{application}` }, { applications: ['AAA', 'BBB'] }),
+    callTo({ outbox: `${outbox}/{application}` }, { applications: async () => ['AAA', 'BBB'] }),
     host,
     (session) => session.fetch(never),
   )
@@ -768,7 +768,7 @@ test('what either end refuses, file or folder, is told when all the others are h
     if (offer.name.startsWith('bad')) throw new NodeError('bad_signature', 'not signed')
   }
   // There is no folder of AAA.
-  const call = callTo({ outbox: `${outbox}/{application}` }, { applications: ['AAA', 'BBB'] })
+  const call = callTo({ outbox: `${outbox}/{application}` }, { applications: async () => ['AAA', 'BBB'] })
   await withSession(call, host, (session) =>
     assert.rejects(session.fetch(never), failsWith('remote_refused')),
   )

@@ -131,8 +131,9 @@ class SftpClientSession implements Session {
   }
 
   fetch(signal: AbortSignal): Promise<void> {
-    const { settings, applications, reach } = this.#call
+    const { settings, reach } = this.#call
     return this.#busy(async () => {
+      const applications = await this.#call.applications()
       const perApplication = settings.outbox?.includes('{application}') === true
       // Without the placeholder one folder serves all: it says nothing of the application unless there is only one.
       const names = perApplication ? applications : [applications.length === 1 ? (applications[0] ?? '') : '']
