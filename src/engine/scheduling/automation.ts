@@ -266,17 +266,18 @@ async function callAndListen(runner: Runner, channel: ChannelRecord, signal: Abo
   if (pause) await fetchSucceeded(context, channel)
 }
 
-/** Told once, until a fetch succeeds or somebody does something about it: it may fail at every look. */
+/** Warned of once, until a fetch succeeds or somebody does something about it: it may fail at every look. */
 async function fetchFailed(
   { store, log, now }: EngineContext,
   channel: ChannelRecord,
   { error, isCalled }: { error: NodeError; isCalled: boolean },
 ): Promise<void> {
   const at = now()
+  const isRefused = !isCalled && !error.retry
   const isFirst = await store.write(async (tx) => {
-    const first = await noteFetchFailed(tx, channel, { now: at, pauses: !isCalled && !error.retry })
+    const first = await noteFetchFailed(tx, channel, { now: at, pauses: isRefused })
     const detail = `automatic fetch: ${error.message}`
-    if (first) await addHistory(tx, channel.code, [{ at, event: 'TRANSFER_FAILED', detail }])
+    if (first && isRefused) await addHistory(tx, channel.code, [{ at, event: 'CONNECTION_REFUSED', detail }])
     return first
   })
   log[isFirst ? 'warn' : 'debug'](
@@ -285,12 +286,9 @@ async function fetchFailed(
   )
 }
 
-async function fetchSucceeded({ store, now }: EngineContext, { code }: ChannelRecord): Promise<void> {
-  const detail = 'automatic fetch: it works again'
-  await store.write(async (tx) => {
-    if (await endFetchPause(tx, code))
-      await addHistory(tx, code, [{ at: now(), event: 'TRANSFER_COMPLETED', detail }])
-  })
+async function fetchSucceeded({ store, log }: EngineContext, { code }: ChannelRecord): Promise<void> {
+  if (await store.write((tx) => endFetchPause(tx, code)))
+    log.info({ channel: code }, 'automatic fetches work again')
 }
 
 /** Undefined: it may not be called, or not now. */
