@@ -181,6 +181,7 @@ export function outboxOf(context: EngineContext, reach: Reach, wake: () => void)
     return isThere ? waitingFile(context.store.db, entry.channel, entry.name) : undefined
   }
   return {
+    channels: codesOf,
     list: async (application) => {
       const files = new Map<string, OutboxFile>()
       for (const code of await codesOf(application))

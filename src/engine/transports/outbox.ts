@@ -18,6 +18,8 @@ export interface OutgoingFile {
 }
 
 export interface Outbox {
+  /** The codes of the channels whose files are shown under the application. */
+  channels(application: string): Promise<readonly string[]>
   /** At most as many as the listing limit are shown; oldest first is a good order. */
   list(application: string): Promise<readonly OutgoingEntry[]>
   find(application: string, name: string): Promise<OutgoingEntry | undefined>

@@ -40,7 +40,6 @@ import {
 import type { ChannelRecord } from '../../store/channels.ts'
 import { findContact, findLocalEntity } from '../../store/contacts.ts'
 import type { Tx } from '../../store/database/store.ts'
-import type { PlatformChannel } from '../../contract/administration/platform-file.ts'
 import { carrierOf, channelFindings, knownChannelFindings } from '../../platform/protocol-rules.ts'
 import { channelAccessChanged, lockChannelAccess } from '../../store/channel-access.ts'
 import { hoursOfChannel, readCalendars } from '../../store/expectations/calendars.ts'
@@ -269,7 +268,7 @@ type FindFaults = (channel: Channel) => Fault[]
 /** What is wrong with the channel, and what is allowed and may not be meant: by its own rules and by its protocol's. */
 async function findingsFor(
   tx: Tx,
-  { code, contactId, alias, secrets }: ChannelRecord,
+  { code, contactId, alias }: ChannelRecord,
   roots: Roots,
 ): Promise<{ found: FindFaults; warnings: (channel: Channel) => Promise<Fault[]> }> {
   const contact = await findContact(tx, contactId)
@@ -284,25 +283,18 @@ async function findingsFor(
     found: (channel) => [
       ...channelFaults(channel, roots),
       ...diskFaults(channel, roots),
-      ...(carrier ? channelFindings(withCleared(onWire(channel), secrets), carrier).faults : []),
+      ...(carrier ? channelFindings(onWire(channel), carrier).faults : []),
     ],
     warnings: async (channel) => {
       const { faults, warnings } = carrier ? knownChannelFindings(onWire(channel), carrier) : NONE
       const usernames = await usernamesAmong(tx, channel.users)
-      // Faults that it still has it had before; and a key that was never there is missed, and not taken away.
+      // Faults that it still has it had before; a key that is missing is no fault of an update: null takes away what may be left out.
       return [...faults, ...unknownUsers(channel.users, usernames), ...warnings]
     },
   }
 }
 
 const NONE = { faults: [], warnings: [] }
-
-/** As a platform file has it: null for a secret that the update takes away. */
-function withCleared(channel: PlatformChannel, had: ChannelRecord['secrets']): PlatformChannel {
-  const { security = {} } = channel
-  const taken = SECRET_FIELDS.filter((field) => had[field] !== undefined && security[field] === undefined)
-  return { ...channel, security: { ...security, ...Object.fromEntries(taken.map((field) => [field, null])) } }
-}
 
 /** A fault that was there before (say, a root removed from the settings) must not prevent other changes. */
 function newFaults(before: Channel, after: Channel, faultsOf: FindFaults): Fault[] {

@@ -28,6 +28,7 @@ class MemoryOutbox implements Outbox {
   opened = 0
   #count = 0
   readonly #taken = new Set<string>()
+  readonly #channels = new Map<string, Set<string>>()
 
   put(application: string, name: string, bytes: Buffer, channel = application): void {
     const entry = {
@@ -38,6 +39,11 @@ class MemoryOutbox implements Outbox {
       mtimeMs: 1_700_000_000_000,
     }
     this.files.set(`${application}/${name}`, { entry, bytes })
+    this.#channels.set(application, (this.#channels.get(application) ?? new Set()).add(channel))
+  }
+
+  async channels(application: string): Promise<string[]> {
+    return [...(this.#channels.get(application) ?? [])]
   }
 
   async list(application: string): Promise<OutgoingEntry[]> {

@@ -92,12 +92,11 @@ function copyFrom(all: Uint8Array, position: number, into: Uint8Array): number {
   return some.length
 }
 
-/** What a client calls a file. Files of several channels may have the same name, one after the other. */
-const textKey = (application: string, name: string) => `${application}/${name}`
+const textKey = (channel: string, name: string) => `${channel}/${name}`
 
 export class DownloadTracking {
   readonly #progress = new Map<string, Progress>()
-  /** By what the client calls them: whether it has removed what it took under that name. */
+  /** By channel and name: whether the client has removed what it took. */
   readonly #taken = new Map<string, 'read' | 'removed'>()
 
   /** Whether anything would be forgotten if this object were. */
@@ -125,7 +124,7 @@ export class DownloadTracking {
 
   /** Remembered before it is gone: a removal sent behind the close may already find the next file of that name. */
   async #take(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
-    const key = textKey(application, entry.name)
+    const key = textKey(entry.channel, entry.name)
     const before = this.#taken.get(key)
     this.#remember(key)
     try {
@@ -145,22 +144,27 @@ export class DownloadTracking {
     reading.close()
   }
 
-  /** A client that reads a file and then removes it must not be told that the file is gone already. */
-  removedWhatItTook(application: string, name: string): boolean {
-    const key = textKey(application, name)
-    if (!this.#taken.has(key)) return false
-    this.#taken.set(key, 'removed')
-    return true
+  /**
+   * A client that reads a file and then removes it must not be told that the file is gone already. `channels`: those that
+   * the session reaches under the application; what another session has taken is not told.
+   */
+  removedWhatItTook(channels: readonly string[], name: string): boolean {
+    const keys = channels.map((one) => textKey(one, name)).filter((one) => this.#taken.has(one))
+    for (const key of keys) this.#taken.set(key, 'removed')
+    return keys.length > 0
   }
 
   /**
    * A client that has read a file and removes it then means that one. It went when it was closed, and another may have come
-   * under its name since, which nobody has opened: that one stays. The next removal means it.
+   * under its name since, of the same channel or another, which nobody has opened: that one stays. The next removal means it.
    */
   async removed(outbox: Outbox, application: string, entry: OutgoingEntry): Promise<void> {
-    const key = textKey(application, entry.name)
-    if (this.#taken.get(key) === 'read' && !this.#progress.has(entry.id)) {
-      this.#taken.set(key, 'removed')
+    const channels = await outbox.channels(application)
+    const read = channels
+      .map((one) => textKey(one, entry.name))
+      .filter((one) => this.#taken.get(one) === 'read')
+    if (read.length > 0 && !this.#progress.has(entry.id)) {
+      for (const key of read) this.#taken.set(key, 'removed')
       return
     }
     await outbox.taken(application, entry, 'removed')

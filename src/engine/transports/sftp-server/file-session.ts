@@ -338,8 +338,7 @@ export class FileSession {
         if (!this.#tree.mayGet) throw refused()
         const entry = await outbox.find(application, name)
         if (entry !== undefined) return downloads.removed(outbox, application, entry)
-        await this.#tree.channelOf(application)
-        if (!downloads.removedWhatItTook(application, name)) throw missing()
+        if (!downloads.removedWhatItTook(await outbox.channels(application), name)) throw missing()
       })
     this.#ok(id)
   }
